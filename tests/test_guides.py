@@ -21,8 +21,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -30,9 +32,10 @@ from msgspec import Struct
 from furnished_home import furnish
 from harness import environment
 from patience import PATIENCE
+from swapdesk.wire.encoding.codec import encode_json
 from test_documents import GUIDES, command_of, options_of, text
 
-TOOLS = ("bash", "curl", "jq")
+TOOLS = ("bash", "curl", "jq", "python3")
 """What the guides use beside the project."""
 DOCUMENTS = ("README.md", *GUIDES)
 RUN = ("", "bash", "python")
@@ -264,3 +267,48 @@ def test_few_blocks_do_not_run() -> None:
         if block.language in RUN and does_not_run(block)
     ]
     assert len(left_out) <= FEW, left_out
+
+
+AMOUNT = Decimal("1234567890123456.123456789012345678")
+COMPARED = {"percent", "used"}
+"""Numbers that are shown and compared, and passed on to nobody."""
+
+
+def number_members() -> set[str]:
+    """Names of all members of documents that are numbers and may have a point."""
+
+    def found(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            for name, member in value.get("properties", {}).items():
+                kinds = [member.get("type"), *(one.get("type") for one in member.get("anyOf", ()))]
+                if "number" in kinds:
+                    yield name
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner, (dict, list)):
+                yield from found(inner)
+
+    return set(found(json.loads(text("docs/reference/schemas.json")))) - COMPARED
+
+
+def test_no_recipe_passes_on_a_rounded_amount(tmp_path: Path) -> None:
+    """``jq`` reads numbers as floats: an amount reaches it as a text."""
+    lines = [
+        line for name in DOCUMENTS for block in blocks(name) for line in block.body.split("\n")
+    ]
+    amounts = number_members()
+    assert {"amount", "net", "leastOut", "pendingCommissions"} <= amounts
+    recipes = [
+        line for line in lines if "jq " in line and amounts & set(re.findall(r"\.(\w+)", line))
+    ]
+    assert len(recipes) >= 6
+    assert [line for line in recipes if not re.search(r"exact( < \S+)? \| jq ", line)] == []
+    if missing := [tool for tool in ("bash", "jq", "python3") if not shutil.which(tool)]:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    (exact,) = [line for line in lines if line.startswith("exact()")]
+    (recipe,) = [line for line in recipes if ".deposit | [.amount" in line]
+    deposit = {"amount": AMOUNT, "symbol": "ETH", "chain": "base", "address": "0x", "memo": None}
+    (tmp_path / "order.json").write_bytes(encode_json({"deposit": {**deposit, "expires": None}}))
+    ran = subprocess.run(
+        ["bash", "-c", f"{exact}\n{recipe}"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert ran.stdout.decode().split("\t")[0] == str(AMOUNT)

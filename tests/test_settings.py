@@ -66,8 +66,9 @@ def test_nothing_configured_is_the_sandbox(home: Home) -> None:
     assert settings.problems == ()
 
 
-def test_the_file_chooses_a_profile_and_its_values(home: Home) -> None:
-    write_config(home, CONFIG)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_file_chooses_a_profile_and_its_values(home: Home, mark: str) -> None:
+    write_config(home, mark + CONFIG, f"{mark}prod-secret")
     settings = load_settings({}, home)
     assert (settings.profile.value, settings.profile.origin) == ("prod", Origin.FILE)
     assert settings.live
@@ -221,11 +222,22 @@ def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: i
     assert line in [problem.line for problem in problems]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"a = " + b"[" * 5000, b"x" * (256 * 1024 + 1)])
-def test_a_file_that_is_no_configuration_is_one_problem(home: Home, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('theme = "ink"'.encode("utf-16"), "is UTF-16: save it as UTF-8"),
+        (b"a = '\xe9'", "is not UTF-8"),
+        (b"a = " + b"[" * 5000, "nested too deep"),
+        (b"x" * (256 * 1024 + 1), "exceeds 262144 bytes"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_one_problem(
+    home: Home, content: bytes, said: str
+) -> None:
     home.config_file.write_bytes(content)
     settings = load_settings({}, home)
-    assert len(settings.problems) == 1
+    (problem,) = settings.problems
+    assert problem.message.endswith(said)
     assert not settings.live
 
 
@@ -308,6 +320,7 @@ def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
     [
         (None, "sandbox", 'theme = "iris"\n'),
         ('# mine\nprofile = "a" # b\n', "sandbox", 'theme = "iris"\n# mine\nprofile = "a" # b\n'),
+        ("\ufeff# mine\n", "sandbox", '\ufefftheme = "iris"\n# mine\n'),
         ("theme = 'ink'  # dark\n[keys]\n", "sandbox", 'theme = "iris"  # dark\n[keys]\n'),
         (
             'theme = "a"\n[profiles.m]\ntheme = "a"\r\n',

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import field
 
-from swapdesk.paths import PROFILE_NAME, make_directories, write_private
+from swapdesk.paths import PROFILE_NAME, make_directories, without_mark, write_private
 from swapdesk.toml_document import ConfigProblem, TomlDocument, nearest, read_document
 
 __all__ = ["CONFIG_LIMIT", "ConfigFile", "ConfigProblem", "nearest", "read_config"]
@@ -140,7 +140,9 @@ def keep_choice(file: Path, key: str, value: str, profile: str | None = None) ->
     wanted = deepcopy(document.content)
     (wanted["profiles"][profile] if own else wanted)[key] = value
     text = json.dumps(value)
-    lines = [] if not document.lines else file.read_bytes().decode().splitlines(keepends=True)
+    content = file.read_bytes() if document.lines else b""
+    lines = without_mark(content).decode().splitlines(keepends=True)
+    mark = content[: len(content) - len(without_mark(content))]
     written = [at for at, line in enumerate(lines) if place.fullmatch(line)]
     candidates = [
         [*lines[:at], place.sub(rf"\g<1>{text}\g<3>", lines[at]), *lines[at + 1 :]]
@@ -153,7 +155,7 @@ def keep_choice(file: Path, key: str, value: str, profile: str | None = None) ->
         with suppress(tomllib.TOMLDecodeError):
             if tomllib.loads(whole, parse_float=Decimal) == wanted:
                 make_directories(file.parent)
-                write_private(file, whole.encode(), replace=True)
+                write_private(file, mark + whole.encode(), replace=True)
                 return
     raise OSError(0, f"{file.name} cannot be changed by itself")
 

@@ -6,6 +6,7 @@ the logs stand where the platform keeps them.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
@@ -197,8 +198,13 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
         raise
 
 
+def without_mark(content: bytes) -> bytes:
+    """A text in UTF-8 without the byte order mark that editors of Windows write before it."""
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
-    """The content of a file that holds a secret.
+    """The content of a file that holds a secret, without a byte order mark.
 
     :class:`UnsafePlace` for a symbolic link, anything but a regular file, a foreign owner,
     rights for group or others, or more than ``limit`` bytes.
@@ -212,7 +218,7 @@ def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
         content = file.read(limit + 1)
     if len(content) > limit:
         raise UnsafePlace(f"{path} is larger than {limit} bytes")
-    return content
+    return without_mark(content)
 
 
 def refuse_shared(path: Path, status: os.stat_result, *, directory: bool) -> None:

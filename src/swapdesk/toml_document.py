@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import os
 import re
@@ -14,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from swapdesk.paths import UnsafePlace, refuse_foreign
+from swapdesk.paths import UnsafePlace, refuse_foreign, without_mark
 
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
@@ -111,10 +112,11 @@ def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocum
     if len(content) > limit:
         return broken(f"exceeds {limit} bytes")
     try:
-        text = content.decode("utf-8")
+        text = without_mark(content).decode("utf-8")
         document.content = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
-        return broken("is not UTF-8")
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return broken("is UTF-16: save it as UTF-8" if wide else "is not UTF-8")
     except tomllib.TOMLDecodeError as error:
         at = _TOML_LINE.search(str(error))
         line = int(at[1]) if at is not None and at[1] else content.count(b"\n") + 1

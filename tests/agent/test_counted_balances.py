@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH
 from agent.node import Answer, Contract, Node, chains, octets_of, token, word
 from corpus import Case, load
-from swapdesk.agent.process.holdings import evm_balances, smart_account
+from swapdesk.agent.process.holdings import evm_balances, payment_fee, smart_account
 from swapdesk.chain.calldata import erc20
 from swapdesk.wallet.accounts import Kind, WalletPlace
 
@@ -59,3 +59,8 @@ def test_nobody_is_asked_for_the_decimals_of_nothing() -> None:
     found = told(read, WETH, USDC, NONE)
     assert [one.units for one in found] == [0, UNITS, None]
     assert asked == []
+
+
+def test_what_a_payment_in_the_coin_takes_is_told_by_the_node() -> None:
+    """Twice a transfer at the price that the wallet would bid: 2 x 21,000 gas at 3 Gwei."""
+    assert asyncio.run(payment_fee(node(6))) == 2 * 21_000 * 3 * 10**9

@@ -58,6 +58,7 @@ def test_units_of_another_token_are_not_told_in_the_promised_one():
     [
         (Meaning.PROOF, "checked by the chain"),
         (Meaning.ROUTE, "passed on the way"),
+        (Meaning.FEE_PART, "counted in the network fee"),
         (Meaning.TAG, "a label; moves nothing"),
         (Meaning.UNKNOWN, "not in the quote"),
     ],

@@ -93,6 +93,9 @@ def test_an_honest_bundle_is_signed(sold: Asset, memo: str | None) -> None:
     assert found.phrase is None
     assert found.title == "A bundle: 3 payments, all or none"
     assert all(line.match is not Match.DIFFERS for line in found.lines)
+    price = next(line for line in found.lines if line.field.startswith("Priority fee"))
+    assert price.signed == "1,000 micro-lamports a unit"
+    assert price.promised == "counted in the network fee", "it costs, and is no label"
     payees = [line for line in found.lines if line.field.startswith("Paid to")]
     assert [line.match for line in payees] == [Match.EQUAL] * 3
     assert [line.promised.endswith(f"of order o-{i}") for i, line in enumerate(payees)] == [

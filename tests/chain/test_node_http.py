@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from client.rude_server import Request, RudeServer, drip
+from client.rude_server import Request, RudeServer, answer, drip
 from corpus import Case, load
 from patience import PATIENCE
 from swapdesk.chain.rpc.evm import EvmClient, balance_of
-from swapdesk.chain.rpc.evm_answers import EvmUncertain
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain
+from swapdesk.chain.rpc.evm_answers import EvmUncertain, EvmUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
+from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
 from swapdesk.client.chain_lookup import LookupFailed, NodeReader
 from swapdesk.client.chain_transfers import ChainUnreadable, EvmBlocks
 
@@ -67,6 +67,13 @@ BATCHES: dict[str, tuple[Asks, type[Exception]]] = {
     "evm-batch": (_evm_batch, EvmUncertain),
     "blocks": (_blocks, ChainUnreadable),
 }
+UNREACHABLE: dict[str, type[Exception]] = {
+    "evm": EvmUnreachable,
+    "evm-batch": EvmUnreachable,
+    "solana": SolanaUnreachable,
+    "ledger": LedgerUnreachable,
+}
+"""Of clients that tell what was not sent from what was not answered."""
 ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda body: gzip.compress(body, 1),
     "deflate": zlib.compress,
@@ -121,6 +128,18 @@ async def test_no_answer_costs_much_or_is_taken_for_another(case: Case, asks: st
                 await ask(server.url, PATIENCE)
     assert len(server.requests) == 1, "nothing is asked twice, and nowhere else"
     assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("asks", [*SINGLE, *BATCHES])
+async def test_a_node_that_wants_to_wait_hears_nothing_meanwhile(asks: str, status: int) -> None:
+    ask, uncertain = {**SINGLE, **BATCHES}[asks]
+    async with RudeServer(answer(status, headers={"Retry-After": "61.5"})) as server:
+        with pytest.raises(uncertain, match=rf"{status}"):
+            await ask(server.url, PATIENCE)
+        with pytest.raises(UNREACHABLE.get(asks, uncertain), match=r"left alone for 6[12] s more"):
+            await ask(server.url, PATIENCE)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("asks", ["evm", "evm-batch", "solana", "ledger"])

@@ -37,6 +37,27 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     assert json.loads(refused.stderr.splitlines()[-1])["error"]["code"] == "BATCH_PROBLEMS"
 
 
+def test_rows_that_are_skipped_are_left_out_and_the_others_created(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "some.csv"
+    rows = ("@bob;0,5", "@bob;161", "@nobody;5", "@bob;162")
+    file.write_text(HEAD + "".join(f"{row};ETH;base;USDC.ethereum\n" for row in rows))
+    plan = desk("batch", "plan", str(file), "--skip", "1, 3", "--json")
+    assert (plan.code, plan.document["skipped"]) == (Exit.DONE, 2)
+    assert [row["state"] for row in plan.document["rows"]] == ["skipped", "ready"] * 2
+    told = desk("batch", "plan", str(file), "--skip", "3")
+    assert told.code == Exit.BAD_INPUT
+    assert "2 ready, 0 to look at, 1 with problems, 1 skipped" in told.stdout
+    assert "address book" not in told.stdout
+    for skip, code in (("5", "NO_ROW"), ("1,x", "USAGE"), ("1,2,3,4", "BATCH_PROBLEMS")):
+        refused = desk("batch", "create", str(file), "--skip", skip, "--yes", "--json")
+        assert (refused.code, refused.error["code"]) == (Exit.BAD_INPUT, code)
+    created = desk("batch", "create", str(file), "--skip", "3,1", "--yes", "--json")
+    assert created.code == Exit.DONE, created.stderr
+    assert [(row["row"], row["line"]) for row in created.document["rows"]] == [(2, 3), (4, 5)]
+
+
 def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
     desk: Desk, tmp_path: Path
 ) -> None:

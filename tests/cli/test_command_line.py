@@ -111,7 +111,13 @@ def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
     result = here("quote", "1", "--json")
     assert result.code == 2
     assert result.error["code"] == "USAGE"
-    assert result.error["money"] == "in your wallet; nothing was sent"
+    assert result.error["money"] == "nothing was sent"
+    # Where the money of a batch is, stands with the batch.
+    plain = here("batch", "submit", "--yes")
+    assert plain.code == 2
+    assert "Nothing was sent.\n" in plain.stderr
+    assert "money" not in plain.stderr
+    assert "wallet" not in plain.stderr
 
 
 def test_choices_are_told_on_one_line(here: InProcess) -> None:
@@ -159,9 +165,9 @@ def test_amount_names_the_place(here: InProcess, command: str, amount: str, plac
 def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
     result = here("quote", "1,5", "btc", "eth")
     assert result.stderr.splitlines() == [
-        '"1,5": write 1.5. (character 2)',
+        '"1,5": write 1.5. The mistake is at character 2.',
         "The money is in your wallet; nothing was sent.",
-        "Next: you: correct the command.",
+        "Next you: correct the command.",
         "(BAD_AMOUNT)",
     ]
 
@@ -219,6 +225,21 @@ def test_raw_calls_name_a_parameter(here: InProcess) -> None:
     assert here("api", "GET", "/tokens", "-q", "term", "--json").error["code"] == "BAD_PARAMETER"
     missing = here("api", "POST", "/exchanges", "-d", "@/none", "--json")
     assert (missing.code, missing.error["code"]) == (2, "BAD_BODY")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"a": 1, "a": 2}', "the same name twice in one object"),
+        ('{"a": NaN}', "NaN is no JSON number"),
+        ("[" * 40 + "]" * 40, "nested more than 32 deep"),
+        ("\ufeff\ufeff{}", "begins with a byte order mark"),
+        ("<p>", "no JSON at character 0"),
+    ],
+)
+def test_why_a_body_is_refused_is_a_sentence(here: InProcess, body: str, why: str) -> None:
+    result = here("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+    assert result.error["message"] == f"The body cannot be read: {why}."
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -11,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cli.desks import run_here
 from forked_processes import in_fresh_interpreters
@@ -19,11 +22,16 @@ from patience import PATIENCE
 from recorded_demo import recorded
 from swapdesk.cli.demo_command import NAMES
 from swapdesk.cli.demo_transcript import in_new_world
+from swapdesk.clock import ManualClock
 from swapdesk.flows.demo.choice import DemoChoice
+from swapdesk.flows.demo.customers import AHEAD, ALIKE, COUNT, Customer, world_wait
 from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.tui.glyphs import HEAVY, RULE
+from swapdesk.tui.screens.demo_view import path_lines
+from swapdesk.tui.spans import plain_text
 
 COMMAND = [sys.executable, "-m", "swapdesk", "demo"]
 
@@ -61,11 +69,80 @@ def test_link_search_counts_others_who_are_on_the_chain() -> None:
     assert last.remains is not None
     assert last.got is not None
     assert not last.search.found
-    assert 0 < last.remains.others < last.remains.payouts
+    assert ALIKE <= last.remains.others < last.remains.payouts
     assert last.remains.got < last.remains.paid
     # Both legs are on local chains, and nobody pays both ends.
     assert len(last.moved) == 3
     assert {each.transfer.chain for each in last.moved} == {"base", "ethereum"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_run_has_customers_of_its_own_whose_payouts_are_like_bobs(seed: int) -> None:
+    facts, rng = recorded("private").facts[-1], random.Random(seed)
+    assert facts.remains is not None
+    customers = [Customer(f"{seed}", facts.sold, facts.amount, rng, at) for at in range(COUNT)]
+    lower, within = facts.remains.lower_by / 100, facts.remains.within / 100
+    alike = [one for one in customers if 1 - within <= one.amount / facts.amount * (1 - lower) <= 1]
+    assert len(alike) >= ALIKE
+    # Some are paid between her deposit and Bob's payout, the others come with her.
+    early = [one for one in alike if one.comes_after < AHEAD]
+    assert 0 < len(early) < len(alike)
+
+
+async def test_customers_follow_the_speed_of_the_world() -> None:
+    """Who began to wait in a slow world comes at once in a fast one."""
+    clock, speed = ManualClock(), 1.0
+    waiting = asyncio.create_task(world_wait(600, clock, lambda: speed))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        clock.advance(1)
+    speed = 1000.0
+    for _ in range(2):
+        await asyncio.sleep(0)
+        clock.advance(1)
+    await asyncio.sleep(0)
+    assert waiting.done()
+
+
+STAGES = (
+    ("500 USDC in Alice's wallet.", "Alice"),
+    ("500 USDC at the deposit address of Pell, the first exchange.", "the chain"),
+    ("500 USDC with Pell, the first exchange.", "Pell"),
+    ("ETH on its way to Halyard, the second exchange.", "the chain"),
+    ("ETH at the deposit address of Halyard, the second exchange.", "the chain"),
+    ("ETH at the deposit address of Halyard, the second exchange.", "the chain"),
+    ("ETH with Halyard, the second exchange.", "Halyard"),
+    ("USDC on its way to Bob.", "the chain"),
+    ("USDC arrived at Bob's address.", "nobody"),
+)
+
+
+def test_money_line_follows_the_stage() -> None:
+    """The service, which the order is read from, is behind the exchanges."""
+    for facts, (money, actor) in zip(recorded("private").facts, STAGES, strict=True):
+        assert facts.money.endswith(money)
+        assert facts.next.partition(":")[0] == actor
+        assert all(each.transfer.at <= facts.at for each in facts.moved)
+    for name in ("private", "stuck"):
+        for facts in recorded(name).facts:
+            assert not re.search(r"\byou\b|\byour\b", f"{facts.money} {facts.next}"), facts.next
+
+
+def test_the_missing_edge_is_drawn() -> None:
+    facts = recorded("private").facts
+    (alone,) = path_lines(facts[0], 76)
+    assert re.fullmatch("Alice ─+→ Pell ─+→ ETH ─+→ Halyard ─+→ Bob", plain_text(alone))
+    path, missing = map(plain_text, path_lines(facts[-1], 76))
+    assert path == plain_text(alone).replace(RULE, HEAVY)
+    assert len(missing) == len(path)
+    assert re.fullmatch("Alice ╌+ ✗ no path on the chains ╌+→ Bob", missing)
+    search, paid = facts[-1].search, facts[-1].paid
+    assert search is not None
+    assert paid is not None
+    found = replace(facts[-1], search=replace(search, path=(paid,)))
+    assert "▲ 1 payment on the chains" in plain_text(path_lines(found, 76)[1])
+    assert path_lines(facts[-1], 30) == []
+    assert path_lines(recorded("stuck").facts[0], 76) == [], "one exchange sees both ends"
 
 
 @pytest.mark.long

@@ -80,7 +80,7 @@ def test_a_failure_says_where_the_money_is_and_the_code_last() -> None:
     assert err.getvalue().splitlines() == [
         "No.",
         "The money is in your wallet.",
-        "Next: you: ask again.",
+        "Next you: ask again.",
         "(INVALID_SWAP, req-1)",
     ]
 

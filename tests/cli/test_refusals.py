@@ -50,6 +50,10 @@ CASES = [
     (("0.1", "btc.bitcoin", "eth.ethereum", "@nobody"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", "@cold"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH[:-1]), 2, "BAD_RECIPIENT"),
+    # Before a quote, of which there would be none.
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", f"base:{ETH}"), 2, "BAD_RECIPIENT"),
     (
         ("0.1", "btc.bitcoin", "eth.ethereum", MISTYPED),
         2,
@@ -132,14 +136,25 @@ def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
     assert waived.document["order"]["receiverTag"] is None
     known = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", "@rita")
     assert known.document["order"]["receiverTag"] == "20117"
+    linked = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", f"ripple:{XRP}?amount=20&dt=777")
+    assert linked.document["order"]["receiverTag"] == "777"
+    assert linked.document["order"]["receiverAddress"] == XRP
+    assert "The link asks for 20 XRP, and " in linked.stderr
 
 
-@pytest.mark.parametrize("changed", [("--memo", "20118"), ("--waive-memo", "NO MEMO")])
-def test_another_memo_than_that_of_the_name_needs_consent(
-    desk: Desk, changed: tuple[str, str]
+@pytest.mark.parametrize(
+    ("to", "said", "changed"),
+    [
+        ("@rita", "@rita: 20117.", ("--memo", "20118")),
+        ("@rita", "@rita: 20117.", ("--waive-memo", "NO MEMO")),
+        (f"xrpl:{XRP}?dt=777", "the payment link: 777.", ("--memo", "778")),
+    ],
+)
+def test_another_memo_than_that_of_the_recipient_needs_consent(
+    desk: Desk, to: str, said: str, changed: tuple[str, str]
 ) -> None:
-    said = "This is not the tag of @rita: 20117."
-    pair = ("0.1", "btc.bitcoin", "xrp.xrp", "@rita")
+    said = f"This is not the tag of {said}"
+    pair = ("0.1", "btc.bitcoin", "xrp.xrp", to)
     error = refused(swap(desk, *pair, *changed), 9, "MEMO_WARNING")
     assert error["message"] == said
     consented = swap(desk, *pair, *changed, "--accept-warnings")
@@ -279,14 +294,24 @@ def test_a_lost_answer_is_found_again_and_not_sent_twice(desk: Desk) -> None:
     assert order_ids(desk) - before == {result.document["serviceId"]}
 
 
-def test_an_unknown_outcome_is_in_the_journal(desk: Desk) -> None:
+@pytest.mark.parametrize("fault", ["lost_response", "garbage"])
+def test_an_unknown_outcome_is_in_the_journal(desk: Desk, tmp_path: Path, fault: str) -> None:
     board = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").document
     body = json.dumps({"quoteId": board["quotes"][0]["quoteId"], "addressTo": ETH})
-    desk.sandbox.fault("lost_response", operation="create_exchange")
-    result = desk("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+    file = tmp_path / "body.json"
+    file.write_text(f"\ufeff{body}")
+    desk.sandbox.fault(fault, operation="create_exchange")
+    result = desk("api", "POST", "/exchanges", "-d", f"@{file}", "--yes", "--json")
     error = refused(result, 8, "OUTCOME_UNKNOWN")
-    assert error["next"]
+    assert (result.stdout, bool(error["next"])) == ("", True)
     assert "it may have created an order" in desk("orders", "list").stderr
+
+
+def test_a_page_for_people_is_no_answer_to_a_call(desk: Desk) -> None:
+    desk.sandbox.fault("garbage", operation="list_swaps", times=9)
+    result = desk("api", "GET", "/swaps", "--json")
+    error = refused(result, 7, "ANSWER_NOT_JSON")
+    assert (result.stdout, "text/html" in str(error["message"])) == ("", True)
 
 
 def test_an_order_that_cannot_be_asked_after_is_not_said_to_be_at_home(desk: Desk) -> None:

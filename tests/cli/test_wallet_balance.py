@@ -64,7 +64,7 @@ def test_a_chain_is_printed_as_it_answers_and_what_fails_says_who_acts(live_desk
     shown = " ".join(window.text.split())
     assert "Arbitrum could not be read: " in shown
     # A window breaks a long line inside of a word.
-    said = "What is there stays there. Next: you: read it again, or name another node:"
+    said = "What is there stays there. Next you: read it again, or name another node:"
     assert said.replace(" ", "") in shown.replace(" ", "")
     assert "arbitrum under [profiles.main.rpc]." in shown
     assert shown.count("ACCOUNT CHAIN") == 1

@@ -127,10 +127,11 @@ def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:
     home = live(tmp_path)
     nobody = wallet(home, "new")
     assert (nobody.code, nobody.error["code"]) == (2, "NEEDS_SECRET")
-    (home / "key.txt").write_text(KEY + "\n")
+    # Editors of Windows write a byte order mark before each of the two.
+    (home / "key.txt").write_text(f"\ufeff{KEY}\n")
     made = wallet(
         home, "import", "hex", "--file", str(home / "key.txt"), "--name", "main", "--yes",
-        "--passphrase-fd", "0", stdin=PHRASE,
+        "--passphrase-fd", "0", stdin=f"\ufeff{PHRASE}",
     )  # fmt: skip
     assert made.code == 0, made
     account = made.document["account"]

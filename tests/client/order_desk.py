@@ -26,7 +26,7 @@ class OrderDesk:
         self.journal: list[str] = []
         self.sockets: list[ServerConnection] = []
         self.handshakes: list[Headers] = []
-        self.refuse: list[tuple[int, dict[str, str]]] = []
+        self.refuse: list[tuple[int, dict[str, str] | list[tuple[str, str]]]] = []
         """Answers to the next handshakes; the last one repeats while ``refusing``."""
         self.refusing = False
         self.rest: Behaviour | None = None

@@ -246,13 +246,26 @@ async def test_a_partner_id_only_asks_and_only_for_what_is_watched() -> None:
             assert watcher.stream.refused is not None
 
 
-async def test_too_many_handshakes_wait_as_long_as_told() -> None:
+@pytest.mark.parametrize("told", [["60"], ["5", "60.5"], ["600"]])
+async def test_too_many_handshakes_wait_as_long_as_told(told: list[str]) -> None:
     async with OrderDesk() as desk:
-        desk.refuse = [(429, {"Retry-After": "60"})]
+        desk.refuse = [(429, [("Retry-After", wait) for wait in told])]
         async with watching(desk) as watcher:
             await watcher.until(lambda: desk.journal.count("handshake") == 1)
             moved = await watcher.until(lambda: desk.journal.count("handshake") == 2, step=0.5)
-            assert moved >= 60
+            assert moved >= float(told[-1])
+            await watcher.state(StreamState.LIVE, step=0.5)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_list_that_wants_to_wait_is_read_by_no_loop_meanwhile(status: int) -> None:
+    async with OrderDesk() as desk:
+        desk.rest = answer(status, {}, {"Retry-After": "90"})
+        async with watching(desk) as watcher:
+            await watcher.until(lambda: desk.journal.count("GET /v2/orders") == 1)
+            desk.rest = None
+            moved = await watcher.until(lambda: desk.journal.count("GET /v2/orders") > 1, step=0.5)
+            assert moved >= 90
             await watcher.state(StreamState.LIVE, step=0.5)
 
 

@@ -9,19 +9,46 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
 from swapdesk.flows.quotes.intent_line import (
+    NAME_BOUGHT,
     IntentLine,
     LineState,
     parse_intent_line,
     parse_private_line,
 )
+from swapdesk.flows.wallet.own_accounts import OwnBalance
+from swapdesk.wire.tokens import Token
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
 )
+
+
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+BILL = f"bitcoin:{BITCOIN}?amount=0.1&label=Shop"
+
+
+def token(catalog: Catalog, spec: str) -> Token:
+    found = resolve(spec, catalog).token
+    assert found is not None
+    return found
+
+
+def held(catalog: Catalog) -> dict[str, OwnBalance | str]:
+    """A wallet with dollars on Base and ether, which pays its own fee."""
+    return {
+        token(catalog, "usdc.base").id: OwnBalance(Decimal(1000), Decimal(1000)),
+        token(catalog, "eth").id: OwnBalance(Decimal("2.123456789012345678"), Decimal("2.123")),
+        token(catalog, "eth.base").id: OwnBalance(Decimal("0.0001"), Decimal(0)),
+        token(catalog, "btc").id: "No wallet is open here.",
+    }
 
 
 def pair(line: IntentLine) -> tuple[str, str]:
@@ -58,10 +85,10 @@ async def test_the_line_of_a_private_send_speaks_of_sending(
     catalog: Catalog, book: AddressBook
 ) -> None:
     begun = parse_private_line("0.5", catalog, book)
-    assert (begun.line.message, begun.line.private_send) == ("Name the token you send.", True)
+    assert (begun.message, begun.private_send) == ("Name the token you send.", True)
     assert parse_intent_line("0.5", catalog, book).message == "Name the token you sell."
     for text in ("0.5 eth", "0.5 eth @bob"):
-        (hint,) = parse_private_line(text, catalog, book).line.hints
+        (hint,) = parse_private_line(text, catalog, book).hints
         assert hint.startswith("ETH can be sent on ")
 
 
@@ -89,10 +116,10 @@ async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
     to: str, says: str, catalog: Catalog, book: AddressBook
 ) -> None:
     sent = parse_private_line(f"0.5 eth {to}", catalog, book)
-    assert (sent.line.state, sent.line.ready) == (LineState.REFUSED, False)
-    assert says in sent.line.message
-    assert sent.line.place is not None
-    assert 8 <= sent.line.place < 8 + len(to)
+    assert (sent.state, sent.ready) == (LineState.REFUSED, False)
+    assert says in sent.message
+    assert sent.place is not None
+    assert 8 <= sent.place < 8 + len(to)
 
 
 async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
@@ -100,8 +127,9 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
 ) -> None:
     address = derive_address("sol", b"p" * 32)
     sent = parse_private_line(f"5 usdc {address}", catalog, book)
-    assert pair(sent.line) == ("USDC.solana", "USDC.solana")
-    assert (sent.recipient, sent.line.recipient) == (address, address)
+    assert parse_private_line(f"5 usdc {grouped(address)}", catalog, book) == sent
+    assert pair(sent) == ("USDC.solana", "USDC.solana")
+    assert sent.recipient == address
 
 
 async def test_a_token_before_its_amount_asks_for_the_amount(
@@ -128,7 +156,7 @@ async def test_a_line_without_its_amount_asks_for_it(
     line = parse_intent_line(text, catalog, book)
     assert (line.state, line.message) == (LineState.INCOMPLETE, message)
     assert line.wants_amount
-    private = parse_private_line(text, catalog, book).line
+    private = parse_private_line(text, catalog, book)
     assert (private.state, private.ready) == (LineState.INCOMPLETE, False)
 
 
@@ -268,7 +296,10 @@ async def test_the_chosen_row_is_among_the_rows_tab_walks(
         assert line.choices == len(line.rows)
 
 
-WORDS = "0 0.5 1,5 =2 100 btc eth usdc usdc.base usdc.e eth.base @bob @cold @x avax .. 0x12 柴犬"
+WORDS = (
+    "0 0.5 1,5 =2 100 max 50% $5 1k to -> btc eth usdc usdc.base usdc.e eth.base @bob @cold @x avax"
+    " .. 0x12 柴犬"
+)
 words = st.sampled_from(WORDS.split())
 
 
@@ -277,7 +308,9 @@ words = st.sampled_from(WORDS.split())
 async def test_a_ready_line_is_whole(
     parts: list[str], choose: int, sold: int, catalog: Catalog, book: AddressBook
 ) -> None:
-    line = parse_intent_line(" ".join(parts), catalog, book, choose=choose, sold=sold)
+    line = parse_intent_line(
+        " ".join(parts), catalog, book, choose=choose, sold=sold, held=held(catalog)
+    )
     if line.ready:
         assert line.amount is not None
         assert line.amount > 0
@@ -310,3 +343,185 @@ async def test_an_equals_sign_states_what_is_to_arrive(catalog: Catalog, book: A
     assert line.value_usd > 2000
     assert parse_intent_line("=", catalog, book).state is LineState.INCOMPLETE
     assert parse_intent_line("=2", catalog, book).state is LineState.INCOMPLETE
+
+
+@pytest.mark.parametrize("joined", ["to", "TO", "for", "into", "->", "=>", "→", "⇒", ">"])
+async def test_both_sides_may_be_joined(joined: str, catalog: Catalog, book: AddressBook) -> None:
+    line = parse_intent_line(f"0.5 btc {joined} eth", catalog, book)
+    assert (line.state, pair(line)) == (LineState.VALID, ("BTC.bitcoin", "ETH.ethereum"))
+    assert parse_intent_line(f"0.5 eth {joined} @bob", catalog, book).recipient_name == "bob"
+    assert parse_intent_line(f"btc {joined} eth", catalog, book).wants_amount
+    begun = parse_intent_line(f"0.5 btc {joined}", catalog, book)
+    assert (begun.state, begun.message) == (LineState.INCOMPLETE, NAME_BOUGHT)
+    wrong = parse_intent_line(f"0.5 btc {joined} usdx", catalog, book)
+    assert wrong.place == len(f"0.5 btc {joined} "), "the place is that of the text"
+
+
+async def test_an_arrow_needs_no_blanks(catalog: Catalog, book: AddressBook) -> None:
+    assert pair(parse_intent_line("0.5 btc->eth", catalog, book)) == ("BTC.bitcoin", "ETH.ethereum")
+    assert parse_intent_line("0.5 btc->usdx", catalog, book).place == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("1k usdc eth", "1000"),
+        ("1.5K usdc eth", "1500"),
+        ("2m usdc eth", "2000000"),
+        ("0.0000001k usdc eth", "0.0001"),
+        ("=1k btc usdc", "1000"),
+        ("max usdc.base eth", "1000"),
+        ("MAX eth btc", "2.123"),
+        ("50% usdc.base to eth", "500"),
+        ("33.3% usdc.base eth", "333"),
+        ("100% eth btc", "2.123"),
+        # Not one digit more than a service returns, and never more than there is.
+        ("50% eth btc", "1.06172839450617"),
+        ("max eth @bob", "2.123"),
+    ],
+)
+async def test_an_amount_need_not_be_digits_alone(
+    text: str, amount: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book, held=held(catalog))
+    assert line.ready
+    assert line.amount == Decimal(amount)
+    assert bool(line.derived) is (line.share is not None)
+
+
+@pytest.mark.parametrize("text", ["$500 btc eth", "500$ btc eth", "$0.5k btc eth", "=$500 btc eth"])
+async def test_dollars_become_an_amount_by_the_price_that_the_service_states(
+    text: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    stated = line.token_out if line.receive else line.token_in
+    assert stated is not None
+    assert stated.price is not None
+    assert line.ready
+    assert line.amount is not None
+    assert Decimal("499.99") < line.amount * stated.price <= 500
+    assert len(line.amount.as_tuple().digits) <= 6
+    assert line.derived.startswith("$500.00 at $")
+    assert line.derived.endswith("an estimate")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "says"),
+    [
+        ("$", LineState.INCOMPLETE, "how many dollars"),
+        ("$0 btc eth", LineState.REFUSED, "above 0"),
+        ("$1,5 btc eth", LineState.REFUSED, "write 1.5"),
+        ("$500 krill.base eth", LineState.REFUSED, "states no price of KRILL"),
+        ("$0.0000001 usdc eth", LineState.REFUSED, "smallest amount of USDC"),
+        ("1kk usdc eth", LineState.REFUSED, '"k" is not part of an amount.'),
+        ("0.0000000001k usdc eth", LineState.REFUSED, "USDC has 6 decimals"),
+        ("k usdc eth", LineState.REFUSED, "is not part of an amount"),
+        ("=max eth btc", LineState.REFUSED, "in digits or in dollars"),
+        ("=50% eth btc", LineState.REFUSED, "in digits or in dollars"),
+        ("0% eth btc", LineState.REFUSED, "above 0%"),
+        ("101% eth btc", LineState.REFUSED, "at most 100%"),
+        ("max eth.base btc", LineState.REFUSED, "0.0001 ETH on Base is less than the fee."),
+        ("max btc eth", LineState.INCOMPLETE, "No wallet is open here."),
+        ("max sol eth", LineState.INCOMPLETE, "The wallet is asked what it has."),
+        ("ma", LineState.INCOMPLETE, ""),
+        ("max", LineState.INCOMPLETE, "Name the token you sell."),
+        ("1 usdc.nowhere eth", LineState.REFUSED, 'No chain is called "nowhere".'),
+        ("1 usdc.bas", LineState.INCOMPLETE, ""),
+    ],
+)
+async def test_an_amount_that_is_none_says_why(
+    text: str, state: LineState, says: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book, held=held(catalog))
+    assert (line.state, line.ready) == (state, False)
+    assert says in line.message
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "tokens", "receive"),
+    [
+        (f"usdc.base {BILL}", "0.1", ("USDC.base", "BTC.bitcoin"), True),
+        (f"usdc.base -> {BILL}", "0.1", ("USDC.base", "BTC.bitcoin"), True),
+        (f"=0.1 usdc.base {BILL}", "0.1", ("USDC.base", "BTC.bitcoin"), True),
+        (f"500 usdc.base {BILL}", "500", ("USDC.base", "BTC.bitcoin"), False),
+        (f"btc {BILL}", "0.1", ("BTC.bitcoin", "BTC.bitcoin"), False),
+        (f"1 btc base:{ME}", "1", ("BTC.bitcoin", "ETH.base"), False),
+        (f"1 btc ethereum:{ME}@42161", "1", ("BTC.bitcoin", "ETH.arbitrum"), False),
+    ],
+)
+async def test_a_payment_link_is_what_is_bought_and_for_whom(
+    text: str,
+    amount: str,
+    tokens: tuple[str, str],
+    receive: bool,
+    catalog: Catalog,
+    book: AddressBook,
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    assert line.ready
+    assert (line.amount, pair(line)) == (Decimal(amount), tokens)
+    assert (line.receive, line.private_send) == (receive, tokens[0] == tokens[1])
+    assert line.recipient == text.split()[-1]
+    assert ("the link asks for 0.1 BTC" in line.derived) is (amount == "500")
+
+
+async def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook) -> None:
+    usdc = token(catalog, "usdc.base").address
+    link = f"ethereum:{usdc}@8453/transfer?address={ME}&uint256=2500000"
+    line = parse_intent_line(f"eth.base {link}", catalog, book)
+    assert (line.amount, pair(line)) == (Decimal("2.5"), ("ETH.base", "USDC.base"))
+    private = parse_private_line(link, catalog, book)
+    assert (private.ready, private.amount) == (True, Decimal("2.5"))
+    assert pair(private) == ("USDC.base", "USDC.base")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "says"),
+    [
+        (BILL, LineState.INCOMPLETE, "asks for 0.1 BTC on Bitcoin. Write what you sell before it."),
+        (f"usdc bitcoin:{BITCOIN}", LineState.INCOMPLETE, "How much?"),
+        (f"{BILL} eth", LineState.REFUSED, "the end of the line"),
+        (f"1 btc nowhere:{ME}", LineState.REFUSED, "No chain is called nowhere here."),
+        (f"1 btc ethereum:{ME[:-1]}", LineState.REFUSED, "it has 41 characters"),
+        ("1 usdc lightning:lnbc1", LineState.REFUSED, "Lightning"),
+        (f"1 btc ethereum:{ME}@43114", LineState.REFUSED, "disabled"),
+        (f"1 btc ethereum:{ME}@999999", LineState.REFUSED, "nothing on chain 999999"),
+    ],
+)
+async def test_a_payment_link_that_is_no_whole_line_says_what_is_missing(
+    text: str, state: LineState, says: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    assert (line.state, line.ready) == (state, False)
+    assert says in line.message
+
+
+async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) -> None:
+    alone = parse_private_line(BILL, catalog, book)
+    assert (alone.ready, alone.amount, alone.recipient) == (True, Decimal("0.1"), BILL)
+    assert parse_private_line(f"bitcoin:{BITCOIN}", catalog, book).wants_amount
+    for text in (f"0.2 {BILL}", f"0.2 btc {BILL}"):
+        other = parse_private_line(text, catalog, book)
+        assert (other.ready, other.amount) == (True, Decimal("0.2"))
+        assert other.derived == "the link asks for 0.1 BTC"
+    wrong = parse_private_line(f"0.5 btc base:{ME}", catalog, book)
+    assert wrong.state is LineState.REFUSED
+    assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
+
+
+async def test_a_look_alike_is_refused_in_the_line(catalog: Catalog, book: AddressBook) -> None:
+    """Of a name in the address book, and of whom this desk paid before."""
+    bob = book.entry("bob")
+    assert bob is not None
+    twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
+    line = parse_private_line(f"0.5 eth {twin}", catalog, book)
+    assert (line.state, line.ready) == (LineState.REFUSED, False)
+    assert line.message.startswith("This address looks like @bob and is not.")
+
+    def paid_before(text: str, asked: Token) -> RecipientCheck:
+        return check_recipient(text, asked, book=book, paid={ME: 2})
+
+    other = ME[:6].lower() + "f" * 32 + ME[-4:].lower()
+    assert parse_private_line(f"0.5 eth {other}", catalog, book).ready
+    line = parse_private_line(f"0.5 eth {other}", catalog, book, check=paid_before)
+    assert "looks like" in line.message

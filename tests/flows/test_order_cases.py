@@ -365,7 +365,7 @@ def test_a_diagnosis_names_order_request_and_what_was_looked_at() -> None:
         == "you: pass it to the service with order h8Kq2PdT5mXcVbN3wRtY7z, request 6f1d-22c9."
     )
     assert found.by == "No deadline is known."
-    assert "Seen so since 14:02:11 UTC" in found.cause
+    assert "It has been so since 14:02:11 UTC." in found.cause
     assert "leg state 8, list 14:02:11 UTC" in found.facts
 
 

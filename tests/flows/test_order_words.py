@@ -101,6 +101,7 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     refused = tracked(withheld="It differs.", standing=DepositRelease.DIFFERS, deposit_address=None)
     assert said(refused).word == "Do not pay"
     assert "Do not pay: It differs." in order_sentence(refused, LATER)
+    assert order_sentence(refused, LATER).count("It differs") == 1
 
 
 def test_a_hidden_address_does_not_hide_where_money_is() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import grouped, wrap_groups
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import WAIVER
@@ -69,6 +71,9 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
     assert (found.label, found.lookalike) == (None, None)
     assert found.lines[0].level == "ok"
     assert ("warn", "Never paid before.") in texts(found)
+    # As the desk draws it: in groups, and in groups over lines.
+    for drawn in (grouped(stranger), "\n".join(wrap_groups(stranger, 4))):
+        assert replace(check(drawn, token(kind), book=book), text=stranger) == found
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -373,3 +378,100 @@ def test_chains_without_memos_take_none() -> None:
     sol = check_memo("thanks", False, token("sol"))
     assert (sol.ok, sol.used, sol.memo) == (True, True, "thanks")
     assert check_memo(None, False, token("sol")).ok
+
+
+USDC_BASE = next(t for t in WORLD if (t.chain, t.symbol, t.unverified) == ("base", "USDC", False))
+LINK = f"ethereum:{USDC_BASE.address}@8453/transfer?address={EVM}&uint256=2500000"
+TAGGED = f"ripple:{address('xrp', 'shop')}?amount=20&dt=777"
+
+
+@pytest.mark.parametrize("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
+def test_the_chain_before_an_address_is_the_one_that_was_chosen(
+    before: str, book: AddressBook
+) -> None:
+    found = check(before + EVM, USDC_BASE, book=book)
+    assert (found.ok, found.address, found.memo) == (True, EVM, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"eth:{EVM}", "This is for Ethereum, and this USDC is on Base."),
+        (f"arb1:{EVM}", "This is for Arbitrum, and this USDC is on Base."),
+        (f"eip155:4217:{EVM}", "This is for chain 4217, and this USDC is on Base."),
+        (f"nowhere:{EVM}", '"nowhere:" in front of the address is not Base'),
+        (f"ethereum:{EVM}@1", "This is for Ethereum, and this USDC is on Base."),
+        ("bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "This is for Bitcoin, and"),
+        (f"ethereum:{EVM}@8453?value=1e18", "asks for the coin of Base, not for USDC."),
+        (
+            f"ethereum:{checksummed('0x' + 'ab' * 20)}@8453/transfer?address={EVM}&uint256=1",
+            "not for USDC. To pay USDC there, paste the address alone.",
+        ),
+        (f"base:{EVM[:-1]}", "it has 41 characters"),
+    ],
+)
+def test_a_link_for_something_else_says_for_what(text: str, says: str, book: AddressBook) -> None:
+    found = check(text, USDC_BASE, book=book)
+    assert (found.ok, found.address) == (False, "")
+    assert says in (found.problem or "")
+
+
+def test_the_ids_of_real_chains_name_those_of_the_sandbox(book: AddressBook) -> None:
+    """And those of the service itself, whatever they are."""
+    assert USDC_BASE.chain_data.chain_id not in (None, 8453)
+    assert check(LINK, USDC_BASE, book=book).ok
+    own = LINK.replace("@8453", f"@{USDC_BASE.chain_data.chain_id}")
+    assert check(own, USDC_BASE, book=book).ok
+    live = USDC_BASE.chain_data.model_copy(update={"chain_id": 10})
+    misnamed = USDC_BASE.model_copy(update={"chain_data": live})
+    assert not check(LINK, misnamed, book=book).ok, "an id that is another chain's is believed"
+
+
+@pytest.mark.parametrize(
+    ("arrives", "line"),
+    [
+        (None, ("note", "The link asks for 2.5 USDC.")),
+        (Decimal("2.50"), ("ok", "As much as the link asks for: 2.5 USDC.")),
+        (Decimal(2), ("warn", "The link asks for 2.5 USDC, and 2 USDC arrives.")),
+        (Decimal(3), ("warn", "The link asks for 2.5 USDC, and 3 USDC arrives.")),
+    ],
+)
+def test_an_amount_of_a_link_is_held_against_what_arrives(
+    arrives: Decimal | None, line: tuple[str, str], book: AddressBook
+) -> None:
+    found = check(LINK, USDC_BASE, book=book, arrives=arrives)
+    assert found.ok
+    assert line in texts(found)
+
+
+def test_the_memo_of_a_link_is_the_memo(book: AddressBook) -> None:
+    found = check(TAGGED, XRP, book=book)
+    assert (found.ok, found.memo) == (True, "777")
+    assert check_memo_of(found, found.memo, False, XRP).doubt is None
+    for typed, waived in (("778", False), ("", True)):
+        other = check_memo_of(found, typed, waived, XRP)
+        assert other.ok
+        assert other.doubt == "This is not the tag of the payment link: 777."
+    on_chain = check_memo_of(found, None, False, XRP, on_chain=True)
+    assert not on_chain.ok, "a memo that cannot be sent is dropped"
+    back = check_refund(TAGGED, XRP, required=True, book=book, paid={})
+    assert (back.ok, back.memo) == (True, "777")
+    rita = book.entry("rita")
+    assert rita is not None
+    known = check(f"ripple:{rita.address}?dt=777", XRP, book=book)
+    assert (known.label, known.memo) == ("@rita", "777")
+    assert any(text.startswith("This is not the tag of @rita: 20117.") for _, text in texts(known))
+
+
+def test_what_a_payout_cannot_carry_of_a_link_is_said(book: AddressBook) -> None:
+    found = check(f"solana:{address('sol', 'shop')}?reference=abc&label=Shop", SOL, book=book)
+    assert found.ok
+    assert ("warn", "The link also says reference, which no payout carries.") in texts(found)
+
+
+def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:
+    known = address("evm", "known")
+    twin = checksummed(known[:6].lower() + "f" * 32 + known[-4:].lower())
+    found = check(f"eth:{twin}", book=book, paid={known: 1})
+    assert found.lookalike is not None
+    assert not found.ok

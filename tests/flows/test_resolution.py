@@ -99,8 +99,8 @@ async def test_ids_and_contracts(catalog: Catalog) -> None:
         ("btc.base", "BTC is not on Base."),
         (
             "usdc.nowhere",
-            'No token is called "usdc.nowhere". Paste a contract address to find '
-            "one that is not listed.",
+            'No chain is called "nowhere". USDC is on ethereum, solana, base, arbitrum'
+            " and 13 more.",
         ),
         ("0x" + "12" * 20, "No listed token has this contract."),
         (

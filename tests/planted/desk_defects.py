@@ -36,6 +36,16 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
     ),
     Defect(
+        "page-taken-for-an-answer",
+        "A raw create that a portal answered ends as done, though nobody knows whether it was.",
+        "swapdesk/cli/api_call.py",
+        "        answer = await _asked(session, method, path, query, body)\n"
+        "    except OutcomeUnknown as error:",
+        "        answer = await session.link.api.call(method, path, query, body)\n"
+        "    except OutcomeUnknown as error:",
+        ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
+    ),
+    Defect(
         "sent-create-taken-for-unsent",
         "After a crash an order that was created is forgotten, and is created again.",
         "swapdesk/flows/creation/resume.py",
@@ -253,12 +263,60 @@ CONFIRMED = (
         "lost-in-a-program-unasked",
         "A payout goes to a token account, which nobody moves it out of, without a question.",
         "swapdesk/flows/payees/recipients.py",
-        "        memo=entry.memo if entry else None,\n        doubt=verdict.doubt or None,\n",
-        "        memo=entry.memo if entry else None,\n        doubt=None,\n",
+        "        doubt=verdict.doubt or None,\n",
+        "        doubt=None,\n",
         (
             "tests/flows/test_recipients.py"
             "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
         ),
+    ),
+    Defect(
+        "memo-of-a-link-dropped",
+        "A payment link is paid without the tag that it names, and an exchange credits nobody.",
+        "swapdesk/flows/payees/recipients.py",
+        "memo=(link.memo if link else None) or (entry.memo if entry else None),",
+        "memo=entry.memo if entry else None,",
+        ("tests/flows/test_recipients.py::test_the_memo_of_a_link_is_the_memo",),
+    ),
+    Defect(
+        "link-of-another-chain-paid",
+        "An address that was given for one chain is paid on another.",
+        "swapdesk/flows/payees/recipients.py",
+        "        return chain.chain_id == link.chain_id or named\n",
+        "        return True\n",
+        ("tests/flows/test_recipients.py::test_a_link_for_something_else_says_for_what",),
+    ),
+    Defect(
+        "all-of-the-wallet-with-its-fee",
+        "An order is created for everything there is, and its deposit cannot be paid.",
+        "swapdesk/flows/quotes/intent_line.py",
+        "    wanted = has.spendable if share == 1",
+        "    wanted = has.amount if share == 1",
+        ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
+    ),
+    Defect(
+        "share-rounded-up",
+        "More is asked for than the wallet has, or than the service is told.",
+        "swapdesk/flows/quotes/intent_line.py",
+        "short(quantize(amount, places, up=False))",
+        "short(quantize(amount, places, up=True))",
+        ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
+    ),
+    Defect(
+        "look-alike-in-the-line-unseen",
+        "The line of a private send takes an address that imitates one that was paid before.",
+        "swapdesk/flows/payees/recipients.py",
+        "                paid, deposits = paid_addresses(journal), own_deposits(journal)\n",
+        "                deposits = own_deposits(journal)\n",
+        ("tests/tui/test_swap.py::test_a_look_alike_is_refused_in_the_line_of_a_private_send",),
+    ),
+    Defect(
+        "amount-of-a-link-unsaid",
+        "A bill is paid with another amount than it asks for, and nobody says so.",
+        "swapdesk/flows/payees/recipients.py",
+        "        if arrives is None:\n            yield",
+        "        if arrives is not None:\n            yield",
+        ("tests/flows/test_recipients.py::test_an_amount_of_a_link_is_held_against_what_arrives",),
     ),
     Defect(
         "doubted-rows-created-unasked",
@@ -269,6 +327,17 @@ CONFIRMED = (
         (
             "tests/flows/batch/test_creation.py"
             "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "skipped-rows-created",
+        "A row that the trader left out of a batch is created and paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    wanted = [row for row in rows if not row.skipped]",
+        "    wanted = list(rows)",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken_in_again",
         ),
     ),
     Defect(
@@ -536,6 +605,52 @@ SHOWING = (
         "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
         "return False",
         ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "deadline-by-a-slow-machine",
+        "A machine whose clock is slow pays a deposit after its deadline, when nobody exchanges"
+        " it any more.",
+        "swapdesk/flows/connected_desk.py",
+        "            server=service_clock,\n",
+        "",
+        (
+            "tests/flows/support/test_service_time.py"
+            "::test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service",
+        ),
+    ),
+    Defect(
+        "payment-counted-by-the-list",
+        "A token has other decimals than the service says, and support tells a customer that a"
+        " million times as much arrived.",
+        "swapdesk/flows/support/paid_on_chain.py",
+        "    decimals = payment.decimals\n",
+        "    decimals = None\n",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_what_arrived_counts_by_the_decimals_of_its_chain",
+        ),
+    ),
+    Defect(
+        "page-of-the-service-in-a-reply",
+        "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
+        "swapdesk/flows/support/replies.py",
+        "known_page(transaction_page(token, hash_))",
+        "transaction_page(token, hash_)",
+        (
+            "tests/flows/support/test_replies.py"
+            "::test_who_was_paid_gets_the_transaction_and_its_page",
+        ),
+    ),
+    Defect(
+        "failed-bundle-told-as-waiting",
+        "A bundle failed, and support tells its customers that the payment is on its way.",
+        "swapdesk/flows/batch/order_payments.py",
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)',
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act)',
+        (
+            "tests/flows/batch/test_tracked_orders.py"
+            "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
+        ),
     ),
     Defect(
         "words-of-a-stranger-copied",

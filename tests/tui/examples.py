@@ -183,7 +183,7 @@ def readings(width: int, text: str) -> list[Line]:
 
 def checks(width: int, text: str) -> list[Line]:
     said = text or 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
-    again = "Paste it again from where it came from."
+    again = "Copy it again from its source."
     return [
         *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
         *check_lines(Check(CheckMark.REFUSED, said, again), width),
@@ -211,8 +211,8 @@ def intent(width: int, text: str) -> list[Line]:
             Fact("To", address=ME),
             Fact("Route", text or "standard  Alder"),
         ],
-        frozen="14:02:31",
-        verdict=Check(CheckMark.REFUSED, "1 problem:", "create is locked"),
+        locked="14:02:31",
+        verdict=Check(CheckMark.REFUSED, "1 problem:", "correct it first"),
         validity=countdown_spans(CountdownState(568, 600, 12)),
     )
     return intent_lines(state, min(width, 36))

@@ -50,7 +50,7 @@ def test_tmux_gets_every_escape_twice_and_screen_gets_pieces() -> None:
 def test_the_notice_claims_no_more_than_is_known() -> None:
     assert copied_notice("address", XMR) == "Copied address 4888 … 8888"
     said = copied_notice("tag", "7", Way.TMUX)
-    assert said == "Copied tag 7, if tmux hands it on. Compare what you paste."
+    assert said == "Copied tag 7. tmux may keep it to itself: compare what you paste."
 
 
 def test_the_exact_text_stands_unbroken_from_the_left_edge() -> None:

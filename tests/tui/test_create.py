@@ -1,4 +1,4 @@
-"""The form and its frozen intent: checks while typing, one POST, expiry, every outcome."""
+"""The form and its locked intent: checks while typing, one POST, expiry, every outcome."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         await run.to_form()
         assert "f1 keys" in run.text
         await run.type("@bob")
-        assert "enter freeze intent" in run.text
+        assert "enter lock intent" in run.text
         await run.press("f9")
         await run.see("Amounts are hidden")
         await run.press("f9")
@@ -63,7 +63,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert len(run.app.session.desk.journal.orders.index.ids()) == 1
 
 
-async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
+async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
     market: Market,
 ) -> None:
     """What is shown is what is posted, also when the address book was edited in between."""
@@ -118,7 +118,7 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
                 await run.type(recipient)
                 await run.press("enter")
                 assert said in run.text
-                assert "1 problem: create is locked" in run.text
+                assert "1 problem: correct it first" in run.text
                 assert screen.state.step is CreateStep.OPEN
                 await run.press("c", "enter")
                 assert posts(market) == 0
@@ -220,6 +220,20 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         assert checked.recipient.address == account.address
         assert checked.recipient.ok
 
+        # What is filled in of itself is complete, until somebody types: then it never comes back.
+        await run.press("escape")
+        await run.to_form("0.5 btc eth")
+        form = run.screen(CreateScreen)._form
+        form.own((account,), account)
+        await run.settle(lambda: form.values == (account.address,), "the account")
+        assert form.complete
+        await run.press("backspace")
+        assert not form.complete
+        await run.press("ctrl+u")
+        form.own((account,), account)
+        assert form.values == ("",)
+        assert not form.complete
+
         market.network.after = fixed_are(FIXED)
         await run.press("escape")
         await run.to_quotes("5 eth btc")
@@ -242,7 +256,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
 
 
 async def tag_when_created(run: DeskRun) -> list[str]:
-    """Create the frozen order; what its page says of the tag."""
+    """Create the locked order; what its page says of the tag."""
     await run.press("c")
     await run.compare()
     await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
@@ -265,6 +279,13 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
     async with market.desk() as run:
         await run.to_form("0.5 btc xrp")
         assert "Destination tag" in run.text
+        form = run.screen(CreateScreen)._form
+        await run.type("ripple:rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh?amount=20&dt=777")
+        assert form.values[1] == "777"
+        assert "The link asks for 20 XRP, and " in run.text
+        assert "rEb8 TK3g Bgk5 auZk wc6s HnwrG"[:29] in run.text
+        await run.press("ctrl+u")
+        assert form.values == ("", ""), "another recipient keeps the tag of the link"
         await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
         await run.press("enter", "enter")
         screen = run.screen(CreateScreen)
@@ -532,7 +553,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
         await run.type(ME[2:][(group - 1) * 4 : group * 4])
         await run.press("enter")
-        assert "Not what stands there." in run.text
+        assert "Those are not its characters." in run.text
         assert posts(market) == 0
 
         await run.press("escape", "e", "ctrl+u")
@@ -548,11 +569,22 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         assert "••••" in run.text
         await run.type("zzzz")
         await run.press("enter")
-        assert "Not what stands there." in run.text
+        assert "Those are not its characters." in run.text
         assert posts(market) == 0
         await run.press("escape")
         assert "••••" not in run.text
         assert run.screen(CreateScreen).state.step is CreateStep.READY
+
+        await run.press("e", "home")
+        await run.type("ethereum:")
+        await run.press("enter")
+        await run.still()
+        assert f"ethereum:{ME}" in run.text
+        await run.press("c")
+        await run.see("First payment to this address")
+        asked = run.screen(TypedConfirm).question
+        assert asked.phrase not in run.text, "it can be read in the link"
+        await run.press("escape")
         await run.still()
         await run.press("c")
         await run.compare()

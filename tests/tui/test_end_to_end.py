@@ -198,7 +198,7 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     desk.press(ENTER)
     desk.read_until("rule completed, certain", "y copy reply")
     desk.press("y")
-    desk.read_until("Copied reply")
+    desk.read_until("Copied the reply")
     assert desk.keys <= MOST_KEYS_TO_ANSWER
 
 

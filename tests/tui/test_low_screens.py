@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.orders import NOW
+from recorded_demo import recorded
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.breakpoints import classes_at
@@ -16,6 +17,7 @@ from swapdesk.tui.widgets.help_overlay import HelpOverlay
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import held, prepare, waiting
 from tui.quote_rows import MERIDIAN, quotes_with
+from tui.scenes.demo import forward, show
 
 SMALLEST = (60, 15)
 MOST_KEYS_PRESSED = 40
@@ -109,20 +111,20 @@ async def test_every_screen_says_what_holds_funds_and_a_filter_that_it_is_none(
         await run.see("w2Bn8L")
         await run.press("slash")
         await run.type(" >zz")
-        await run.see("? not read, all orders")
+        await run.see("? no filter; shown: all orders")
         run.app.screen.clear_notice()  # type: ignore[attr-defined]
         await run.pilot.pause()
-        assert "? not read, all orders" in run.text
+        assert "? no filter; shown: all orders" in run.text
         for _ in range(4):
             await run.press("backspace")
         await run.type("hold")
-        await run.settle(lambda: "not read" not in run.text, "a filter that is read")
+        await run.settle(lambda: "no filter" not in run.text, "a filter that is read")
         await run.type(" <")
-        await run.see("? not read, rows of hold")
+        await run.see("? no filter; shown: hold")
         await run.press("escape")
-        await run.settle(lambda: "not read" not in run.text, "no filter")
+        await run.settle(lambda: "no filter" not in run.text, "no filter")
         await run.press("slash")
-        assert "not read" not in run.text
+        assert "no filter" not in run.text
 
 
 async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Market) -> None:
@@ -155,3 +157,34 @@ async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Mar
             assert below.region.size == size
             assert below.classes >= {name for name, has in classes_at(*size).items() if has}
         assert run.body == wide
+
+
+async def test_every_hash_of_a_demonstration_can_be_read_and_esc_ends_what_it_explains(
+    market: Market,
+) -> None:
+    hashes = [each.transfer.hash for each in recorded("private").facts[-1].moved]
+    async with market.desk((80, 24)) as run:
+        await show(run, "private")
+        await forward(run, "Bob is paid")
+        await run.press("e")
+        await run.see("Privacy here is a crowd")
+        # The middle column, in which hashes are broken over rows.
+        seen = ""
+        while True:
+            seen += "".join(row[28:52].strip() for row in run.body.split("\n")[9:20])
+            if "↓ more" not in run.text:
+                break
+            for _ in range(3):
+                await run.press("down")
+        assert len(hashes) == 3
+        assert [one for one in hashes if one not in seen] == []
+        await run.press("l")
+        await run.see("no path on the chains")
+        assert "Privacy here is a crowd" in run.text
+        await run.see("esc close")
+        await run.press("escape")
+        await run.settle(lambda: "esc end" in run.text, "the stage without its explanation")
+        assert "Privacy here is a crowd" not in run.text
+        assert "no path" not in run.text
+        await run.press("escape")
+        await run.see("What do you want to swap?")

@@ -298,7 +298,7 @@ async def test_the_history_of_an_order(market: Market) -> None:
         await run.press("right_square_bracket")
         await run.see(f"{len(known.states)} of {len(known.states)}")
         await run.press("y")
-        assert "told by the stream: SECOND_EXCHANGE_IN_PROGRESS" in run.app.clipboard
+        assert "Z SECOND_EXCHANGE_IN_PROGRESS; " in run.app.clipboard
         await run.press("left_square_bracket")
         await run.see(f"{len(known.states) - 1} of {len(known.states)}")
         await run.press("escape")

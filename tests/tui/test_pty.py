@@ -60,6 +60,31 @@ def test_no_control_byte_of_a_text_reaches_the_terminal(
     assert forbidden not in terminal.written
 
 
+def test_it_is_seen_where_errors_go_to_a_file_and_the_terminal_knows_ascii_alone(
+    tmp_path: Path,
+) -> None:
+    errors = tmp_path / "err.log"
+    window = TerminalWindow(
+        [
+            "sh",
+            "-c",
+            f'exec "$@" 2>"{errors}"',
+            "sh",
+            sys.executable,
+            str(PROGRAM),
+            "\\u65e5\\u2192b",
+        ],
+        {**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "ascii"},
+        COLUMNS,
+        ROWS,
+    )
+    try:
+        window.read_until("end of it", "???b")
+        assert errors.read_bytes() == b""
+    finally:
+        window.close()
+
+
 @pytest.mark.parametrize("terminal", [("quotes",), ("orders",)], indirect=True)
 def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) -> None:
     terminal.read_until("h8K020")

@@ -52,7 +52,7 @@ async def draw(run: DeskRun, golden: Golden, one: Scene) -> None:
 async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
     market: Market, golden: Golden, size: tuple[int, int]
 ) -> None:
-    """From the quotes to the frozen intent: each equals the picture of its scene."""
+    """From the quotes to the locked intent: each equals the picture of its scene."""
     async with market.desk(size) as run:
 
         async def compare(name: str) -> None:

@@ -89,9 +89,9 @@ async def test_a_bundle_shows_what_the_desk_showed(market: Market) -> None:
         assert NOT_OUR_REPLY in shown
         assert READY_REPLY not in shown + history
         assert "was written by whoever made it" in " ".join(shown.split())
-        theirs = part_from(history.replace(NOT_OUR_REPLY, READY_REPLY), "Received")[:-1]
+        theirs = part_from(history.replace(NOT_OUR_REPLY, READY_REPLY), "When")[:-1]
         assert [row.rstrip(" ─-") for row in theirs] == [
-            row.rstrip(" ─-") for row in part_from(line, "Received")[:-2]
+            row.rstrip(" ─-") for row in part_from(line, "When")[:-2]
         ]
         for text in (shown, history):
             assert text.startswith(" FILE ")

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from flows.orders import created_here, order
 from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.commands.swap import AskQuotes
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import SIZES, DeskRun, Market
 from tui.picture import take
 
@@ -251,6 +253,22 @@ async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Ma
                 await run.see("0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed")
             else:
                 await run.press("escape")
+
+
+async def test_a_look_alike_is_refused_in_the_line_of_a_private_send(market: Market) -> None:
+    """Also of whom this desk paid before, as in the form."""
+    known = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    twin = f"{known[:6].lower()}{'f' * 32}{known[-4:].lower()}"
+    async with market.desk() as run:
+        await run.ready()
+        paid = order(receiver_address=known, display_status=DisplayStatus.SWAP_COMPLETED.value)
+        created_here(run.app.session.desk.journal, paid)
+        await run.press("p")
+        await run.type(f"0.5 eth {twin}")
+        assert "This address looks like" in run.text
+        assert "enter ask for quotes" not in run.text
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
 
 
 async def test_the_help_says_what_asking_costs(market: Market) -> None:

@@ -3,7 +3,8 @@ answer is bounded in bytes, time, nesting and encoding before anything of it is 
 
 A node may be anybody's, and the process with the keys asks it. So nothing is decompressed (64 KB
 of gzip are 64 MiB of memory), the deadline holds for the whole answer and not for each piece of
-it, redirects are not followed, and nothing comes from the environment.
+it, redirects are not followed, and nothing comes from the environment. A node that names a time
+with its refusal (``Retry-After``) hears nothing before it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ import asyncio
 import json
 from collections.abc import Sequence
 from itertools import count
+from math import ceil
 from typing import Any, ClassVar, Self
 
 import httpx2
 
 from swapdesk.certificates import certificates
+from swapdesk.clock import SystemClock
 from swapdesk.keepalive import CLIENT_SECONDS
 from swapdesk.wire.encoding.codec import refuse_deep
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 
 ANSWER_LIMIT = 8 << 20
 """Bytes of an answer that are read."""
+_held_until: dict[str, float] = {}
+"""By address of a node, in seconds of the event loop: it asked the program to wait, and not the
+client that lives for one question."""
 
 
 class NodeHttp:
@@ -116,12 +123,18 @@ class NodeHttp:
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:
         """The body of the answer, as it came."""
         deadline = deadline or self._deadline
+        loop = asyncio.get_running_loop()
+        if (left := _held_until.get(self._url, 0.0) - loop.time()) > 0:
+            raise self.unreachable(f"the node asks to be left alone for {ceil(left)} s more")
         try:
             async with (
                 asyncio.timeout(deadline),
                 self._http.stream("POST", self._url, content=body, timeout=deadline) as answer,
             ):
                 if answer.status_code != 200:
+                    told, date = (answer.headers.get(name) for name in ("retry-after", "date"))
+                    wait = retry_after(told, SystemClock().now(), date) or 0.0
+                    _held_until[self._url] = loop.time() + min(wait, LONGEST_HOLD)
                     raise self.uncertain(f"the node answered with status {answer.status_code}")
                 content = bytearray()
                 async for chunk in answer.aiter_raw():

@@ -10,10 +10,12 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.api_connection import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
-from swapdesk.client.transport import RawAnswer
+from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.paths import without_mark
 from swapdesk.wire.encoding.codec import CodecError, decode, decode_json, encode_json
+from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order
 
@@ -25,16 +27,37 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal."""
+    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal.
+
+    An answer that is no JSON is nobody's answer to a call of this API, as from a portal of a hotel
+    or a maintenance page: it is refused as by every other command, and after a writing call nobody
+    knows what was done.
+    """
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
     if operation.writes:
         answer = await _written(session, operation, method, path, query, body)
     else:
-        answer = await session.link.api.call(method, path, query, body)
-    session.call.output.raw_json(_one_line(answer, operation))
+        answer = await _asked(session, method, path, query, body)
+    session.call.output.raw_json(_one_line(answer))
     return Exit.DONE
+
+
+async def _asked(
+    session: CommandSession,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> RawAnswer:
+    answer = await session.link.api.call(method, path, query, body)
+    try:
+        _read(answer)
+    except CodecError as error:
+        kind = safe_text(answer.headers.get("content-type", "no type"), 100)
+        raise refuse_answer(answer, "not_json", f"{error} ({kind})") from None
+    return answer
 
 
 async def _written(
@@ -53,7 +76,7 @@ async def _written(
             "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
         ) from None
     try:
-        answer = await session.link.api.call(method, path, query, body)
+        answer = await _asked(session, method, path, query, body)
     except OutcomeUnknown as error:
         calls.mark_unknown(
             call_id,
@@ -89,17 +112,18 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 
 def _checked(body: bytes) -> bytes:
-    """The body, compact; exit 2 when it is no JSON the service would read."""
+    """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
+    a byte order mark before it."""
     try:
-        return encode_json(decode_json(body))
+        return encode_json(decode_json(without_mark(body)))
     except CodecError as error:
-        raise bad_input("BAD_BODY", f"The body is {error}.", field="d") from None
+        raise bad_input("BAD_BODY", f"The body cannot be read: {error}.", field="d") from None
 
 
-def _one_line(answer: RawAnswer, operation: Operation) -> str:
-    """The answer's JSON on one line, every digit as it came; else its text as one JSON text."""
-    try:
-        found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
-    except CodecError:
-        found = answer.body.decode("utf-8", "replace")
-    return encode_json(found).decode()
+def _read(answer: RawAnswer) -> object:
+    return decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
+
+
+def _one_line(answer: RawAnswer) -> str:
+    """The answer's JSON on one line, every digit as it came."""
+    return encode_json(_read(answer)).decode()

@@ -22,7 +22,7 @@ def sell_option(command: F) -> F:
         default="",
         metavar="TOKEN",
         shell_complete=completion.tokens,
-        help="Sold by rows that name no token.",
+        help="The token sold by rows that name none.",
     )(command)
 
 
@@ -31,6 +31,23 @@ def decimal_comma_option(command: F) -> F:
         "--decimal-comma",
         is_flag=True,
         help="Amounts of the file have a decimal comma: 1,234 is 1.234, never a thousand.",
+    )(command)
+
+
+def _numbers(context: click.Context, option: click.Parameter, said: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in said.split(",")] if said else []
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise click.BadParameter(f"{said!r} are no numbers of rows.", context, option)
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def skip_option(command: F) -> F:
+    return click.option(
+        "--skip",
+        default="",
+        metavar="ROWS",
+        callback=_numbers,
+        help="Rows that are left out, by their numbers in the plan: 4,7.",
     )(command)
 
 
@@ -49,7 +66,10 @@ def batch_argument(command: F) -> F:
 
 def group_option(command: F) -> F:
     return click.option(
-        "--group", type=click.IntRange(1), metavar="N", help="Not the first that is not over."
+        "--group",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Its number; the first that is not over by default.",
     )(command)
 
 
@@ -89,8 +109,11 @@ def template(call: CliContext, out: Path | None) -> int:
 @click.argument("file", type=_FILE)
 @sell_option
 @decimal_comma_option
+@skip_option
 @desk_command
-def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
+def plan(
+    call: CliContext, file: Path, sell: str, decimal_comma: bool, skip: tuple[int, ...]
+) -> int:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
     Exit 2 when a row has a problem; the plan is written all the same.
@@ -99,7 +122,7 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
     from swapdesk.cli.session import run_session
 
     return run_session(
-        call, lambda session: show_plan(session, file, sell, decimal_comma=decimal_comma)
+        call, lambda session: show_plan(session, file, sell, decimal_comma=decimal_comma, skip=skip)
     )
 
 
@@ -107,9 +130,12 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
 @click.argument("what", required=False, metavar="FILE|[BATCH]")
 @sell_option
 @decimal_comma_option
+@skip_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
 def create(
@@ -117,6 +143,7 @@ def create(
     what: str | None,
     sell: str,
     decimal_comma: bool,
+    skip: tuple[int, ...],
     yes: bool,
     accept_warnings: bool,
     again: bool,
@@ -135,7 +162,7 @@ def create(
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     file = None if failed or what is None else Path(what)
     batch_name = (what or "") if failed else None
-    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma, accept_warnings)
+    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma, accept_warnings, skip)
     return run_session(call, lambda session: create_batch(session, request))
 
 
@@ -210,16 +237,20 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @click.argument("file", type=_FILE)
 @sell_option
 @decimal_comma_option
+@skip_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @desk_command
 def run(
     call: CliContext,
     file: Path,
     sell: str,
     decimal_comma: bool,
+    skip: tuple[int, ...],
     account: str,
     yes: bool,
     accept_warnings: bool,
@@ -234,7 +265,7 @@ def run(
     from swapdesk.cli.batch_paying import PayRequest, run_batch
     from swapdesk.cli.session import run_session
 
-    create = BatchRequest(file, None, sell, yes, again, decimal_comma, accept_warnings)
+    create = BatchRequest(file, None, sell, yes, again, decimal_comma, accept_warnings, skip)
     request = PayRequest(account, None, yes)
     return run_session(call, lambda session: run_batch(session, create, request))
 
@@ -277,7 +308,7 @@ def status(call: CliContext, name: str | None) -> int:
 )
 @desk_command
 def export(call: CliContext, name: str | None, out: Path | None) -> int:
-    """The results as CSV, one line for each line of the file."""
+    """The results as CSV, one line for each row that was created."""
     from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session
 

@@ -13,6 +13,7 @@ from swapdesk.cli.batch_plan import (
     planned_sheet,
     sells_words,
     tell_plan,
+    without_rows,
 )
 from swapdesk.cli.batch_result import find_batch, tell_batch
 from swapdesk.cli.command_error import (
@@ -42,7 +43,8 @@ HOME = "in your wallet; no deposit was paid"
 class BatchRequest(Struct, frozen=True):
     """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
     empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
-    have one. ``accept_warnings`` agrees in advance to what the plan doubts."""
+    have one. ``accept_warnings`` agrees in advance to what the plan doubts; rows of the numbers
+    ``skip`` are left out."""
 
     file: Path | None
     failed: str | None = None
@@ -51,6 +53,7 @@ class BatchRequest(Struct, frozen=True):
     again: bool = False
     decimal_comma: bool = False
     accept_warnings: bool = False
+    skip: tuple[int, ...] = ()
 
 
 class BatchCreationRun(Struct, frozen=True):
@@ -84,13 +87,15 @@ async def creatable_plan(
             request.file,
             request.sell,
             decimal_comma=request.decimal_comma,
+            skip=request.skip,
             payer=payer,
         )
     else:
         batch = find_batch(session, request.failed or None)
         name = f"batch {batch.id[:8]}"
         try:
-            plan = await planned_sheet(session, failed_sheet(batch), request.sell, payer=payer)
+            sheet = without_rows(failed_sheet(batch), request.skip)
+            plan = await planned_sheet(session, sheet, request.sell, payer=payer)
         except NoFailedRows:
             raise own_refusal(
                 "NO_FAILED_ROWS",
@@ -105,12 +110,14 @@ async def creatable_plan(
             raise of_client_error(plan.unasked)
         count = len(plan.problems)
         said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
+        if not count:
+            said = f"Every row of {name} is skipped."
         raise CommandError(
             Exit.BAD_INPUT,
             "BATCH_PROBLEMS",
             said,
             f"{IN_WALLET}; nothing was created",
-            "you: correct these rows, or take them out; the plan says how"
+            "you: correct these rows, or leave them out with --skip; the plan says how"
             if plan.comma_problem is None
             else "you: correct these rows, or read them so with --decimal-comma",
             fields={"file": {"message": said}},
@@ -118,7 +125,7 @@ async def creatable_plan(
     if not request.yes:
         if not session.call.interactive:
             raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-        tell_plan(output, plan, left)
+        tell_plan(output.before_a_question, plan, left)
         if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
     elif plan.doubts and not request.accept_warnings:

@@ -33,7 +33,7 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
@@ -286,7 +286,7 @@ def _chosen(session: CommandSession, batch: JournaledBatch, number: int | None) 
     if number is None:
         return next((one for one in found if not one.over and one.next is not None), found[-1])
     if not 1 <= number <= len(found):
-        raise bad_input("NO_GROUP", f"The batch has {len(found)} groups.", field="group")
+        raise bad_input("NO_GROUP", f"The batch has {counted(len(found), 'group')}.", field="group")
     return found[number - 1]
 
 

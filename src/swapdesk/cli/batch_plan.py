@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,16 @@ from swapdesk.flows.batch.plan import (
     against_means,
     plan_document,
 )
-from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow, Sheet, SheetColumn
+from swapdesk.flows.batch.planned import (
+    UNLESS_MEANT,
+    PlannedRow,
+    Sheet,
+    SheetColumn,
+    skipping,
+)
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
-from swapdesk.flows.notation import about_amount, exact_amount
+from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.operation import RateClass
@@ -54,13 +61,14 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
         return
     rows = [_row(row) for row in plan.rows]
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
-    for row in plan.rows:
+    wanted = [row for row in plan.rows if not row.skipped]
+    for row in wanted:
         for one in row.findings:
             place = f"Row {row.number}, line {row.row.line}"
             column = f", column {one.column}" if one.column is not None else ""
             do = "" if one.do == UNLESS_MEANT else f" {one.do}"
             output.say(f"{place}{column}: {one.reason}{do}")
-    if any(one.do == UNLESS_MEANT for row in plan.rows for one in row.findings):
+    if any(one.do == UNLESS_MEANT for row in wanted for one in row.findings):
         output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
     if plan.comma_problem is not None:
         output.talk(COMMA_OFFER)
@@ -72,7 +80,8 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
             (
                 "Rows",
                 f"{plan.count('ready')} ready, {plan.count('look')} to look at, "
-                f"{plan.count('problem')} with problems",
+                f"{plan.count('problem')} with problems"
+                + (f", {skipped} skipped" if (skipped := plan.count("skipped")) else ""),
             ),
             ("Sells", sells_words(plan)),
             *(("Wallet", wallet_words(plan, total)) for total in plan.totals),
@@ -121,7 +130,7 @@ def group_words(group: PlannedGroup) -> str:
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
         signed = "signed once" if group.signatures == 1 else f"{group.signatures} signatures"
-        return f"{words}, 1 bundle of {count} transfers, {signed}"
+        return f"{words}, 1 bundle of {counted(count, 'transfer')}, {signed}"
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"
@@ -134,7 +143,8 @@ def calls_words(plan: BatchPlan) -> str:
 
 def _row(row: PlannedRow) -> tuple[str, ...]:
     order = row.order
-    said = row.state if not row.findings else (row.problems or row.findings)[0].short
+    found = () if row.skipped else row.problems or row.findings
+    said = found[0].short if found else row.state
     if order is None:
         cells = row.row
         sold = f"{cells.cell(SheetColumn.SELL_AMOUNT)[:44]} {cells.cell(SheetColumn.SELL)[:44]}"
@@ -191,10 +201,11 @@ async def planned(
     sell: str,
     *,
     decimal_comma: bool = False,
+    skip: Collection[int] = (),
     payer: str = "",
 ) -> BatchPlan:
-    """The plan of a file with its limits and what ``payer`` has for it; what its heads do not say
-    is told. Exit 2 for a file that is none."""
+    """The plan of a file without the rows to ``skip``, with its limits and what ``payer`` has for
+    it; what its heads do not say is told. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await _planner(session, sell).read(file.name, content)
@@ -203,10 +214,19 @@ async def planned(
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
-    plan = await planned_sheet(session, sheet, sell, payer=payer)
+    plan = await planned_sheet(session, without_rows(sheet, skip), sell, payer=payer)
     if plan.heads_note:
         session.call.output.talk(plan.heads_note)
     return plan
+
+
+def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
+    """Exit 2 for a number that no row has."""
+    try:
+        return skipping(sheet, skip)
+    except KeyError as error:
+        said = f"{sheet.name} has no row {error.args[0]}."
+        raise bad_input("NO_ROW", said, field="skip") from None
 
 
 async def planned_sheet(
@@ -228,9 +248,14 @@ def _planner(session: CommandSession, sell: str) -> BatchPlanner:
 
 
 async def show_plan(
-    session: CommandSession, file: Path, sell: str, *, decimal_comma: bool = False
+    session: CommandSession,
+    file: Path,
+    sell: str,
+    *,
+    decimal_comma: bool = False,
+    skip: Collection[int] = (),
 ) -> int:
-    plan = await planned(session, file, sell, decimal_comma=decimal_comma)
+    plan = await planned(session, file, sell, decimal_comma=decimal_comma, skip=skip)
     await session.link.learn_rate_limits()
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     tell_plan(session.call.output, plan, left)

@@ -97,7 +97,7 @@ def create_options(command: F) -> F:
             "--to",
             metavar="ADDR|@name",
             shell_complete=completion.payees,
-            help="Who gets the money.",
+            help="Who gets the money: an address, a payment link or @name.",
         ),
     ):
         command = option(command)
@@ -140,7 +140,7 @@ def swap(
     """Sell AMOUNT of FROM for TO, or with --receive have AMOUNT of TO arrive.
 
     The best usable route is taken, unless --type, --provider or --quote choose one. At a
-    terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
+    terminal the order is shown and confirmed with yes; in a pipe --yes is needed.
 
     With --type dex, or with --quote of such a route, the wallet of this profile swaps: it
     approves, signs and sends what your own checks let pass. Without --to the account itself
@@ -157,7 +157,7 @@ def swap(
 def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     """Send AMOUNT of TOKEN privately to another wallet.
 
-    The way leads over two exchanges. At a terminal the frozen order is shown and confirmed
+    The way leads over two exchanges. At a terminal the order is shown and confirmed
     with yes; in a pipe --yes is needed.
     """
     return _create(call, amount, token, None, (), None, **options)

@@ -1,6 +1,6 @@
 """Creating an order from a command line: the checks of the desk, one POST, one document.
 
-``Creation`` freezes the intent, shows it as lines to read, asks, posts it once and prints the
+``Creation`` locks the intent, shows it as lines to read, asks, posts it once and prints the
 order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
 is printed by its id, and the command ends in an error that says whether that can change.
 """
@@ -27,8 +27,8 @@ from swapdesk.cli.order_document import (
     order_document,
     shown_order,
 )
-from swapdesk.cli.output import Form, Output
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.output import Exact, Form, Output
+from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, require_usable
@@ -122,9 +122,10 @@ class Creation:
         stated = token_out if request.wish.receive else token_in
         amount = read_amount(request.amount, stated)
         least = request.min_out and read_amount(request.min_out, token_out, "min-out")
+        require_payees(self._desk, request, token_in, token_out)
         board, row = await choose_quote(session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
-        intent = self._freeze(board, row, payees)
+        intent = self._lock(board, row, payees)
         if request.dry_run:
             lines = self._review(intent, payees, warned)
             print_dry_run(self._output, intent, lines, (*warned, *payees.lines))
@@ -135,7 +136,7 @@ class Creation:
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
-            print_withheld(self._output, tracked, self._desk.clock.now())
+            print_withheld(self._output, tracked, self._desk.service_clock.now())
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
         funded = paid.hash if isinstance(paid, Funded) else None
@@ -144,7 +145,7 @@ class Creation:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    def _freeze(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
+    def _lock(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
         private_send = self._request.buy is None
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock
@@ -214,7 +215,7 @@ class Creation:
         if challenge is not None:
             self._output.talk(*challenge.question)
             if not challenge.passed(self._output.ask("Four characters:") or ""):
-                said = "That is not what stands there. Compare the whole address."
+                said = "Those are not its characters. Compare the whole address."
                 raise not_confirmed(f"{said} Nothing was created.")
         if not says_yes(self._output, "Create this order?"):
             raise not_confirmed("Not confirmed. Nothing was created.")
@@ -252,7 +253,7 @@ class Creation:
     def _print(
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
     ) -> None:
-        now = self._desk.clock.now()
+        now = self._desk.service_clock.now()
         order, summary = tracked.order, order_status(tracked, now)
         deposit = deposit_of(tracked, now)
         if self._output.json:
@@ -412,9 +413,9 @@ def review_lines(
         ("ETA", expected_minutes(intent.minutes)),
         ("Recipient", grouped_address(without(intent.recipient, hidden))),
         ("", intent.recipient_label or ""),
-        ("Memo", intent.memo or ("none, waived" if intent.memo_waived else "")),
+        ("Memo", Exact(intent.memo or ("none, waived" if intent.memo_waived else ""))),
         ("Refund", grouped_address(intent.refund_address) if intent.refund_address else ""),
-        ("Refund memo", intent.refund_memo or ""),
+        ("Refund memo", Exact(intent.refund_memo or "")),
         ("Middle", grouped_address(intent.intermediate_refund or "")),
         ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
     ]

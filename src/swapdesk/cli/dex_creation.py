@@ -18,7 +18,7 @@ from swapdesk.cli.consent import consent, review_text
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token
@@ -32,7 +32,6 @@ from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import Moment
 from swapdesk.flows.orders.told_transaction import NotThisSwap
-from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
@@ -224,15 +223,15 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _chosen(self, account: Account, token_in: Token) -> Chosen:
-        """The intent of the route that is taken, frozen and not written down."""
+        """The intent of the route that is taken, locked and not written down."""
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
-        to = self._request.to or account.address
-        read = check_recipient(to, token_out, book=self._desk.book, paid={}, own_deposits=())
         request = replace(
-            self._request, to=to, sender=account.address, receiver=read.address or None
+            self._request, to=self._request.to or account.address, sender=account.address
         )
+        receiver = require_payees(self._desk, request, token_in, token_out)
+        request = replace(request, receiver=receiver)
         board, row = await choose_quote(self._session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
         return Chosen(self._frozen(board, row, payees, account), payees, warned)
@@ -247,7 +246,7 @@ class DexCreation(Creation):
             elif outcome.done:
                 self._output.talk(f"It went on: order {outcome.order_id}.")
             elif (said := outcome.failure) is not None:
-                self._output.talk(f"{said.cause} Money: {said.money}. Next: {said.next}.")
+                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
 
     def _frozen(
         self, board: QuoteResult, row: RankedQuote, payees: Payees, account: Account

@@ -90,7 +90,12 @@ async def _funding(
         return consent(output, review, yes=request.yes)
 
     return WalletFunding(
-        await wallet.client(), desk.journal, desk.clock, look, session.link.tracker.get
+        await wallet.client(),
+        desk.journal,
+        desk.clock,
+        look,
+        session.link.tracker.get,
+        service_clock=desk.service_clock,
     )
 
 
@@ -125,7 +130,7 @@ def _not_paid(outcome: Outcome) -> CommandError:
             outcome.code,
             f"{outcome.cause}{hash_}",
             money=PAID,
-            next="the venue; you: swapdesk orders show tells how it stands",
+            next="the venue; swapdesk orders show tells how it stands",
         )
     gas = "; gas was paid" if outcome.hash else ""
     return CommandError(
@@ -133,7 +138,7 @@ def _not_paid(outcome: Outcome) -> CommandError:
         outcome.code,
         f"Nothing was paid. {outcome.cause}",
         money=f"{HOME}{gas}",
-        next="you: look at the order: swapdesk orders show",
+        next="you: look at the order with swapdesk orders show",
     )
 
 
@@ -153,7 +158,7 @@ def _tell(
                 deposit_address=order.deposit_address,
                 money="on its way to the venue; it counts confirmations",
                 next="the venue",
-                order=order_document(known, session.desk.clock.now(), made),
+                order=order_document(known, session.desk.service_clock.now(), made),
             )
         )
         return

@@ -99,7 +99,7 @@ def check_terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
     elif way is Way.DIRECT:
         yield ok("clipboard", "The terminal is thought to take copies (OSC 52).")
     else:
-        yield ok("clipboard", f"A copy arrives if {way.value} hands it on (OSC 52).")
+        yield ok("clipboard", f"A copy arrives if {way.value} passes it to the terminal (OSC 52).")
 
 
 def _colours(environ: Mapping[str, str]) -> str:

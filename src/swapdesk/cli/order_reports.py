@@ -27,7 +27,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import Moment
+from swapdesk.flows.notation import Moment, counted
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_listing import (
     FilterLine,
@@ -94,7 +94,7 @@ async def chosen_orders(session: CommandSession, choice: Choice) -> list[Tracked
             " This is what the journal knows."
         )
     tell_left_out(session)
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
     if choice.kept.empty:
         return known
@@ -118,7 +118,7 @@ async def export_orders(
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, choice)
     made = session.desk.journal.transactions.all()
-    content = export_bytes(orders, session.desk.clock.now(), form, made)
+    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
         return Exit.DONE
@@ -133,7 +133,7 @@ async def export_orders(
             money=UNMOVED,
             next=CORRECT,
         ) from None
-    session.call.output.talk(f"{len(orders)} orders written to {out}.")
+    session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
     return Exit.DONE
 
 
@@ -156,7 +156,7 @@ async def report_orders(session: CommandSession, choice: Choice) -> int:
     ]
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     made = session.desk.journal.transactions.all()
 
     def of(tracked: TrackedOrder) -> Sequence[OrderTransaction]:
@@ -201,7 +201,7 @@ async def report_order(session: CommandSession, name: str) -> int:
 
 def _tell_order(session: CommandSession, tracked: TrackedOrder) -> int:
     output = session.call.output
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
         output.document(order_document(tracked, now, made))
@@ -225,7 +225,7 @@ async def put_order_away(session: CommandSession, name: str, *, undo: bool) -> i
             "NOT_FAILED",
             f"Order {tracked.service_id} does not need you after its end: there is nothing to put"
             " away.",
-            money=order_status(tracked, session.desk.clock.now()).money.rstrip("."),
+            money=order_status(tracked, session.desk.service_clock.now()).money.rstrip("."),
             field="order",
         )
     return _tell_order(session, tracker.recall(tracked.service_id) or tracked)
@@ -263,7 +263,7 @@ def _not_known(name: str, how: str = "") -> CommandError:
         NOT_FOUND,
         f"Order {name} is not in this journal{how}, and the service does not know it or it is older"
         " than 48 hours.",
-        money="not known here: this desk knows nothing of such an order",
+        money="in a place not known here; this desk has no such order",
         next="you: check the id and the profile, or write to support with the id if you paid it",
     )
 

@@ -124,7 +124,7 @@ class _Watch:
                 await self._session.link.tracker.read(name)
 
     def _print_changes(self) -> None:
-        now = self._session.desk.clock.now()
+        now = self._session.desk.service_clock.now()
         output = self._session.call.output
         for name in self._ids:
             tracked = self._known(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from decimal import Decimal
 from functools import partial
 
 from msgspec import Struct
@@ -41,20 +41,45 @@ class Payees(Struct, frozen=True):
         return (*self.recipient.lines, *self.memo.lines, *self.refund.lines, *middle)
 
 
+def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
+    """The recipient's address. Exit 2 and 9 as :func:`read_payees`, for what no route could
+    change: before a quote is spent on it."""
+    recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
+    _read_refund(desk, request, token_in, required=False)
+    return recipient.address
+
+
 def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order, and for an address or memo that is doubted, unless a
     person reads the review or the warning was accepted."""
-    token_in, token_out = board.token_in, board.token_out
-    paid = paid_addresses(desk.journal)
-    deposits = own_deposits(desk.journal)
+    recipient, memo = _read_recipient(
+        desk,
+        request,
+        board.token_out,
+        on_chain=row.on_chain,
+        arrives=board.amount if board.wish.receive else row.key,
+    )
+    refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
+    return Payees(recipient, memo, refund, _read_middle(desk, request, board, row))
+
+
+def _read_recipient(
+    desk: Desk,
+    request: CreateRequest,
+    token: Token,
+    *,
+    on_chain: bool,
+    arrives: Decimal | None = None,
+) -> tuple[RecipientCheck, MemoCheck]:
     recipient = check_recipient(
         request.to,
-        token_out,
+        token,
         book=desk.book,
-        paid=paid,
-        own_deposits=deposits,
-        contracts=token_contracts(desk.catalog, token_out),
+        paid=paid_addresses(desk.journal),
+        own_deposits=own_deposits(desk.journal),
+        contracts=token_contracts(desk.catalog, token),
+        arrives=arrives,
     )
     if not recipient.ok:
         raise _refused(recipient, "to", "BAD_RECIPIENT")
@@ -62,24 +87,21 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: Ran
         recipient,
         request.memo if request.memo is not None else _own_memo(request, recipient),
         request.memo_waived,
-        token_out,
-        on_chain=row.on_chain,
+        token,
+        on_chain=on_chain,
     )
     if not memo.ok:
-        asked = not request.memo and not row.on_chain
+        asked = not request.memo and not on_chain
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if asked else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
-    refund = _read_refund(desk, request, token_in, row, paid, deposits)
-    for code, doubt, what in (
-        ("ADDRESS_WARNING", recipient.doubt, "recipient"),
-        ("ADDRESS_WARNING", refund.doubt, "refund address"),
-        ("MEMO_WARNING", memo.doubt, memo.label),
-        ("MEMO_WARNING", refund.memo_doubt, refund.memo_label),
-    ):
-        if doubt is not None and request.yes and not request.accept_warnings:
-            meant = f"you: add --accept-warnings if you mean this {what}"
-            raise own_refusal(code, doubt, next=meant)
-    return Payees(recipient, memo, refund, _read_middle(desk, request, board, row, paid))
+    _require_consent(request, "ADDRESS_WARNING", recipient.doubt, "recipient")
+    _require_consent(request, "MEMO_WARNING", memo.doubt, memo.label)
+    return recipient, memo
+
+
+def _require_consent(request: CreateRequest, code: str, doubt: str | None, what: str) -> None:
+    if doubt is not None and request.yes and not request.accept_warnings:
+        raise own_refusal(code, doubt, next=f"you: add --accept-warnings if you mean this {what}")
 
 
 def _read_middle(
@@ -87,7 +109,6 @@ def _read_middle(
     request: CreateRequest,
     board: QuoteResult,
     row: RankedQuote,
-    paid: Mapping[str, int],
 ) -> RecipientCheck | None:
     """The refund address of the middle, on its chain; None when none was given."""
     if request.middle_refund is None:
@@ -96,31 +117,28 @@ def _read_middle(
     if token is None:
         message = "This route has no middle that could be refunded: it is not private over XMR."
         raise bad_input("BAD_OPTION", message, field="middle-refund")
+    paid = paid_addresses(desk.journal)
     check = check_refund(
         request.middle_refund, token, required=False, book=desk.book, paid=paid, memo=""
     )
     if not check.ok:
         raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")
+    _require_consent(request, "ADDRESS_WARNING", check.doubt, "refund address of the middle")
     return check
 
 
 def _read_refund(
-    desk: Desk,
-    request: CreateRequest,
-    token: Token,
-    row: RankedQuote,
-    paid: Mapping[str, int],
-    deposits: Collection[tuple[str, str]],
+    desk: Desk, request: CreateRequest, token: Token, *, required: bool
 ) -> RecipientCheck:
-    """The refund address with its memo: the one given, else that of the address book."""
+    """The refund address with its memo: the one given, else that which comes with it."""
     check = partial(
         check_refund,
         request.refund or "",
         token,
-        required=needs_refund_address(row),
+        required=required,
         book=desk.book,
-        paid=paid,
-        own_deposits=deposits,
+        paid=paid_addresses(desk.journal),
+        own_deposits=own_deposits(desk.journal),
         contracts=token_contracts(desk.catalog, token),
     )
     address = check(memo="")
@@ -132,11 +150,13 @@ def _read_refund(
     refund = check(memo=request.refund_memo)
     if not refund.ok:
         raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
+    _require_consent(request, "ADDRESS_WARNING", refund.doubt, "refund address")
+    _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund
 
 
 def _own_memo(request: CreateRequest, recipient: RecipientCheck) -> str | None:
-    """The memo the address book keeps with the recipient, unless it was waived."""
+    """The memo that comes with the recipient, unless it was waived."""
     return None if request.memo_waived else recipient.memo
 
 

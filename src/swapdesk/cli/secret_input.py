@@ -10,6 +10,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.paths import without_mark
 from swapdesk.secret import Secret
 
 MAX_SECRET = 16 * 1024
@@ -79,7 +80,7 @@ def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
     if len(read) > MAX_SECRET:
         raise bad_input("BAD_SECRET", f"The {what} is longer than {MAX_SECRET} bytes.", field=name)
     try:
-        text = bytes(read).decode("utf-8")
+        text = without_mark(bytes(read)).decode("utf-8")
     except UnicodeDecodeError:
         raise bad_input("BAD_SECRET", f"The {what} is no text.", field=name) from None
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,14 +122,14 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
 def open_file(call: CliContext, file: Path) -> int:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
-    In a terminal it opens the pages of the desk; in a pipe it prints the case. Its words are those
+    In a terminal it opens the pages of the desk; elsewhere it prints the case. Its words are those
     of whoever wrote it: do not send them on.
     """
     case = _read(file)
     output = call.output
     if output.json:
         output.document(case)
-    elif output.to_person and output.form == "table":
+    elif output.to_person and output.form == "table" and sys.stdin.isatty():
         from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
         from swapdesk.tui.case_file_app import CaseFileApp
         from swapdesk.tui.glyphs import wanted_set

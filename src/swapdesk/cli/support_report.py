@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
@@ -15,7 +16,7 @@ from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.support.diagnosis import Owner
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, read_pasted
+from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, ReadAs, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
 from swapdesk.wire.orders import Order
 
@@ -29,9 +30,10 @@ class ReadingFacts(Struct, frozen=True):
 
 
 class UpdateFacts(Struct, frozen=True):
-    """When something new was heard of the order, from whom, and what changed."""
+    """When something happened to the order, when it was seen, from whom, and what changed."""
 
     at: Moment
+    seen: Moment
     source: str
     state: str
     changed: tuple[str, ...]
@@ -59,16 +61,20 @@ class CaseDocument(Struct, frozen=True, rename="camel"):
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
-    """How the text was read, where orders were searched, and what was found."""
+    """How the text was read, where orders were searched, and what was found. ``reply`` and
+    ``escalation`` are what to write where that is nothing."""
 
     read_as: tuple[ReadingFacts, ...]
     searched: tuple[Searched, ...]
     orders: tuple[CaseDocument, ...]
+    reply: str | None = None
+    escalation: str | None = None
 
 
 async def report_search(session: CommandSession, text: str, reads: int, *, whole: bool) -> int:
-    """Find the orders behind ``text``, within ``reads`` calls of the service."""
-    await session.desk.catalog.load_in_steps()
+    """Find the orders behind ``text``, within ``reads`` calls of the service; a home without
+    chains and tokens gets them first, which counts for itself."""
+    await _load_catalog(session)
     pasted = _read(session, text)
     search = OrderSearch(session.desk, pasted)
     search.look_here()
@@ -86,20 +92,34 @@ async def report_search(session: CommandSession, text: str, reads: int, *, whole
             break
     if len(search.found) == 1 and reads:
         await _read_again(session, *search.found)
-    known = (
-        facts_of(session.desk, service_id, search.payment_of(service_id))
-        for service_id in search.found
-    )
+    known = (facts_of(session.desk, service_id, search) for service_id in search.found)
     cases = [support_case(facts) for facts in known if facts is not None]
     if not cases:
+        if pasted.problem:
+            raise _unreadable(pasted)
+        if search.verdict and not unspent:
+            _tell_nothing(session, search)
         raise _not_found(search, unspent)
     _tell(session, search, cases, unspent, whole=whole)
     return Exit.DONE
 
 
+async def _load_catalog(session: CommandSession) -> None:
+    """What names tokens and chains. Without a service what is here is searched all the same."""
+    catalog = session.desk.catalog
+    await catalog.load_in_steps()
+    if catalog.rows:
+        return
+    try:
+        await session.load_catalog()
+    except ClientError as error:
+        said = str(error).rstrip(".")
+        session.call.output.talk(f"Tokens and chains could not be read: {said}.")
+
+
 async def _read_again(session: CommandSession, service_id: str) -> None:
     """What the journal has of an order may be old: nothing followed it since."""
-    tracker, now = session.link.tracker, session.desk.clock.now()
+    tracker, now = session.link.tracker, session.desk.service_clock.now()
     known = tracker.recall(service_id)
     if known is None or known.archived(now):
         return
@@ -122,9 +142,13 @@ def _read(session: CommandSession, text: str) -> PastedText:
             "SECRET_PASTED",
             pasted.problem,
         )
-    if pasted.problem:
-        raise bad_input("NOTHING_TO_LOOK_UP", pasted.problem, field="text")
+    if not pasted.searchable:
+        raise _unreadable(pasted)
     return pasted
+
+
+def _unreadable(pasted: PastedText) -> CommandError:
+    return bad_input("NOTHING_TO_LOOK_UP", pasted.problem, field="text")
 
 
 def _not_found(search: OrderSearch, unspent: str) -> CommandError:
@@ -135,8 +159,8 @@ def _not_found(search: OrderSearch, unspent: str) -> CommandError:
         Exit.UNREACHABLE if failed else Exit.NOT_FOUND,
         "NOT_FOUND",
         f"{said or 'No order was found.'} Searched: {places}.",
-        money="not known here: this desk knows nothing of such an order",
-        next="you: ask the customer for the order id or the transaction hash",
+        money=search.money,
+        next=search.next,
     )
 
 
@@ -150,20 +174,15 @@ def _tell(
 ) -> None:
     output = session.call.output
     if output.json:
-        output.document(
-            CaseListDocument(
-                tuple(
-                    ReadingFacts(one.kind, one.value, one.called) for one in search.pasted.readings
-                ),
-                tuple(search.searched),
-                tuple(_case(case, search.found[case.facts.tracked.service_id]) for case in cases),
-            )
-        )
+        ways = search.found
+        told = tuple(_case(case, ways[case.facts.tracked.service_id]) for case in cases)
+        output.document(_document(search, told))
         return
     if whole:
         output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
     if unspent:
         output.talk(unspent)
+    output.talk(*(f"No order {name} was found." for name in search.unanswered))
     if len(cases) > 1:
         output.say(*map(case_sentence, cases))
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
@@ -181,7 +200,11 @@ def _tell(
     ]
     if whole:
         rows += [
-            ("Seen", f"{iso(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}")
+            (
+                "At",
+                f"{iso(one.happened)} {one.state}; {', '.join(one.changed)};"
+                f" seen {iso(one.at)}, {one.source}",
+            )
             for one in reversed(updates_of(case.facts.seen))
         ]
     if output.form is Form.PLAIN:
@@ -191,8 +214,24 @@ def _tell(
     output.say("", "Reply:", *case.reply.splitlines())
 
 
+def _tell_nothing(session: CommandSession, search: OrderSearch) -> None:
+    """What to write where nothing was found."""
+    output, reply, escalation = session.call.output, search.reply, search.escalation
+    if output.json:
+        output.document(replace(_document(search), reply=reply, escalation=escalation))
+        return
+    output.say("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines())
+
+
+def _document(search: OrderSearch, orders: tuple[CaseDocument, ...] = ()) -> CaseListDocument:
+    readings = (ReadingFacts(one.kind, one.value, one.called) for one in search.pasted.readings)
+    return CaseListDocument(tuple(readings), tuple(search.searched), orders)
+
+
 def _readings(pasted: PastedText) -> list[str]:
     said = [f"Read as {one.called}: {one.value}." for one in pasted.readings]
+    if not said:
+        said.append(f"Read as {MAY_BEGIN}: {', '.join(pasted.beginnings)}.")
     if pasted.cut:
         said.append("The end of the text was not read.")
     return [*said, pasted.warning] if pasted.warning else said
@@ -215,7 +254,7 @@ def _case(case: SupportCase, found_by: str) -> CaseDocument:
         reply=case.reply,
         escalation=case.escalation,
         updates=tuple(
-            UpdateFacts(one.at, one.source, one.state, one.changed)
+            UpdateFacts(one.happened, one.at, one.source, one.state, one.changed)
             for one in updates_of(case.facts.seen)
         ),
         order=shown_order(tracked.order, withheld=tracked.withheld),

@@ -18,6 +18,7 @@ from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import open_desk
+from swapdesk.paths import without_mark
 
 if TYPE_CHECKING:
     from swapdesk.tui.tapes.grammar import Tape
@@ -29,7 +30,7 @@ MOST_TEXT = 4 << 20
 """Bytes of a file of texts."""
 MOST_DIFFERENT, MOST_ROWS = 10, 100
 """Moments and rows of a comparison that are shown."""
-IN_SANDBOX = "in the sandbox, which has none that is real"
+IN_SANDBOX = "in the sandbox; none of it is real"
 
 
 class TapeDocument(Struct, frozen=True):
@@ -167,7 +168,7 @@ def _read(path: Path, most: int, field: str) -> bytes:
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     try:
         with path.open("rb") as opened:
-            return opened.read(most + 1)
+            return without_mark(opened.read(most + 1))
     except OSError as error:
         raise bad_input("NO_FILE", f"{path}: {error.strerror}.", field=field) from None
 

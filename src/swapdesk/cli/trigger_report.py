@@ -169,7 +169,7 @@ async def report_run(session: CommandSession, file: str) -> int:
     try:
         async for case in run.play(cases):
             played.append(case)
-            output.talk(f"{len(played)} of {len(cases)}: {case.name} stands.")
+            output.talk(f"Case {len(played)} of {len(cases)} is ready: {case.name}.")
     except CaseFailed as failed:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -211,7 +211,7 @@ async def _accepted(asked: Awaitable[T]) -> T:
             error.code or "REFUSED",
             f"The sandbox refused: {error.message.rstrip('.')}.",
             money=UNMOVED,
-            next="you: choose another target, or an order that is not so far yet",
+            next="you: choose another target, or an order that has not come so far",
             status=error.status,
         ) from None
 

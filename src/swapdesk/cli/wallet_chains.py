@@ -164,7 +164,7 @@ def unread_words(one: ChainHoldings | ChainAllowances) -> str:
     """Why a chain could not be read, where its money is, and who acts."""
     return (
         f"{one.chain_name} could not be read: {one.problem}. What is there stays there."
-        f" Next: {one.next or 'you: give the command again'}."
+        f" Next {one.next or 'you: give the command again'}."
     )
 
 
@@ -240,7 +240,7 @@ async def show_allowances(session: CommandSession, wallet: LocalWallet, named: s
             output.talk("Nobody is allowed to take anything.")
     for one in told:
         if not one.complete and one.problem is None:
-            output.talk(f"{one.chain_name} does not tell all approvals: there may be more.")
+            output.talk(f"{one.chain_name} does not list every approval: there may be more.")
     output.talk(*(unread_words(one) for one in told if one.problem is not None))
     return _end_of(told)
 

@@ -187,7 +187,9 @@ def allowances(call: CliContext, account: str | None) -> int:
 )
 @account_option
 @click.option(
-    "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
+    "--permit2/--direct",
+    default=None,
+    help="Where there are both: the one in Permit2, or the other.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @desk_command

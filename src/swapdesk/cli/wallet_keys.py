@@ -27,7 +27,7 @@ from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphras
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.notation import IsoTime, grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.paths import write_private
+from swapdesk.paths import without_mark, write_private
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import (
     Account,
@@ -297,7 +297,7 @@ def _material(call: CliContext, source: KeySource) -> Secret:
             content = file.read(MAX_SECRET + 1)
         if len(content) > MAX_SECRET:
             raise bad_input("BAD_FILE", f"{source.file} is larger than {MAX_SECRET} bytes.")
-        return Secret(content.decode("utf-8"))
+        return Secret(without_mark(content).decode("utf-8"))
     except OSError as error:
         message = f"{source.file} cannot be read: {error.strerror}."
         raise bad_input("BAD_FILE", message, field="file") from None

@@ -135,7 +135,7 @@ def _told(output: Output, status: PolicyStatus) -> int:
         return Exit.DONE
     output.talk(
         f"{status.problem[:1].upper()}{status.problem[1:]}.",
-        f"Money stays where it is. Next: {POLICY_ANEW}.",
+        f"Money stays where it is. Next {POLICY_ANEW}.",
     )
     return Exit.OWN_REFUSAL
 

@@ -17,6 +17,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
+from swapdesk.flows.notation import counted
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
 from swapdesk.paths import UnsafePlace
@@ -129,7 +130,7 @@ async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool
         return
     gifts = await fill_wallet(wallet, control)
     if gifts.given:
-        output.talk(f"The faucet sends money to try: {gifts.given} transactions are on their way.")
+        output.talk(f"The faucet sends money to try, in {counted(gifts.given, 'transaction')}.")
     output.talk(*gifts.problems)
 
 

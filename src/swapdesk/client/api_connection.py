@@ -82,7 +82,8 @@ class ApiConnection:
     ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
     desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
     the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged;
-    ``payer`` pays calls that have to be paid for (402).
+    ``payer`` pays calls that have to be paid for (402); ``server`` is a clock that is to follow
+    the service.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class ApiConnection:
         policy: RetryPolicy | None = None,
         own_calls: OwnCalls | None = None,
         payer: PaysCalls | None = None,
+        server: ServerClock | None = None,
     ) -> None:
         self.credentials = credentials
         self._transport = ApiTransport(
@@ -110,6 +112,7 @@ class ApiConnection:
             on_counted=self._count,
             on_answered=self._answered,
             payer=payer,
+            server=server,
         )
         self.budget = Budget(self.server.now, own_calls)
         self._raw_orders: OrderedDict[str, bytes] = OrderedDict()

@@ -24,7 +24,7 @@ from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.concurrency import together, within
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import ClientError, RateLimited
+from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.client.order_reading import OrderReading
 from swapdesk.client.stream_events import (
     Gap,
@@ -303,7 +303,7 @@ class OrderStream:
         try:
             await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
-            told = error.retry_after if isinstance(error, RateLimited) else None
+            told = error.refusal.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
         self._lost_at = None

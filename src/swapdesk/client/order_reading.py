@@ -6,15 +6,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from msgspec.structs import replace
+
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
     AccessError,
+    ApiError,
     ClientError,
     NoAnswer,
     NotFound,
     RateLimited,
     ServiceFailed,
     Unreachable,
+    api_error,
 )
 from swapdesk.client.stream_events import (
     OrderMissing,
@@ -24,6 +28,7 @@ from swapdesk.client.stream_events import (
     StreamEvent,
 )
 from swapdesk.clock import Clock
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD
 from swapdesk.wire.orders import OrderQuery, OrderSort
 from swapdesk.wire.quotes import SortOrder
 
@@ -51,6 +56,8 @@ class OrderReading:
         self._clock = clock
         self._tell = tell
         self._watched: dict[str, None] = {}
+        self._held_until = 0.0
+        self._told_to_wait: ApiError | None = None
         self._one_at_a_time = asyncio.Lock()
 
     def watch(self, ids: Iterable[str]) -> bool:
@@ -64,11 +71,24 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """All orders of the window and every watched one that is not among them."""
+        """All orders of the window and every watched one that is not among them.
+
+        A service that said when it wants to be asked again is not asked before, by whichever loop:
+        until then the reading fails as it did.
+        """
         async with self._one_at_a_time:
-            seen = await self._list(source) if self._api.credentials.writes else set()
-            for service_id in [known for known in self._watched if known not in seen]:
-                await self._one(service_id, source)
+            left = self._held_until - self._clock.monotonic()
+            if self._told_to_wait is not None and left > 0:
+                raise api_error(replace(self._told_to_wait.refusal, retry_after=left))
+            try:
+                seen = await self._list(source) if self._api.credentials.writes else set()
+                for service_id in [known for known in self._watched if known not in seen]:
+                    await self._one(service_id, source)
+            except ApiError as error:
+                self._told_to_wait = error
+                wait = min(error.refusal.retry_after or 0.0, LONGEST_HOLD)
+                self._held_until = self._clock.monotonic() + wait
+                raise
 
     async def _list(self, source: Source) -> set[str]:
         seen: set[str] = set()

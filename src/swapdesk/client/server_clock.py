@@ -6,11 +6,10 @@ with: its skew is shown, and time goes on by the machine's own clock.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
+from swapdesk.wire.encoding.time_range import EARLIEST, LATEST, http_date
 
 # A Date header is cut to whole seconds.
 _RESOLUTION = timedelta(seconds=1)
@@ -26,6 +25,11 @@ class ServerClock:
         self._base = base
         self._epoch: datetime | None = None
         """The server's time at the zero of the monotonic clock."""
+
+    @classmethod
+    def over(cls, clock: Clock) -> ServerClock:
+        """``clock`` itself where it follows the service, else one that does."""
+        return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
         """Take the ``Date`` of an answer to a request ``sent`` and ``received`` at these
@@ -63,8 +67,7 @@ def _parse(date: str | None) -> datetime | None:
     if not date or len(date) > 64:
         return None
     try:
-        stamp = parsedate_to_datetime(date)
-        stamp = stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
-    except (ValueError, OverflowError, TypeError):
+        stamp = http_date(date)
+    except ValueError:
         return None
     return stamp if EARLIEST <= stamp < LATEST else None

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD
 from swapdesk.wire.orders import Order
 
 
@@ -79,4 +80,4 @@ class StreamTimes(Struct, frozen=True):
     first_jitter: float = 1.0
     backoff_cap: float = 30.0
     steady_after: float = 30.0
-    longest_retry_after: float = 300.0
+    longest_retry_after: float = LONGEST_HOLD

@@ -13,9 +13,9 @@ from swapdesk.client.concurrency import within
 from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
 from swapdesk.client.order_frames import OrderFrames
 from swapdesk.client.stream_events import StreamTimes
-from swapdesk.client.transport import retry_after
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.timestamps import retry_after
 from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError
 from swapdesk.wire.operations import STREAM_PATH
 from swapdesk.wire.orders import Order
@@ -116,7 +116,10 @@ class OrderSocket:
             )
         except InvalidStatus as error:
             status = error.response.status_code
-            wait = retry_after(error.response.headers.get("Retry-After"), clock.now())
+            told = {name: error.response.headers.get_all(name) for name in ("Retry-After", "Date")}
+            wait = retry_after(
+                ", ".join(told["Retry-After"]), clock.now(), next(iter(told["Date"]), None)
+            )
             raise SocketLost(
                 f"the stream answered {status}", fatal=status in (401, 403), retry_after=wait
             ) from None

@@ -14,11 +14,9 @@ import asyncio
 import logging
 import math
 import random
-import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -63,6 +61,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, validate
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import Identity, UnsafeText, safe_text
+from swapdesk.wire.encoding.timestamps import retry_after
 from swapdesk.wire.errors import FieldProblem
 from swapdesk.wire.operation import Access, Operation
 
@@ -115,15 +114,12 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
 ERROR_LIMIT = 64 * 1024
 BEGIN_CHARACTERS = 200
 _MAX_FIELDS = 50
-_LONGEST_WAIT = 10.0**9
-"""Seconds. More cannot be added to a time."""
-_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
     """The error of an answer of 400 and above. ``now`` is the service's time."""
     request_id = request_id_of(headers)
-    wait = retry_after(headers.get("retry-after"), now)
+    wait = retry_after(headers.get("retry-after"), now, headers.get("date"))
     try:
         found = decode_json(body, side="client", max_bytes=ERROR_LIMIT)
     except CodecError:
@@ -160,22 +156,6 @@ def answered(status: int, headers: Mapping[str, str], body: bytes) -> Answered:
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """The service's name for a request; None where it gave none, or none that can be shown."""
     return _identity(headers.get("x-request-id"), 128)
-
-
-def retry_after(text: str | None, now: datetime) -> float | None:
-    """Seconds to wait, from seconds or an HTTP date; None when it says nothing usable. Seconds may
-    have a fraction: some services send it, and to overlook it is to ask again at once."""
-    if not text or len(text) > 64:
-        return None
-    if _SECONDS.fullmatch(text):
-        return min(float(text), _LONGEST_WAIT)
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, OverflowError, TypeError):
-        return None
-    if at.tzinfo is None:
-        return None
-    return min(max(0.0, (at - now).total_seconds()), _LONGEST_WAIT)
 
 
 def _identity(value: object, limit: int) -> str | None:
@@ -230,10 +210,11 @@ class ApiTransport:
         on_counted: Callable[[Operation], None] | None = None,
         on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
         payer: PaysCalls | None = None,
+        server: ServerClock | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
-        self.server = clock if isinstance(clock, ServerClock) else ServerClock(clock)
+        self.server = server or ServerClock.over(clock)
         self._clock = clock
         self._rng = rng or random.Random()
         self._log = exchange_log

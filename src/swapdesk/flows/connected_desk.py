@@ -23,6 +23,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import PaysCalls
 from swapdesk.client.sandbox_control import SandboxControl
+from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.stream_events import StreamTimes
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
@@ -61,6 +62,7 @@ class ConnectedDesk:
         connection: Connection,
         settings: Settings,
         clock: Clock,
+        service_clock: ServerClock,
         catalog: Catalog,
         journal: Journal,
         exchange_log: ExchangeLog,
@@ -80,11 +82,12 @@ class ConnectedDesk:
             exchange_log=exchange_log,
             own_calls=OwnCalls(settings.places.own_calls),
             payer=payer,
+            server=service_clock,
         )
         self.stream = OrderStream(
             None,
             connection.credentials,
-            clock,
+            service_clock,
             self.api,
             rng,
             times=PAID_TIMES if connection.credentials.pays else None,
@@ -101,7 +104,7 @@ class ConnectedDesk:
         self.tracker = Tracker(
             journal,
             self.api,
-            clock,
+            service_clock,
             self.stream,
             flow=self.exchange,
             batch_payments=OrderPayments(journal),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.catalog.catalog import Catalog, open_catalog
 from swapdesk.flows.journal.journal import Journal
@@ -46,6 +47,7 @@ class Desk:
         self,
         settings: Settings,
         clock: Clock,
+        service_clock: ServerClock,
         journal: Journal,
         catalog: Catalog,
         transport: httpx2.AsyncBaseTransport | None,
@@ -54,6 +56,8 @@ class Desk:
         self.background = background or BackgroundTasks(clock)
         self.settings = settings
         self.clock = clock
+        self.service_clock = service_clock
+        """By which orders are reckoned: their deadlines and states are the service's."""
         self.journal = journal
         self.catalog = catalog
         self.exchange_log = ExchangeLog()
@@ -79,9 +83,9 @@ class Desk:
         mine = None if catalog is not None else open_catalog(settings, clock or SystemClock())
         catalog = catalog or mine
         assert catalog is not None
-        places = settings.places
+        places, service_clock = settings.places, ServerClock.over(catalog.clock)
         try:
-            journal = Journal.open(places.journal, catalog.clock)
+            journal = Journal.open(places.journal, catalog.clock, service_clock)
         except JournalRefused:
             if mine is not None:
                 mine.close()
@@ -89,6 +93,7 @@ class Desk:
         return cls(
             settings,
             catalog.clock,
+            service_clock,
             journal,
             catalog,
             transport,
@@ -152,7 +157,7 @@ class Desk:
             self._ways = DepositWays(
                 self.chain_links,
                 lambda: self._link.faucet if self._link is not None else None,
-                self.clock,
+                self.service_clock,
                 self.journal.calls,
                 live=self.settings.live,
             )
@@ -175,6 +180,7 @@ class Desk:
             connection,
             self.settings,
             self.clock,
+            self.service_clock,
             self.catalog,
             self.journal,
             self.exchange_log,

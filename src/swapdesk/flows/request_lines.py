@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, unquote
 from msgspec import Struct
 
 from swapdesk.client.exchange_log import MASK, Exchange
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.wire.encoding.codec import CodecError, decode_json
 from swapdesk.wire.encoding.text import safe_text
@@ -146,6 +147,6 @@ def _body(body: bytes, size: int) -> list[str]:
     if not size:
         return []
     lines = raw_lines(body, hidden="")
-    cut = [f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    cut = [f"… {counted(len(lines) - MOST_LINES, 'more line')}"] if len(lines) > MOST_LINES else []
     kept = [f"… {len(body)} of {size} bytes are kept"] if len(body) < size else []
     return ["", *lines[:MOST_LINES], *cut, *kept]

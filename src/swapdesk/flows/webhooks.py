@@ -23,9 +23,8 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Collection
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +33,16 @@ from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
-from swapdesk.client.transport import retry_after
 from swapdesk.clock import Clock
 from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_history import happened
 from swapdesk.paths import read_private, write_private
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 from swapdesk.wire.webhook_signature import SECRET_PREFIX, secret_of, signature
 
 SCHEMA_VERSION = 1
@@ -50,8 +50,6 @@ DEADLINE = 15.0
 """Seconds that a receiver has for one delivery, from the connection to the end of its headers: a
 byte now and then wins no time."""
 GONE = 410
-LONGEST_HOLD = 86_400.0
-"""Seconds that ``Retry-After`` may hold deliveries back: a day, after which they are tried."""
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
 """Seconds between two tries; the last stays."""
 LOOK_SECONDS = 0.5
@@ -120,12 +118,13 @@ def webhook_id(event: OrderEvent) -> str:
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
     """What is posted. An order whose address must not be paid comes without it."""
-    order = event.order
-    display = display_of(order)
+    order, seen = event.order, datetime.fromisoformat(event.at)
+    display, began = display_of(order), happened(event.order, seen)
     return encode_json(
         {
             "type": "order.updated",
-            "timestamp": datetime.fromisoformat(event.at),
+            # Both by the service's clock; whoever checks a time by another has the header.
+            "timestamp": began,
             "schemaVersion": SCHEMA_VERSION,
             "data": {
                 "serviceId": order.service_id,
@@ -133,6 +132,7 @@ def document(event: OrderEvent, *, withheld: str | None) -> bytes:
                 "status": order.status,
                 "ended": ended(display),
                 "seenBy": event.source,
+                "seenAt": max(seen, began),
                 "withheld": withheld,
                 "order": shown_order(order, withheld=withheld),
             },
@@ -331,7 +331,9 @@ class OrderWebhooks:
                 self._http.stream("POST", self._url, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code
-                held = min(self._told_wait(answer.headers), LONGEST_HOLD)
+                told = answer.headers.get("retry-after")
+                wait = retry_after(told, self._clock.now(), answer.headers.get("date"))
+                held = min(wait or 0.0, LONGEST_HOLD)
         except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__
         except TimeoutError:
@@ -350,10 +352,3 @@ class OrderWebhooks:
         )
         self._told(made)
         return made
-
-    def _told_wait(self, headers: httpx2.Headers) -> float:
-        """A date is by the clock of the receiver, which ``Date`` tells."""
-        now = self._clock.now()
-        with suppress(ValueError, TypeError, OverflowError):
-            now = min(now, parsedate_to_datetime(headers.get("date", "")))
-        return retry_after(headers.get("retry-after"), now) or 0.0

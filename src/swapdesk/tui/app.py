@@ -510,7 +510,7 @@ class DeskApp(SafeApp[int]):
             return None
         from swapdesk.flows.tracking.open_business import quit_warning
 
-        now = self.session.now_clock.now()
+        now = self.session.service_clock.now()
         creating = self.creates.creating is not None or self.batches.work.creating
         swaps, payments = self.signing.open_counts
         return quit_warning(

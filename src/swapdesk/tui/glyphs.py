@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import locale
 import os
+import sys
 from collections.abc import Mapping
 from enum import Enum
 
@@ -93,16 +94,26 @@ def ascii_forms(text: str) -> list[str]:
     return forms
 
 
+_LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "÷": "/", "×": "x", "Δ": "diff"}
+
+
+def ascii_sign(char: str) -> str:
+    """The ASCII form of a glyph in a line that may become longer; any other character as it is."""
+    return _LONGER.get(char) or _ONE_CELL.get(char, char)
+
+
 _PLAIN = ("C", "POSIX")
 
 
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """ASCII when the locale cannot write UTF-8, or is said to be C."""
+    """ASCII when standard output, which is drawn on, does not write UTF-8, or the locale is said to
+    be C."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
-    name = (encoding or locale.getpreferredencoding(False)).lower().replace("-", "")
+    written = encoding or getattr(sys.__stdout__, "encoding", None)
+    name = (written or locale.getpreferredencoding(False)).lower().replace("-", "")
     return GlyphSet.UNICODE if name == "utf8" else GlyphSet.ASCII
 
 

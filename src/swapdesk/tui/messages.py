@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.pair_limits import PairLimits
 
 
@@ -63,10 +64,14 @@ class QuotesArrived(Message):
 
 @dataclass
 class BalanceKnown(Message):
-    """What the own wallet has of the token of this id, None where nobody can say."""
+    """What the own wallet has of the token of this id, or why nobody can say."""
 
     token_id: str
-    amount: Decimal | None
+    found: OwnBalance | str
+
+    @property
+    def amount(self) -> Decimal | None:
+        return None if isinstance(self.found, str) else self.found.amount
 
 
 @dataclass

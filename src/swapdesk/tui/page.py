@@ -99,6 +99,10 @@ class Page(DeskScreen):
         """The desk's time."""
         return self.session.now_clock.now()
 
+    def service_time(self) -> datetime:
+        """The service's time, by which orders are reckoned."""
+        return self.session.service_clock.now()
+
     def notice_time(self) -> datetime:
         return self.now()
 

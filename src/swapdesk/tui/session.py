@@ -260,6 +260,11 @@ class Session:
         """The desk's clock: of the service in the sandbox, of the machine before and live."""
         return self._catalog.clock if self._catalog is not None else self.clock
 
+    @property
+    def service_clock(self) -> Clock:
+        """The service's, by which orders are reckoned; of the machine before it answered."""
+        return self._desk.service_clock if self._desk is not None else self.now_clock
+
     async def begin(self, changed: Callable[[], None]) -> bool:
         """Open what is not open and connect; False with a ``reason`` when that failed."""
         self.phase, self.reason = Phase.STARTING, ""

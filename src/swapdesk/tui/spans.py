@@ -81,7 +81,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """At most ``width`` cells; a longer line ends with ``…``. For words, never for numbers."""
+    """At most ``width`` cells; a longer line ends with ``…``, a sentence behind a whole word. For
+    words, never for numbers."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -95,8 +96,13 @@ def cut(content: LineLike, width: int) -> Line:
             shown.append(span)
             room -= size
             continue
-        text = set_cell_size(span.text, room).rstrip()
-        shown.append(Span(text + CUT, span.role, span.bold))
+        text = set_cell_size(span.text, room)
+        head, blank, _ = text.rpartition(" ")
+        # A blank that leaves little is one of a name, and behind a number the rest is missed.
+        broken = span.text[len(text) :][:1] != " " and not head[-1:].isdigit()
+        if blank and broken and 3 * cell_len(head) >= 2 * room:
+            text = head
+        shown.append(Span(text.rstrip(" ,;:") + CUT, span.role, span.bold))
         break
     return shown
 

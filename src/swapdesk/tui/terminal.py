@@ -30,6 +30,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, Literal
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 from textual import on
@@ -115,17 +116,20 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = Way.DIRECT) -> str:
-    """``Copied address rEb8 … uaLh``: the label and the first and last characters.
+    """``Copied address rEb8 … uaLh``: the label and the first and last characters. A text of
+    several words is named by its label alone.
 
     A multiplexer may keep it for itself, and the sentence claims no more than is known.
     """
     groups = address_groups(value)
     said = f"Copied {label} {value}"
-    if len(value) > 20 and len(groups) >= 4:
+    if len(value.split()) > 1:
+        said = f"Copied the {label}"
+    elif len(value) > 20 and len(groups) >= 4:
         first = " ".join(groups[:2]) if groups[0] == "0x" else groups[0]
         said = f"Copied {label} {first} … {value[-4:]}"
     if way in (Way.TMUX, Way.SCREEN):
-        return f"{said}, if {way.value} hands it on. Compare what you paste."
+        return f"{said}. {way.value} may keep it to itself: compare what you paste."
     return said
 
 
@@ -250,10 +254,24 @@ def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
+_CELLS = "swapdesk-cells"
+
+
+def _fill_cells(error: UnicodeError) -> tuple[str, int]:
+    """A question mark for each cell of what the encoding of a terminal has no character for:
+    columns stay where they are."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "?" * cell_len(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_CELLS, _fill_cells)
+
+
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """A driver class whose input thread uses :class:`GuardedParser`; drivers without such a
-    thread (of tests, of a browser) are returned as they are."""
+    """A driver class whose input thread uses :class:`GuardedParser`, and which draws on standard
+    output; drivers without such a thread (of tests, of a browser) are returned as they are."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -264,7 +282,19 @@ def guarded_driver(base: type[Driver]) -> type[Driver]:
     }
     # The same code with another parser: the driver offers no other place to put one in.
     guarded = FunctionType(thread.__code__, names, thread.__name__, thread.__defaults__)
-    return type(f"Guarded{base.__name__}", (base,), {"run_input_thread": guarded})
+
+    def begin(driver: Any, *arguments: Any, **options: Any) -> None:
+        base.__init__(driver, *arguments, **options)
+        # Textual draws on standard error. Where that is a file, as in ``swapdesk 2>err.log``, the
+        # desk would be invisible and take keys all the same; that standard output is a terminal
+        # was asked before.
+        if (drawn := sys.__stdout__) is not None:
+            driver._file = os.fdopen(
+                drawn.fileno(), "w", encoding=drawn.encoding, errors=_CELLS, closefd=False
+            )
+
+    members = {"__init__": begin, "run_input_thread": guarded}
+    return type(f"Guarded{base.__name__}", (base,), members)
 
 
 TERMINAL_THEME = "terminal"

@@ -200,10 +200,17 @@ class WalletClient:
 
     # Looking at chains, for which nothing has to be open
 
-    async def balances(self, address: str, chain: str, assets: Sequence[Asset]) -> Balances:
-        """What an account of the wallet has on a chain of its kind. Refused when the node does
-        not answer or is of another chain."""
-        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
+    async def balances(
+        self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
+    ) -> Balances:
+        """What an account of the wallet has on a chain of its kind, with ``fee`` also what one
+        payment in the coin takes. Refused when the node does not answer or is of another chain."""
+        arguments = {
+            "address": address,
+            "chain": chain,
+            "assets": [to_json(a) for a in assets],
+            "fee": fee,
+        }
         return from_json(Balances, await self._agent.ask(AgentOperation.BALANCES, arguments))
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:

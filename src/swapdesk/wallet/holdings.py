@@ -24,11 +24,14 @@ class Balance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Balances(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of one account on one chain, in the sequence they were asked for."""
+    """Of one account on one chain, in the sequence they were asked for. ``fee`` is what has to
+    stay behind of the coin so that one payment in it goes through, in its smallest units as the
+    node states fees; None where it was not asked for or is not stated."""
 
     chain: str
     account: str
     balances: tuple[Balance, ...]
+    fee: int | None = None
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):

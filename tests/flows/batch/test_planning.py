@@ -16,8 +16,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
-from swapdesk.flows.batch.plan import BatchPlan, Means, against_means
-from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
+from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited, skipping
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -354,6 +354,67 @@ async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
     for known in (beside, replace(means, filling=True), unread):
         assert against_means(short, [known]).rows == plan.rows
     assert against_means(short, []).creatable
+
+
+async def test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken_in_again(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    plan = await planned(
+        planner,
+        api,
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,0.0001,ETH,base,,,USDC.ethereum,",
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,90,BTC,bsc,,,USDC.ethereum,",
+        "@rita,1200,XRP,xrp,,,USDC.ethereum,",
+        "@bob,1,ETH,base,,,SOL.solana,",
+    )
+    means = (Means("ethereum", "trading", held={plan.totals[0].token.id: Decimal(1_350)}),)
+    plan = against_means(plan, means)
+    assert [row.state for row in plan.rows] == [
+        "ready",
+        "problem",
+        "look",
+        "look",
+        "problem",
+        "ready",
+    ]
+
+    def without(*numbers: int) -> BatchPlan:
+        sheet = skipping(plan.sheet, numbers)
+        return against_means(plan_of(sheet, plan.rows, limits_known=True), means)
+
+    assert not without(5).creatable
+    some = without(2, 5)
+    assert [row.state for row in some.rows] == [
+        "ready",
+        "skipped",
+        "look",
+        "look",
+        "skipped",
+        "ready",
+    ]
+    assert some.creatable
+    assert [one.number for group in some.groups for one in group.rows] == [1, 3, 4, 6]
+    assert [(one.amount, one.rows) for one in some.totals] == [(290, 3), (1, 1)]
+    assert {one.token.symbol for one in some.arrivals} == {"ETH", "BTC"}
+    assert some.routes == {"standard": 4}
+    # It is neither somebody's twin nor doubted, and takes nothing out of the wallet.
+    others = without(1, 2, 4)
+    assert [row.state for row in others.rows] == ["skipped", "skipped", "ready", "skipped"] + [
+        "ready"
+    ] * 2
+    assert others.doubts == ()
+    assert len(some.doubts) == 1
+    assert others.creatable
+    again = skipping(others.sheet, (1, 2, 4))
+    assert against_means(plan_of(again, others.rows, limits_known=True), means) == plan
+    assert not without(*range(1, 7)).creatable
+    with pytest.raises(KeyError):
+        without(7)
+    # Judged anew, as when a cell is corrected, it stays skipped.
+    judged = await planner.with_limits(await planner.judged(some.sheet), api)
+    assert against_means(judged, means) == some
 
 
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:

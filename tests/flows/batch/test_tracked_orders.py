@@ -186,6 +186,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
             " desk"
         )
         assert said.brief == "you: pay the batch; b shows it"
+        assert said.cause.startswith("The bundle failed. The service says: given up. ")
     clock.advance(60)
     log, taken = journal.withdrawals, (Taken("USDC", 6, "0xdd", 243 * 10**6),)
     log.begin("w", OWNER, SENDER, "base", taken)
@@ -273,7 +274,7 @@ def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -
     assert arrived.next == "nobody: everything arrived; o shows the orders"
     assert "in your smart account" in arrived.paid
     failed = told(DisplayStatus.FAILED)
-    assert failed.whereabouts == "0 of 1 orders arrived at the recipients, 1 ended otherwise"
+    assert failed.whereabouts == "0 of 1 order arrived at the recipients, 1 ended otherwise"
     assert failed.next.startswith("you: look at the order that ended otherwise")
 
 

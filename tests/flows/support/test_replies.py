@@ -34,14 +34,19 @@ from flows.support.cases import (
     place_of,
     sent,
 )
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.notation import iso, short_address
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.support.paid_on_chain import NamedTransaction
+from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.replies import (
     NO_SECRETS,
     REPLIES,
     escalation,
+    not_found_escalation,
+    not_found_reply,
     reply_to,
 )
 
@@ -81,10 +86,13 @@ LONGEST = 420
 
 
 def body_of(case: Case) -> str:
-    """The reply without its closing sentence, which is there once."""
+    """The reply without the id of its order and its closing sentence, each of which is there
+    once."""
     reply = reply_to(case.whole, case.diagnosis(), case.now, made=case.made)
     assert reply.count(NO_SECRETS) == 1
-    body, empty, closing = reply.partition("\n\n")
+    head, line, rest = reply.partition("\n")
+    assert (head, line) == (f"Order {case.whole.service_id}", "\n")
+    body, empty, closing = rest.partition("\n\n")
     assert (empty, closing) == ("\n\n", NO_SECRETS)
     return body
 
@@ -173,6 +181,144 @@ def test_a_refund_is_told_with_its_transaction_and_to_whom() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "The exchange service gives no reason."),
+        ({"refund_amount": None}, "the exchange service does not say how much, and gives no"),
+        ({"refund_amount": Decimal("0.2")}, "the order asked for 0.5 BTC. The exchange service gi"),
+    ],
+)
+def test_a_refund_is_told_with_why_as_far_as_anybody_says(
+    changes: dict[str, object], why: str
+) -> None:
+    case = next(case for case in SITUATIONS if case.rule == "refunded")
+    body = body_of(replace(case, order={**case.order, **changes}))
+    assert why in body
+    assert f"{changes.get('refund_amount', '0.4999')} BTC" in body or "the BTC went back" in body
+
+
+def test_a_refund_of_what_came_late_or_was_something_else_says_so() -> None:
+    case = next(case for case in SITUATIONS if case.rule == "refunded")
+    seen = [(NOW, NOW, "EXPIRED"), (NOW, NOW, "REFUNDED")]
+    assert "came after the time to pay" in reply_to(
+        case.whole, case.diagnosis(), case.now, seen=seen
+    )
+    late = replace(case, paid=paid(at=NOW + timedelta(minutes=50)), order={**case.order, **TO_PAY})
+    assert "came after the time to pay" in body_of(late)
+    short = replace(case, paid=paid("0.2"), order={**case.order, **TO_PAY})
+    assert body_of(short).startswith("You sent 0.2 BTC; your order asked for 0.5 BTC. The exchange")
+    assert "it was not what the order asked for" in body_of(short)
+
+
+TO_PAY = {"in_token": COIN, "in_token_id": COIN.id}
+PAYOUT = "0x" + "d" * 64
+
+
+@pytest.mark.parametrize("rule", [case.rule for case in SITUATIONS if case.place == "recipient"])
+def test_who_was_paid_gets_the_transaction_and_its_page(rule: str) -> None:
+    case = next(case for case in SITUATIONS if case.rule == rule)
+    told = replace(case, order={**case.order, "in_transaction_out_hash": PAYOUT, "out_token": COIN})
+    page = f"https://mempool.space/tx/{PAYOUT}"
+    assert f"The transaction is {PAYOUT}: {page} " in f"{body_of(told)} "
+    # The service names the explorer: a page of a stranger does not reach a customer.
+    chain = COIN.chain_data.model_copy(update={"hash_url": "https://evil.example/{txHash}"})
+    strange = COIN.model_copy(update={"chain_data": chain})
+    body = body_of(replace(told, order={**told.order, "out_token": strange}))
+    assert f"The transaction is {PAYOUT}." in body
+    assert "evil" not in body
+
+
+def test_who_paid_on_another_chain_is_told_the_right_one() -> None:
+    for case in CASES:
+        if case.rule in ("payment-wrong-chain", "payment-wrong-token"):
+            assert "asked for 0.5 BTC on Bitcoin" in body_of(case)
+
+
+def test_a_bundle_that_failed_is_the_cause() -> None:
+    case = next(case for case in SITUATIONS if case.rule == "with-batch")
+    failed = "The bundle failed. The service says: out of gas."
+    payment = replace(case.tracked["batch_payment"], problem=failed)
+    told = replace(case, tracked={**case.tracked, "batch_payment": payment})
+    assert told.diagnosis().cause.startswith(failed)
+    assert "That payment was not carried out." in body_of(told)
+    over = next(case for case in SITUATIONS if case.rule == "batch-deadline-over")
+    payment = replace(over.tracked["batch_payment"], problem=failed)
+    told = replace(over, tracked={**over.tracked, "batch_payment": payment})
+    assert told.diagnosis().cause.startswith(failed)
+    assert "carried out" not in body_of(case)
+
+
+OTHER = "0x" + "8f2c" * 16
+NAMED = {
+    "on no chain": (
+        NamedTransaction(OTHER, ("Ethereum", "Base")),
+        f"None of the networks that we can ask knows the transaction {OTHER}.",
+        "on no chain that was asked (Ethereum, Base)",
+    ),
+    "to somebody else": (
+        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, to="bc1qelse"),)),
+        f"Your transaction {OTHER} on Bitcoin paid 0.5 BTC to ",
+        "0.5 BTC on Bitcoin, 2 confirmations, to bc1qelse",
+    ),
+    "failed": (
+        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, failed=True, to=""),)),
+        f"Your transaction {OTHER} was executed on Bitcoin and failed.",
+        "a transaction on Bitcoin that failed",
+    ),
+    "not looked for": (
+        NamedTransaction(OTHER),
+        f"You name the transaction {OTHER}; we ask the exchange service about it.",
+        "no chain could be asked for it",
+    ),
+}
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_a_hash_that_was_given_is_not_asked_for_again(named: str) -> None:
+    one, words, said = NAMED[named]
+    for case in SITUATIONS:
+        found = case.diagnosis()
+        asks = "the transaction hash" in body_of(case)
+        reply = reply_to(case.whole, found, case.now, made=case.made, named=(one,))
+        assert "the transaction hash" not in reply
+        assert (words in reply) is asks, case.rule
+        text = escalation(case.whole, found, case.now, named=(one,))
+        assert f"The customer names transaction {OTHER}: {said}" in text
+
+
+def test_an_address_that_was_given_is_not_asked_for_again() -> None:
+    stuck = Case("", Owner.SUPPORT, "", {**FAILED, **ACT})
+    reply = reply_to(stuck.whole, stuck.diagnosis(), stuck.now, addresses=("bc1qmine",))
+    assert "Is bc1qmine the address of yours that a refund should go to?" in reply
+    assert "Tell us the address" not in reply
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"order {'h8Kq2PdT5mXcVbN3wRtY7z'}", "If you have paid, send us the transaction hash"),
+        (f"I paid, see {OTHER}", "Send us the order id."),
+        (f"order h8Kq2PdT5mXcVbN3wRtY7z, paid by {OTHER}", ""),
+        ("I sent 0.5 BTC", "Send us the order id or the transaction hash of your payment."),
+    ],
+)
+def test_where_nothing_was_found_only_what_is_missing_is_asked_for(text: str, asked: str) -> None:
+    pasted = read_pasted(text, is_symbol=lambda word: word == "BTC")
+    hashes = (NamedTransaction(OTHER, ("Base",)),) if OTHER in text else ()
+    reply = not_found_reply(pasted, hashes)
+    assert asked in reply
+    assert ("Send us" in reply or "send us" in reply) is bool(asked)
+    given = [word for word in ("h8Kq2PdT5mXcVbN3wRtY7z", OTHER) if word in text]
+    assert all(word in reply for word in given)
+    assert ("We pass this on" in reply) is bool(given)
+    assert "Do not pay again" in reply
+    assert reply.endswith(NO_SECRETS)
+    told = not_found_escalation(pasted, hashes, [("the lists", "none of 4, 1 read")], NOW)
+    assert all(word in told for word in given)
+    assert "  the lists: none of 4, 1 read" in told.splitlines()
+
+
+@pytest.mark.parametrize(
     "stuck", [{**FAILED, **ACT}, {"display_status": "EXPIRED", "in_status": 9, **ACT}]
 )
 def test_only_who_left_no_refund_address_is_asked_for_one(stuck: dict[str, object]) -> None:
@@ -219,7 +365,8 @@ def test_a_silent_service_is_told_before_what_was_heard_last() -> None:
 @pytest.mark.parametrize("case", CASES, ids=names())
 def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
     one = case.whole
-    seen = [(NOW, "WAITING_FOR_DEPOSIT"), (NOW + timedelta(minutes=1), "DEPOSIT_DETECTED")]
+    later = NOW + timedelta(minutes=1)
+    seen = [(NOW, NOW, "WAITING_FOR_DEPOSIT"), (NOW, later, "DEPOSIT_DETECTED")]
     text = escalation(
         one, case.diagnosis(), case.now, request_id=REQUEST, made=case.made, seen=seen,
     )  # fmt: skip
@@ -227,7 +374,7 @@ def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
     assert lines[0] == f"Order {one.service_id}"
     assert f"Create request {REQUEST}" in lines
     assert "Created 2026-11-20T14:02:11.000Z" in lines or "Created 2026-11-20T14:02:11Z" in lines
-    assert sum(line.startswith("  seen 2026-11-20T14:0") for line in lines) == 2
+    assert f"  {iso(NOW)} DEPOSIT_DETECTED, seen {iso(later)}" in lines
     assert lines[-1] == f"Written {iso(case.now)}"
     for transaction in case.made:
         assert transaction.hash in text
@@ -238,9 +385,11 @@ def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
     assert case.rule in text
     assert "{" not in text
     assert "None" not in text
-    # The address of an order that must not be paid is hidden here, too.
-    hidden = one.withheld is not None and one.order.deposit_address is not None
-    assert not hidden or str(one.order.deposit_address) not in text
+    # The address of an order that must not be paid is hidden here, too; that another desk made the
+    # order is no reason.
+    hidden = one.withheld is not None and one.standing is not DepositRelease.FOREIGN
+    if one.order.deposit_address is not None:
+        assert (f"Deposit address {one.order.deposit_address}" in lines) is not hidden
 
 
 def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
@@ -248,7 +397,8 @@ def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
         "paid-less", Owner.NOBODY, "recipient",
         {
             **DONE, "id": "a" * 24, "multi_id": "g" * 22, "in_token": COIN, "refund_hash": "c" * 64,
-            "in_transaction_out_hash": "0x" + "d" * 64, "deposit_tag": "774411",
+            "in_transaction_out_hash": PAYOUT, "deposit_tag": "774411",
+            "receiver_tag": "20117",
             "refund_address": REFUND,
         },
         made=sent(Fate.CONFIRMED),
@@ -262,6 +412,7 @@ def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
         f"Transaction (deposit, confirmed) {HASH}",
         f"Deposit address {whole.whole.order.deposit_address}",
         "Deposit memo 774411",
+        "Receiver memo 20117",
         f"Refund address {REFUND}",
         "Create request: not made at this desk",
         "legs 5 finished",

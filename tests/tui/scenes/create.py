@@ -42,7 +42,7 @@ async def fixed_frozen(run: DeskRun) -> None:
     await run.type("@cold")
     await run.press("enter")
     await run.settle(
-        lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a frozen intent"
+        lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a locked intent"
     )
     await calm(run)
 

@@ -19,7 +19,7 @@ async def show(run: DeskRun, name: str) -> None:
     for stage in recorded(name).stages(name):
         screen.post_message(DemoScreen.Reached(stage))
     await run.see("Waiting for the deposit")
-    last = f"{len(recorded(name).facts) - 1} more behind it"
+    last = f"{len(recorded(name).facts) - 1} later stage"
     await run.see(last)
 
 

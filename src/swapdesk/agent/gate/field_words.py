@@ -20,7 +20,7 @@ from swapdesk.wire.encoding.text import safe_text
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
 """What is signed, and what was promised for it."""
 
-HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
+HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF, Meaning.FEE_PART})
 """Unbound, and still no more than labels."""
 
 
@@ -28,6 +28,8 @@ def of_no_rule(case: Case, field: ClaimField) -> str:
     """What a field is that nothing was promised for; without a quote it can be in none."""
     if field.meaning is Meaning.PROOF:
         return "checked by the chain"
+    if field.meaning is Meaning.FEE_PART:
+        return "counted in the network fee"
     if field.meaning is Meaning.ROUTE:
         return "passed on the way"
     if field.meaning in HARMLESS or field.meaning is Meaning.TAG:
@@ -209,6 +211,12 @@ def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
     return amount(units, SOL), f"{amount(case.promise.gas_units, SOL)} at most"
 
 
+def _fee_part(case: Case, field: ClaimField) -> tuple[str, str]:
+    units = field.value if isinstance(field.value, int) else 0
+    words = " micro-lamports a unit" if field.path.endswith(".price") else " at most"
+    return f"{units:,}{words}", of_no_rule(case, field)
+
+
 def _salt(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), "your one smart account"
 
@@ -247,6 +255,7 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
     Meaning.RENT_PAYEE: _opened,
     Meaning.RENT_TOKEN: _opened,
     Meaning.NETWORK_FEE: _network_fee,
+    Meaning.FEE_PART: _fee_part,
     Meaning.SALT: _salt,
     Meaning.LIFETIME: _lifetime,
 }

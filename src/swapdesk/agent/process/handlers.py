@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from swapdesk.agent.keys.keystore import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
     SUGGESTED,
@@ -194,13 +196,23 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     asked = assets(frame)
     await opened.loaded()
-    from swapdesk.agent.process.holdings import evm_balances, solana_balances
+    from swapdesk.agent.process.holdings import (
+        evm_balances,
+        payment_fee,
+        solana_balances,
+        solana_payment_fee,
+    )
 
     genesis = opened.records.genesis(link.name)
+    wants_fee = frame.head.get("fee") is True
     if account.kind is Kind.SOLANA:
-        return to_json(await solana_balances(link, genesis, account.address, asked)), {}
-    client = opened.chains.evm(link)
-    return to_json(await evm_balances(client, link, genesis, account.address, asked)), {}
+        found = await solana_balances(link, genesis, account.address, asked)
+        fee = await solana_payment_fee(link, genesis) if wants_fee else None
+    else:
+        client = opened.chains.evm(link)
+        found = await evm_balances(client, link, genesis, account.address, asked)
+        fee = await payment_fee(client) if wants_fee else None
+    return to_json(replace(found, fee=fee)), {}
 
 
 async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:

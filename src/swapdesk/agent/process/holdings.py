@@ -157,6 +157,28 @@ async def solana_balances(
     )
 
 
+TRANSFER_GAS = 21_000
+FEE_ROOM = 2
+"""Times the fee of now: prices rise until it is signed, and an exchange may take its deposits by a
+contract."""
+
+
+async def payment_fee(client: EvmClient) -> int | None:
+    """What a payment in the coin takes by the node's own figures; None where it states none."""
+    try:
+        return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
+    except EvmError:
+        return None
+
+
+async def solana_payment_fee(link: ChainLink, genesis: str | None) -> int:
+    """The signature, and what an account keeps that is not emptied. Raises AgentRefusal."""
+    from swapdesk.chain.solana import LAMPORTS_PER_SIGNATURE
+
+    async with asking(link, genesis) as client:
+        return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
+
+
 def _held(asset: Asset, answer: object) -> int | None:
     if asset.contract is None:
         return units_in(answer)

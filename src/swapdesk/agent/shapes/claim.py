@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 
 class Meaning(StrEnum):
-    """Each is bound by a rule of the gate, but for LABEL and what UNKNOWN stands for."""
+    """Each is bound by a rule of the gate, but for LABEL, FEE_PART and what UNKNOWN stands for."""
 
     DOMAIN = "domain"
     """Name, version or salt of the contract that will check the signature."""
@@ -52,6 +52,8 @@ class Meaning(StrEnum):
     COSIGNER = "co-signer"
     NETWORK_FEE = "network fee"
     """What the payload itself offers for its execution, in native units."""
+    FEE_PART = "fee part"
+    """What that is reckoned from; its bound holds this too."""
     COUNTERPARTY = "counterparty"
     """Who is paid and pays in a swap of two parties."""
     RENT_PAYEE = "rent payee"

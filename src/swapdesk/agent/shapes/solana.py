@@ -184,10 +184,10 @@ class _Reader:
             self._add("memo", "Memo", Meaning.TAG, instruction.text)
         elif isinstance(instruction, ComputeLimit):
             self._once(ComputeLimit)
-            self._add("units", "Compute units", Meaning.LABEL, instruction.units)
+            self._add("units", "Compute units", Meaning.FEE_PART, instruction.units)
         elif isinstance(instruction, ComputePrice):
             self._once(ComputePrice)
-            self._add("price", "Price of a unit", Meaning.LABEL, instruction.micro_lamports)
+            self._add("price", "Priority fee", Meaning.FEE_PART, instruction.micro_lamports)
         else:
             raise PayloadRefused(
                 "SOLANA_INSTRUCTION_UNKNOWN", f"instruction {self._index + 1} is not known here"

@@ -463,7 +463,7 @@ async def settling_of(
     return GroupSettling(
         desk.link.api,
         desk.journal,
-        desk.clock,
+        desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
         GroupChain(coin, coin.price),

@@ -53,11 +53,8 @@ _MOST_NAMED = 8
 
 
 class SheetTokens(Struct):
-    """``sell`` is the token of rows that name none."""
-
     catalog: Catalog
     now: datetime
-    sell: str = ""
     _tokens: dict[tuple[str, str, SheetColumn], Token | RowFinding] = field(default_factory=dict)
     _checks: dict[str, TokenCheck] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -69,8 +66,6 @@ class SheetTokens(Struct):
         names none."""
         spec = row.cell(column)
         chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
-        if column is SheetColumn.SELL and not spec:
-            spec = self.sell
         known = self._tokens.get((spec, chain, column))
         if known is None:
             known = self._find(spec, chain, column)
@@ -366,10 +361,15 @@ def _memo(
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
             do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(problem("NO_MEMO", SheetColumn.MEMO, reason, do))
+            findings.append(
+                problem("NO_MEMO", SheetColumn.MEMO, reason, do, f"needs a {check.label}")
+            )
         else:
             reason = check.problem or "This memo cannot be sent."
-            findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
+            brief = f"{check.label} {check.fault}"
+            findings.append(
+                problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO], brief)
+            )
     else:
         if check.doubt is not None:
             brief = "look at the memo"

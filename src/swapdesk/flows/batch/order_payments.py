@@ -18,6 +18,7 @@ from swapdesk.flows.orders.situations import PAY_BATCH
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_status import GroupStanding
 
+_IN_VAIN = frozenset({BundleState.FAILED, BundleState.WITHDRAWN, BundleState.REFUSED})
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
@@ -95,11 +96,12 @@ def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
 
 def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
-    from swapdesk.flows.batch.group_outcomes import or_take_back
+    from swapdesk.flows.batch.group_outcomes import or_take_back, outcome_of
 
-    return BatchPayment(
-        at, f"{standing.whereabouts}.", place, "you", or_take_back(PAY_BATCH, standing)
-    )
+    bundle = standing.bundle
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.state in _IN_VAIN else ""
+    act = or_take_back(PAY_BATCH, standing)
+    return BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)
 
 
 def _arrived(hash_: str | None) -> BatchPayment:

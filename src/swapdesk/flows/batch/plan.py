@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,6 +21,7 @@ from swapdesk.flows.batch.planned import (
     PlannedOrder,
     PlannedRow,
     RowFinding,
+    RowWord,
     Sheet,
     SheetColumn,
     look,
@@ -130,7 +130,7 @@ class BatchPlan(Struct, frozen=True):
     def problems(self) -> tuple[PlannedRow, ...]:
         return tuple(row for row in self.rows if row.state == "problem")
 
-    def count(self, state: Literal["ready", "look", "problem"]) -> int:
+    def count(self, state: RowWord) -> int:
         return sum(row.state == state for row in self.rows)
 
     @property
@@ -171,7 +171,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def creatable(self) -> bool:
-        return bool(self.rows) and self.whole and not self.problems and self.limits_known
+        wanted = self.count("skipped") < len(self.rows)
+        return wanted and self.whole and not self.problems and self.limits_known
 
     @property
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
@@ -180,7 +181,7 @@ class BatchPlan(Struct, frozen=True):
             (row.number, one)
             for row in self.rows
             for one in row.findings
-            if one.level is Level.CONSENT
+            if one.level is Level.CONSENT and not row.skipped
         )
 
     @property
@@ -208,15 +209,29 @@ class BatchPlan(Struct, frozen=True):
 
 
 def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> BatchPlan:
-    """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped."""
-    return _plan_of(sheet, tuple(_flag_twins(rows)), limits_known=limits_known)
+    """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped.
+    What was found by comparing rows is found anew."""
+    judged = (
+        replace(
+            row,
+            findings=tuple(one for one in row.findings if one.code not in _COMPARED),
+            skipped=row.number in sheet.skipped,
+        )
+        for row in rows
+    )
+    return _plan_of(sheet, tuple(_flag_twins(judged)), limits_known=limits_known)
+
+
+_DUPLICATE = "DUPLICATE"
+_COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
 def _plan_of(sheet: Sheet, rows: tuple[PlannedRow, ...], *, limits_known: bool) -> BatchPlan:
-    """Rows with a problem are in no group. What the wallet lacks is a problem of what all rows
-    sell together, so the totals count those rows too."""
-    sound = [row for row in rows if row.order is not None and not row.problems]
-    sold = [row for row in rows if all(one.code == NOT_IN_WALLET for one in row.problems)]
+    """Rows that are skipped or have a problem are in no group. What the wallet lacks is a problem
+    of what all rows sell together, so the totals count those rows too."""
+    wanted = [row for row in rows if not row.skipped]
+    sound = [row for row in wanted if row.order is not None and not row.problems]
+    sold = [row for row in wanted if all(one.code == NOT_IN_WALLET for one in row.problems)]
     return BatchPlan(sheet, rows, _grouped(sound), _totals(sold), _arrivals(sold), limits_known)
 
 
@@ -238,7 +253,7 @@ def _against(row: PlannedRow, means: Mapping[str, Means], left: dict[str, Decima
     told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
     kept = row if len(told) == len(row.findings) else replace(row, findings=told)
     order = row.order
-    if order is None or kept.problems:
+    if order is None or kept.problems or kept.skipped:
         return kept
     token = order.token_in
     payer = means.get(token.chain_data.short_name)
@@ -263,7 +278,7 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
         SheetColumn.SELL_AMOUNT,
         f"Wallet {payer.wallet} has {exact_amount(has)} {symbol} on {chain}{taken}:"
         f" {lack} are missing.",
-        "Write less, take the row out, or send what is missing to the wallet.",
+        "Write less, skip the row, or send what is missing to the wallet.",
         f"{lack} missing",
     )
 
@@ -282,7 +297,7 @@ def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order = row.order
-        if order is None or row.problems:
+        if order is None or row.problems or row.skipped:
             yield row
             continue
         mark = (
@@ -300,10 +315,10 @@ def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
             said = f"The same payment as row {before}. Both are kept."
             yield row.with_findings(
                 look(
-                    "DUPLICATE",
+                    _DUPLICATE,
                     None,
                     said,
-                    "Take it out of the file if it is meant once.",
+                    "Skip it if it is meant once.",
                     f"same as row {before}; kept",
                 )
             )
@@ -385,7 +400,7 @@ class PlannedRowDocument(Struct, frozen=True):
 
     row: int
     line: int
-    state: Literal["ready", "look", "problem"]
+    state: RowWord
     findings: tuple[FindingDocument, ...]
     order: PlannedOrderDocument | None
 
@@ -454,6 +469,7 @@ class PlanDocument(Struct, frozen=True, rename="camel"):
     ready: int
     look: int
     problems: int
+    skipped: int
     creatable: bool
     groups: tuple[PlannedGroupDocument, ...]
     totals: tuple[TotalDocument, ...]
@@ -476,6 +492,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
         ready=plan.count("ready"),
         look=plan.count("look"),
         problems=plan.count("problem"),
+        skipped=plan.count("skipped"),
         creatable=plan.creatable,
         groups=tuple(map(_group, plan.groups)),
         totals=tuple(

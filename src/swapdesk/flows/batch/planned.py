@@ -7,7 +7,7 @@ exchanges and by one payment, or the row is in no batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
@@ -104,7 +104,8 @@ _BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u
 class Sheet(Struct, frozen=True):
     """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
     say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
-    point now. ``remarks`` are the lines of the file that are no rows."""
+    point now. ``remarks`` are the lines of the file that are no rows, ``skipped`` the numbers of
+    rows that are not to be created."""
 
     name: str
     separator: Separator
@@ -115,6 +116,7 @@ class Sheet(Struct, frozen=True):
     plain: bool = True
     decimal_comma: bool = False
     remarks: tuple[int, ...] = ()
+    skipped: frozenset[int] = frozenset()
 
     @property
     def said(self) -> str:
@@ -134,13 +136,39 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
     :class:`KeyError` when there is no row of this number.
     """
-    at = number - 1
-    if not 0 <= at < len(sheet.rows):
+    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
+    if at is None:
         raise KeyError(number)
     row = sheet.rows[at]
     cells = {**row.cells, column: text}
     written = replace(row, cells=cells, extra=(), changed=row.changed | {column})
     return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
+
+
+def selling(sheet: Sheet, token: str) -> Sheet:
+    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
+    beside the file stands in its results."""
+    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
+        return sheet
+    rows = tuple(
+        row
+        if row.cell(SheetColumn.SELL)
+        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
+
+
+def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
+    """The sheet with these rows skipped, and with those of them taken in again that were.
+
+    :class:`KeyError` when there is no row of a number.
+    """
+    known = {row.number for row in sheet.rows}
+    for number in numbers:
+        if number not in known:
+            raise KeyError(number)
+    return replace(sheet, skipped=sheet.skipped ^ frozenset(numbers))
 
 
 def journal_cells(cells: Mapping[SheetColumn, str]) -> dict[str, str]:
@@ -255,12 +283,17 @@ class PlannedOrder(Struct, frozen=True):
         )
 
 
+RowWord = Literal["ready", "look", "problem", "skipped"]
+
+
 class PlannedRow(Struct, frozen=True):
-    """``order`` is None as long as a cell that it needs cannot be read."""
+    """``order`` is None as long as a cell that it needs cannot be read. What is ``skipped`` is not
+    created, whatever there is to say of it."""
 
     row: InputRow
     order: PlannedOrder | None
     findings: tuple[RowFinding, ...] = ()
+    skipped: bool = False
 
     @property
     def number(self) -> int:
@@ -271,7 +304,9 @@ class PlannedRow(Struct, frozen=True):
         return tuple(one for one in self.findings if one.level is Level.PROBLEM)
 
     @property
-    def state(self) -> Literal["ready", "look", "problem"]:
+    def state(self) -> RowWord:
+        if self.skipped:
+            return "skipped"
         if self.problems:
             return "problem"
         return "look" if self.findings else "ready"

@@ -8,7 +8,7 @@ created, because a plan promises that they were looked at.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -25,7 +25,14 @@ from swapdesk.flows.batch.judging import (
     limit_finding,
 )
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import PlannedRow, RowFinding, Sheet, SheetColumn, problem
+from swapdesk.flows.batch.planned import (
+    PlannedRow,
+    RowFinding,
+    Sheet,
+    SheetColumn,
+    problem,
+    selling,
+)
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
@@ -75,8 +82,9 @@ class BatchPlanner:
         self, sheet: Sheet, on_rows: Callable[[Sequence[PlannedRow]], None] | None = None
     ) -> BatchPlan:
         """A plan without limits; ``on_rows`` gets the rows so far at every rest."""
+        sheet = selling(sheet, self._sell)
         judge = RowJudge(
-            SheetTokens(self._catalog, self._clock.now(), self._sell),
+            SheetTokens(self._catalog, self._clock.now()),
             self._book,
             paid_addresses(self._journal),
             own_deposits(self._journal),
@@ -103,13 +111,15 @@ class BatchPlanner:
             rows.append(self._limited(row, failed))
             if len(rows) % (5 * STEP) == 0:
                 await self._clock.sleep(0)
-        judged = plan_of(plan.sheet, _without_twins(rows), limits_known=True)
+        judged = plan_of(plan.sheet, rows, limits_known=True)
         others = any(
             one.level == "problem" and one.code != UNKNOWN_LIMITS
             for row in judged.problems
             for one in row.findings
         )
-        return judged if others else replace(judged, unasked=unasked)
+        if others or not judged.problems:
+            return judged
+        return replace(judged, unasked=unasked)
 
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
@@ -171,13 +181,3 @@ def _asks(row: PlannedRow) -> bool:
 
 def _unknown(reason: str, do: str) -> RowFinding:
     return problem(UNKNOWN_LIMITS, SheetColumn.BUY, reason, do, "limits not known")
-
-
-def _without_twins(rows: Iterable[PlannedRow]) -> list[PlannedRow]:
-    """Twins are flagged anew by :func:`plan_of`."""
-    return [
-        PlannedRow(
-            row.row, row.order, tuple(one for one in row.findings if one.code != "DUPLICATE")
-        )
-        for row in rows
-    ]

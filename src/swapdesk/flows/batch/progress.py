@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.planned import (
-    TEMPLATE,
     InputRow,
     Separator,
     Sheet,
@@ -27,9 +27,9 @@ from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.notation import exact_amount, short_clock
-from swapdesk.flows.orders.order_export import inert
+from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
+from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
+from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
@@ -61,7 +61,7 @@ class Payouts(Struct, frozen=True):
             return f"with the recipients; {all_} completed"
         if not self.arrived and not self.otherwise:
             return ""
-        parts = [f"{self.arrived} of {self.total} orders arrived at the recipients"]
+        parts = [f"{self.arrived} of {counted(self.total, 'order')} arrived at the recipients"]
         if self.otherwise:
             parts.append(f"{self.otherwise} ended otherwise")
         if waits := self.total - self.arrived - self.otherwise:
@@ -101,11 +101,15 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
             order = orders.get(service_id)
             if order is None or not ended(display_of(order)):
                 continue
-            if situation_of(order).meaning.level == "done":
+            if _arrived(order):
                 arrived += 1
             else:
                 otherwise += 1
     return Payouts(total, arrived, otherwise, smart) if total else None
+
+
+def _arrived(order: Order) -> bool:
+    return ended(display_of(order)) and situation_of(order).meaning.level == "done"
 
 
 _NEXT = {
@@ -172,7 +176,7 @@ class BatchProgress(Struct, frozen=True):
             return said
         if self.current is None:
             paid = sum(one.over for one in self.standings)
-            return f"{paid} of {len(self.standings)} groups paid"
+            return f"{paid} of {counted(len(self.standings), 'group')} paid"
         return f"group {shown.group.number} of {len(self.standings)}: {said}"
 
     @property
@@ -199,7 +203,9 @@ class BatchProgress(Struct, frozen=True):
             return "you: c goes on"
         shown = self.current
         if shown is not None and shown.next is not None:
-            under_way = shown.bundle is not None and shown.bundle.under_way
+            if shown.bundle is None:
+                return "you: s builds and signs it"
+            under_way = shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
@@ -269,7 +275,8 @@ _TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN
 
 class ResultRow(Struct, frozen=True, rename="camel"):
     """A line of the file with its cells, and what became of it. ``orderState`` is the displayed
-    state of its order."""
+    state of its order, ``receivedAmount`` and ``payoutHash`` are what the recipient was paid and by
+    which transaction, null until then; ``finished`` is when the order ended."""
 
     row: int
     line: int
@@ -285,12 +292,21 @@ class ResultRow(Struct, frozen=True, rename="camel"):
     multi_id: str | None
     service_id: str | None
     order_state: str | None
+    received_amount: Decimal | None
+    payout_hash: str | None
+    finished: Moment | None
     code: str | None
     reason: str | None
 
 
 HEADS = ResultRow.__struct_encode_fields__
 """Of the file of results."""
+
+
+def journaled_orders(journal: Journal, batch: JournaledBatch) -> dict[str, Order]:
+    """The orders of a batch by id, as the journal has them."""
+    found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
+    return {one.order.service_id: one.order for one in found if one is not None}
 
 
 def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[ResultRow]:
@@ -304,7 +320,7 @@ def results_csv(rows: list[ResultRow]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
-    writer.writerows(map(_cell, astuple(row)) for row in rows)
+    writer.writerows(map(csv_cell, astuple(row)) for row in rows)
     return out.getvalue().encode("utf-8")
 
 
@@ -312,6 +328,7 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
     order = orders.get(row.service_id or "")
     cells = sheet_cells(row.cells)
     display = display_of(order) if order is not None else None
+    paid = order if order is not None and _arrived(order) else None
     return ResultRow(
         row=row.number,
         line=row.line,
@@ -320,14 +337,12 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
         multi_id=multi_id,
         service_id=row.service_id,
         order_state=str(display) if display is not None else None,
+        received_amount=paid.out_amount if paid is not None else None,
+        payout_hash=payout_hash(paid) if paid is not None else None,
+        finished=order.order_finished_received if order is not None else None,
         code=row.code,
         reason=row.reason,
     )
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return inert(text)
 
 
 class NoFailedRows(Exception):
@@ -335,18 +350,12 @@ class NoFailedRows(Exception):
 
 
 def failed_sheet(batch: JournaledBatch) -> Sheet:
-    """The failed rows with the cells that were confirmed, renumbered from 1; ``line`` is still
-    that of the first file. Rows that are not known to have failed are no part of it. Raises
-    NoFailedRows."""
+    """The failed rows with the cells that were confirmed, with the numbers and lines of their
+    file. Rows that are not known to have failed are no part of it. Raises NoFailedRows."""
     failed = [row for row in batch.rows if row.state is RowState.FAILED]
     if not failed:
         raise NoFailedRows(batch.id)
-    rows = tuple(
-        InputRow(number, row.line, sheet_cells(row.cells))
-        for number, row in enumerate(failed, start=1)
-    )
-    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
-    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+    return _sheet(batch, failed)
 
 
 _RECENT = 20
@@ -355,8 +364,13 @@ _RECENT = 20
 
 def sheet_of(batch: JournaledBatch) -> Sheet:
     """Its rows as they were confirmed, with the numbers and lines of their file."""
-    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in batch.rows)
-    return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
+    return _sheet(batch, batch.rows)
+
+
+def _sheet(batch: JournaledBatch, of: Sequence[JournaledRow]) -> Sheet:
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in of)
+    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
+    return Sheet(batch.file, Separator.COMMA, True, named, rows)
 
 
 def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:

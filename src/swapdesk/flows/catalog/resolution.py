@@ -19,6 +19,8 @@ _ID = re.compile(r"[0-9a-f]{24}")
 _CONTRACT_LENGTH = 26
 _LONGEST = 300
 _LAST = Decimal("Infinity")
+MOST_CHAINS = 4
+"""Chains of a token that are listed for one that there is not."""
 
 
 class Resolution(Struct, frozen=True):
@@ -111,6 +113,13 @@ def _problem(wanted: str, disabled: list[TokenRow], catalog: Catalog) -> str:
     chain = catalog.chain(tail) if dot and head else None
     if chain is not None and catalog.rows_of_symbol(head):
         return f"{head.upper()} is not on {chain.name}."
+    there = catalog.rows_of_symbol(head) or catalog.rows_of_contract(head) if dot else []
+    if there and chain is None:
+        names = list(dict.fromkeys(row.chain for row in _trusted(there) if row.enabled))
+        more = f" and {len(names) - MOST_CHAINS} more" if len(names) > MOST_CHAINS else ""
+        listed = ", ".join(names[:MOST_CHAINS])
+        on = f" {there[0].symbol} is on {listed}{more}." if names else ""
+        return f'No chain is called "{tail}".{on}'
     if len(wanted) >= _CONTRACT_LENGTH:
         return "No listed token has this contract."
     return (

@@ -93,6 +93,7 @@ class CreateChecks:
         self.own: Mapping[str, str] = {}
         """Addresses of this wallet's accounts, with their names."""
         self.middle: Token | None = find_intermediate_token(desk.catalog, board, row)
+        self._arrives = board.amount if board.wish.receive else row.key
         self._deposits = own_deposits(desk.journal)
         self._contracts = {
             one.id: token_contracts(desk.catalog, one) for one in (self.bought, self.sold)
@@ -151,6 +152,7 @@ class CreateChecks:
             paid=self.paid,
             own_deposits=self._deposits,
             contracts=self._contracts[self.bought.id],
+            arrives=self._arrives,
         )
 
     def refund(self, text: str, memo: str) -> RecipientCheck:
@@ -158,7 +160,7 @@ class CreateChecks:
         address = self._own_named(text.strip(), self._refund_checked)
         return self._of_wallet(self._refund_checked(address, memo))
 
-    def _refund_checked(self, text: str, memo: str = "") -> RecipientCheck:
+    def _refund_checked(self, text: str, memo: str | None = "") -> RecipientCheck:
         return check_refund(
             text.strip(),
             self.sold,
@@ -170,10 +172,9 @@ class CreateChecks:
             memo=memo,
         )
 
-    def memo_of_name(self, text: str) -> str:
-        """The memo that the address book keeps with ``@name``."""
-        entry = self._book.entry(text) if text.startswith("@") else None
-        return (entry.memo or "") if entry is not None else ""
+    def memo_of_refund(self, text: str) -> str:
+        """The memo that comes with a refund address: of its payment link, or of its name."""
+        return self._refund_checked(text, None).memo or ""
 
     def _intermediate(self, text: str) -> RecipientCheck | None:
         if self.middle is None:

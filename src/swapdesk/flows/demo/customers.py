@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
+from collections.abc import Awaitable, Callable
 from decimal import ROUND_DOWN, Decimal
 
 from swapdesk.chain.addresses.kinds import derive_address
@@ -15,16 +16,25 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.orders import OrderStatusCode
-from swapdesk.wire.quotes import PrivateSendQuery
+from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 
+MIDDLE_BY = "pl"
+"""Pell trades neither Monero nor Bitcoin: a route that begins there leads over Ether."""
+AHEAD = 120.0
+"""World seconds after the first of the others at which Alice comes."""
 COUNT = 8
-_ALIKE = 4
-"""So many of them send about as much as the one who is watched."""
+ALIKE = 5
+"""So many of them send about as much as Alice, over the same exchange."""
+_EARLY = 3
+"""So many of these come before her, and are paid before Bob is; the others come with her, so that
+a world that runs very fast has company too."""
 _SPREAD = 240.0
 """World seconds within which they come."""
 _LOOK = 30.0
 """World seconds between two looks of theirs at their orders."""
+_SHORTEST, _LONGEST = 0.1, 1.0
+"""Seconds of the machine after which the speed of the world is asked again."""
 
 log = logging.getLogger(__name__)
 
@@ -35,28 +45,40 @@ def unused_address(token: Token, *names: object) -> str:
     return derive_address(token.chain_data.kind, seed)
 
 
+async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -> None:
+    """World seconds, at the speed that the world has meanwhile: who waits with the speed of the
+    beginning comes when the demonstration is long over."""
+    while seconds > 0:
+        fast = speed()
+        passing = max(_SHORTEST, min(seconds / fast, _LONGEST))
+        await clock.sleep(passing)
+        seconds -= passing * fast
+
+
 class Customer:
     """One of them, with a moment to come, an amount and a receiver."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name
         self._token = token
-        share = rng.uniform(0.985, 1.015) if place < _ALIKE else rng.uniform(0.3, 3.0)
+        self._alike = place < ALIKE
+        # What arrives of it is within the fees below what Alice pays.
+        share = rng.uniform(1.0, 1.005) if self._alike else rng.uniform(0.3, 3.0)
         places = Decimal(1).scaleb(-min(token.decimals, 6))
         self.amount = (amount * Decimal(f"{share:.6f}")).quantize(places, ROUND_DOWN)
-        self.comes_after = rng.uniform(0.0, _SPREAD)
+        late = self._alike and place >= _EARLY
+        self.comes_after = rng.uniform(AHEAD if late else 0.0, AHEAD if place < _EARLY else _SPREAD)
         self._route = rng.random()
 
     async def send(
-        self, api: PartnerApi, control: SandboxControl, clock: Clock, speed: Decimal
+        self, api: PartnerApi, control: SandboxControl, wait: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Come, create an order, pay it and wait for its end; who is refused goes away."""
-        await clock.sleep(self.comes_after / float(speed))
+        """Come, create an order, pay it and wait for its end; who is refused goes away. ``wait``
+        takes world seconds."""
+        await wait(self.comes_after)
         try:
-            found = await api.get_private_send_quotes(
-                PrivateSendQuery(amount=self.amount, from_=self._token.id)
-            )
-            quotes = [quote for quote in found.quotes if quote.quote_id and quote.amount_out]
+            quotes = await self._quotes(api, [MIDDLE_BY]) if self._alike else []
+            quotes = quotes[:1] or await self._quotes(api)
             if not quotes:
                 return
             quote = quotes[int(self._route * len(quotes))]
@@ -67,7 +89,16 @@ class Customer:
             order = receipt.made
             await control.deposit(order.service_id, payer=self.name)
             while (order.status or 0) < OrderStatusCode.FINISHED:
-                await clock.sleep(_LOOK / float(speed))
+                await wait(_LOOK)
                 order = await api.get_order(order.service_id)
         except ClientError as error:
             log.info("a customer of the sandbox went away: %s", error)
+
+    async def _quotes(
+        self, api: PartnerApi, first: list[str] | None = None
+    ) -> list[PrivateSendQuote]:
+        query = PrivateSendQuery(
+            amount=self.amount, from_=self._token.id, in_leg_included_swaps=first
+        )
+        found = await api.get_private_send_quotes(query)
+        return [quote for quote in found.quotes if quote.quote_id and quote.amount_out]

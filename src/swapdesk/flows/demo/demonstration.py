@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,19 @@ from swapdesk.client.sandbox_control import OrderLeg, SandboxControl
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.demo.chain_swap import ChainSwap, whereabouts
-from swapdesk.flows.demo.customers import COUNT, Customer, unused_address
+from swapdesk.flows.demo.customers import (
+    AHEAD,
+    COUNT,
+    MIDDLE_BY,
+    Customer,
+    unused_address,
+    world_wait,
+)
 from swapdesk.flows.demo.facts import DemoFailed, Facts, Movement, SupportWork
 from swapdesk.flows.demo.link_search import search_link, what_remains
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
-from swapdesk.flows.notation import clock_time
+from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import check_memo, check_recipient
@@ -48,18 +55,24 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
-MIDDLE_BY = "pl"
-"""Pell trades neither Monero nor Bitcoin: a route that begins there leads over Ether."""
-_AFTER_OTHERS = 120.0
-"""World seconds after the first of the others at which Alice comes."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
 """World seconds between two looks at the exchanges, and the fewest of the machine."""
+
+
+_ALICE = (
+    ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
+    ("your wallet", "Alice's wallet"),
+    ("at the recipient", "at Bob's address"),
+    ("the recipient", "Bob"),
+    ("you: ", "Alice: "),
+)
 
 
 class StageRow(Struct, frozen=True):
     """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
     the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
-    there is little room."""
+    there is little room. ``holder`` is the leg that the money is at, from 0, and the status of it
+    that the stage is about; None where the order tells."""
 
     name: str
     short: str
@@ -68,6 +81,7 @@ class StageRow(Struct, frozen=True):
     more: str
     reached: Callable[[Facts], bool]
     act: Callable[[Demonstration], Awaitable[None]] | None = None
+    holder: tuple[int, str] | None = None
 
 
 class Demo(Struct, frozen=True):
@@ -146,7 +160,7 @@ class Demonstration:
         await self._begin_reading()
         if self.demo.others:
             self._come()
-            await self._clock.sleep(_AFTER_OTHERS / self._speed)
+            await self._wait(AHEAD)
         facts: Facts | None = None
         for number, row in enumerate(self.demo.rows, 1):
             if row.act is not None:
@@ -154,6 +168,9 @@ class Demonstration:
                 facts = None
             if facts is None or not row.reached(facts):
                 facts = await self._until(row.reached)
+            if row.holder is not None:
+                money, next_ = money_at(facts.legs, *row.holder)
+                facts = replace(facts, money=money, next=next_)
             stage = Stage(number, row, facts)
             self.record.append(stage)
             on_stage(stage)
@@ -173,6 +190,9 @@ class Demonstration:
         taken = await self._control.speed(speed)
         self._speed = float(taken)
         return taken
+
+    async def _wait(self, seconds: float) -> None:
+        await world_wait(seconds, self._clock, lambda: self._speed)
 
     async def close(self) -> None:
         if self._others is not None:
@@ -345,21 +365,20 @@ class Demonstration:
         first = legs[0].deposit_address.lower() if legs else None
         paid = next((each for each in moved if each.receiver == first), None)
         mined = await self._chains[paid.chain].mined(paid.hash) if paid is not None else None
-        status = order_status(tracked, self._clock.now())
-        money, next_ = status.money, status.next
-        if paid is not None and status.payable:
-            # The chain is ahead of the service.
-            money, next_ = "on the chain, in Alice's payment.", "the chain: it confirms the deposit"
+        # The desk knows the time of the sandbox to a second, and no stage is before what it shows.
+        now = max([self._clock.now(), *(each.at for each in moved)])
+        status = order_status(tracked, now)
+        next_ = _support_next(self._support) if self._support is not None else status.next
         return Facts(
-            at=self._clock.now(),
+            at=now,
             created=self._created,
             sold=self._sold,
             amount=self._amount,
             tracked=tracked,
             legs=legs,
             bob=self._bob,
-            money=money,
-            next=next_,
+            money=_of_alice(status.money),
+            next=_of_alice(next_),
             chains=frozenset(self._chains),
             coin=self._coin(),
             moved=tuple(map(self._movement, moved)),
@@ -423,7 +442,7 @@ class Demonstration:
 
     def _come(self) -> None:
         """Let others use the sandbox, as customers of another partner."""
-        link, control, speed = self._desk.link, self._control, Decimal(str(self._speed))
+        link, control = self._desk.link, self._control
         if not link.connection.others:
             return
         api = PartnerApi(
@@ -440,10 +459,45 @@ class Demonstration:
 
         async def serve() -> None:
             try:
-                await asyncio.gather(
-                    *(each.send(api, control, self._clock, speed) for each in others)
-                )
+                await asyncio.gather(*(each.send(api, control, self._wait) for each in others))
             finally:
                 await api.aclose()
 
         self._others = asyncio.create_task(serve(), name="customers of the sandbox")
+
+
+def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, str]:
+    """Where the money is and who acts next while a leg has this status. The service sees it
+    later."""
+    leg, last = legs[place], place + 1 == len(legs)
+    comes = f"{tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}"
+    if status == "WAITING":
+        return f"{comes} in Alice's wallet.", "Alice: she pays the deposit"
+    if status == "CONFIRMING":
+        deposit = f"{comes} at the deposit address of {_called(legs, place)}."
+        return deposit, "the chain: it confirms the deposit"
+    if status == "EXCHANGING":
+        return f"{comes} with {_called(legs, place)}.", f"{leg.venue}: it exchanges and pays out"
+    goes = f"{tracker_amount(leg.bought.amount)} {leg.bought.symbol} on its way to"
+    if last:
+        return f"{goes} Bob.", "the chain: it confirms the payout"
+    return f"{goes} {_called(legs, place + 1)}.", "the chain: it confirms the payment"
+
+
+def _called(legs: Sequence[OrderLeg], place: int) -> str:
+    """``Pell, the first exchange``."""
+    venue = legs[place].venue
+    return venue if len(legs) == 1 else f"{venue}, the {('first', 'second')[place]} exchange"
+
+
+def _of_alice(text: str) -> str:
+    """A sentence to whoever made the order, who is Alice here, and pays Bob."""
+    for said, told in _ALICE:
+        text = text.replace(said, told)
+    return text
+
+
+def _support_next(work: SupportWork) -> str:
+    if not work.replied:
+        return "support: answer Alice"
+    return work.sheet.acts.rstrip(".").replace("you:", "support:")

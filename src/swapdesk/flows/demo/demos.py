@@ -7,19 +7,8 @@ from decimal import Decimal
 
 from swapdesk.flows.demo.chain_swap import ChainSwap
 from swapdesk.flows.demo.demonstration import Demo, Demonstration, StageRow
-from swapdesk.flows.demo.facts import Facts
+from swapdesk.flows.demo.facts import HOW_FAR, Facts
 from swapdesk.wire.quotes import RouteType
-
-_FAR = {
-    "WAITING": 1,
-    "CONFIRMING": 2,
-    "VERIFYING": 3,
-    "EXCHANGING": 3,
-    "SENDING": 4,
-    "FINISHED": 5,
-    "FALLBACK": 5,
-}
-"""How far a leg is by its status; one that failed is nowhere on the way."""
 
 
 def _always(facts: Facts) -> bool:
@@ -28,7 +17,7 @@ def _always(facts: Facts) -> bool:
 
 def _leg(number: int, status: str) -> Callable[[Facts], bool]:
     """A leg has come to this status, or further."""
-    return lambda facts: _FAR.get(facts.legs[number].status, 0) >= _FAR[status]
+    return lambda facts: HOW_FAR.get(facts.legs[number].status, 0) >= HOW_FAR[status]
 
 
 def _at_middle(facts: Facts) -> bool:
@@ -67,6 +56,7 @@ PRIVATE = Demo(
             " names Bob's address; only the service and the second exchange are told it.",
             _always,
             Demonstration.create,
+            holder=(0, "WAITING"),
         ),
         StageRow(
             "seen",
@@ -77,6 +67,7 @@ PRIVATE = Demo(
             " can see from it what it is for.",
             _leg(0, "CONFIRMING"),
             Demonstration.pay,
+            holder=(0, "CONFIRMING"),
         ),
         StageRow(
             "exchange 1",
@@ -86,6 +77,7 @@ PRIVATE = Demo(
             "Inside an exchange nothing is on a chain: it takes the deposit into its books. It"
             " knows who paid, and not that Bob is to be paid.",
             _leg(0, "EXCHANGING"),
+            holder=(0, "EXCHANGING"),
         ),
         StageRow(
             "to middle",
@@ -95,6 +87,7 @@ PRIVATE = Demo(
             "The coin in the middle is another one, and mostly on another chain. Its amount follows"
             " from the price of the moment, so that no figure of Alice's payment appears again.",
             _leg(0, "SENDING"),
+            holder=(0, "SENDING"),
         ),
         StageRow(
             "at middle",
@@ -104,6 +97,7 @@ PRIVATE = Demo(
             "Where the middle is Monero, no amount and no account is public at all. Here it is a"
             " coin of a local chain, so that you can follow it.",
             _at_middle,
+            holder=(1, "CONFIRMING"),
         ),
         StageRow(
             "second",
@@ -113,6 +107,7 @@ PRIVATE = Demo(
             "It knows Bob's address and never saw Alice's. Neither of the two exchanges has both"
             " ends.",
             _second_counts,
+            holder=(1, "CONFIRMING"),
         ),
         StageRow(
             "exchange 2",
@@ -123,6 +118,7 @@ PRIVATE = Demo(
             "The second exchange pays from its own stock. The coins that Bob gets are not those"
             " that Alice paid.",
             _leg(1, "EXCHANGING"),
+            holder=(1, "EXCHANGING"),
         ),
         StageRow(
             "to bob",
@@ -132,6 +128,7 @@ PRIVATE = Demo(
             "Explorers label such wallets with the name of the exchange. A watcher sees an exchange"
             " that pays somebody.",
             _leg(1, "SENDING"),
+            holder=(1, "SENDING"),
         ),
         StageRow(
             "done",
@@ -164,15 +161,17 @@ SWAP = Demo(
             " was confirmed, and shows the address only because nothing differs.",
             _always,
             Demonstration.create,
+            holder=(0, "WAITING"),
         ),
         StageRow(
             "seen",
             "seen",
             "Deposit seen",
             "Alice paid the address of the order. The exchange waits for confirmations.",
-            "Until the chain has so many blocks on top, the payment could be undone.",
+            "Until enough blocks are on top of it, the payment could be undone.",
             _leg(0, "CONFIRMING"),
             Demonstration.pay,
+            holder=(0, "CONFIRMING"),
         ),
         StageRow(
             "exchange",
@@ -181,6 +180,7 @@ SWAP = Demo(
             "The exchange has the deposit and changes it. Nothing of that is on a chain.",
             "This is where an exchange may hold a deposit to check it; the desk would say so.",
             _leg(0, "EXCHANGING"),
+            holder=(0, "EXCHANGING"),
         ),
         StageRow(
             "sending",
@@ -189,6 +189,7 @@ SWAP = Demo(
             "The exchange pays the receiver from a wallet of its own.",
             "The payment is a transaction like any other and can be looked up by its hash.",
             _leg(0, "SENDING"),
+            holder=(0, "SENDING"),
         ),
         StageRow(
             "done",
@@ -219,6 +220,7 @@ STUCK = Demo(
             "The sandbox was told to let the exchange of this order fail once it is paid.",
             _always,
             Demonstration.create,
+            holder=(0, "WAITING"),
         ),
         StageRow(
             "seen",
@@ -228,6 +230,7 @@ STUCK = Demo(
             "She did everything right; her transaction is in a block.",
             _leg(0, "CONFIRMING"),
             Demonstration.pay,
+            holder=(0, "CONFIRMING"),
         ),
         StageRow(
             "failed",

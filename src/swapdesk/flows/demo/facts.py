@@ -16,6 +16,17 @@ from swapdesk.flows.support.order_search import Searched
 from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
 
+HOW_FAR = {
+    "WAITING": 1,
+    "CONFIRMING": 2,
+    "VERIFYING": 3,
+    "EXCHANGING": 3,
+    "SENDING": 4,
+    "FINISHED": 5,
+    "FALLBACK": 5,
+}
+"""How far a leg is by its status; one that failed is nowhere on the way."""
+
 
 class DemoFailed(Exception):
     """The demonstration cannot go on; the sentence says why."""

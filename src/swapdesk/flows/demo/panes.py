@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
-from swapdesk.flows.demo.facts import Facts, Movement, SentTransaction, SwapFacts
+from swapdesk.flows.demo.facts import HOW_FAR, Facts, Movement, SentTransaction, SwapFacts
 from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.notation import (
     about_amount,
+    counted,
     duration,
     percent,
     short_address,
@@ -215,7 +216,7 @@ def _chain(facts: Facts) -> Pane:
     if search is None:
         return Pane(CHAIN, tuple(lines))
     if search.path:
-        ending = f"{len(search.path)} payments lead from Alice to Bob."
+        ending = f"A path of {counted(len(search.path), 'payment')} leads from Alice to Bob."
     elif facts.got is None:
         ending = "Bob is not on the chain yet. No line leads from Alice to him."
     else:
@@ -304,14 +305,14 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
             "Amount",
             f"{tracker_amount(known.paid, 'pay')} in, {tracker_amount(known.got)} out,"
             f" {percent(-known.lower_by)}",
-            f"{_count(known.others, 'other payout')} since fit within {known.within}%",
-            f"{percent(-known.lower_by)}, {_count(known.others, 'other')} within {known.within}%",
+            f"{counted(known.others, 'other payout')} since fit within {known.within}%",
+            f"{percent(-known.lower_by)}, {counted(known.others, 'other')} within {known.within}%",
         ),
         Comparison(
             "Time",
             f"{duration(known.seconds)} between deposit and payout",
-            f"{_count(known.payouts, 'other payout')} of the exchanges since the deposit",
-            f"{duration(known.seconds)} apart, {_count(known.payouts, 'payout')} since",
+            f"{counted(known.payouts, 'other payout')} of the exchanges since the deposit",
+            f"{duration(known.seconds)} apart, {counted(known.payouts, 'payout')} since",
         ),
         Comparison(
             "Habit",
@@ -326,12 +327,39 @@ def _times_paid(facts: Facts) -> int:
     return sum(each.transfer.receiver == facts.bob.lower() for each in facts.moved)
 
 
+def path_of(facts: Facts) -> tuple[PaneLine, ...]:
+    """Alice, each exchange with the coin between them, Bob; the tone is that of the step that
+    leads there. Empty where one exchange sees both ends, which hides nothing."""
+    if len(facts.legs) < 2:
+        return ()
+    places = [PaneLine("Alice", tone="done")]
+    for leg in facts.legs:
+        far, last = HOW_FAR.get(leg.status, 0), leg is facts.legs[-1]
+        comes = facts.paid is not None if leg is facts.legs[0] else places[-1].tone == "done"
+        places.append(PaneLine(leg.venue, tone=_step(done=far > 2, begun=far > 1 or comes)))
+        there = facts.got is not None if last else far > 4
+        name = "Bob" if last else leg.bought.symbol
+        places.append(PaneLine(name, tone=_step(done=there, begun=far > 2)))
+    return tuple(places)
+
+
+def _step(*, done: bool, begun: bool) -> str:
+    return "done" if done else "moving" if begun else "waiting"
+
+
+def missing_edge(search: LinkSearch) -> PaneLine:
+    """What leads from Alice straight to Bob, by the search."""
+    if search.path:
+        return PaneLine(f"{counted(len(search.path), 'payment')} on the chains", tone="trouble")
+    return PaneLine("no path on the chains", tone="done")
+
+
 def link_pane(search: LinkSearch) -> Pane:
     """What was searched, and what was found; what still matches is in :func:`compared`."""
     height = sum(last - first + 1 for first, last in search.blocks.values())
     lines = [
-        PaneLine(f"{_count(height, 'block')} of {_count(len(search.blocks), 'chain')}", "read"),
-        PaneLine(f"{search.transfers} payments, {search.accounts} accounts"),
+        PaneLine(f"{counted(height, 'block')} of {counted(len(search.blocks), 'chain')}", "read"),
+        PaneLine(f"{counted(search.transfers, 'payment')}, {counted(search.accounts, 'account')}"),
         PaneLine(_found(len(search.path), "no path", "step"), "payments", _tone(search.path)),
         PaneLine(_found(len(search.shared), "none in common", "account in common"), "accounts",
                  _tone(search.shared)),
@@ -346,12 +374,8 @@ def link_pane(search: LinkSearch) -> Pane:
 
 
 def _found(count: int, none: str, some: str) -> str:
-    return _count(count, some) if count else none
+    return counted(count, some) if count else none
 
 
 def _tone(found: tuple[object, ...]) -> str:
     return "trouble" if found else "done"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

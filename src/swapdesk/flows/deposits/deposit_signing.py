@@ -42,7 +42,7 @@ from swapdesk.wire.encoding.numbers import ROUGH
 NOT_ENOUGH = "NOT_ENOUGH"
 """The wallet does not hold what is asked for, or cannot say so."""
 ASK_AGAIN = "you: f on the card asks again"
-FAUCET = "you: f on the card, by the faucet"
+FAUCET = "you: pay it from the faucet, with f on the card"
 ELSEWHERE = "you: fill it, or pay from another"
 
 
@@ -294,6 +294,7 @@ class RunningDeposits(RunningSignings[DepositSigning]):
             session.look,
             desk.link.tracker.get,
             watch=session,
+            service_clock=desk.service_clock,
         )
         if (paid := await funding.paid_before(tracked)) is not None:
             return paid

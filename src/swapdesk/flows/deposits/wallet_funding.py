@@ -1,6 +1,6 @@
 """Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
 
-The promise is made of the frozen intent and the journaled order; the amount is ``inAmount`` as it
+The promise is made of the locked intent and the journaled order; the amount is ``inAmount`` as it
 was returned (contract 7.13). The payment is journaled before it is signed, and signed into the
 wallet's records before a byte leaves. Whoever comes back sends on what was signed, gives up what
 never left once the order may no longer be paid, and signs nothing a second time.
@@ -292,10 +292,12 @@ class WalletFunding:
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
         watch: Watch | None = None,
+        service_clock: Clock | None = None,
     ) -> None:
         self._client = client
         self._journal = journal
         self._clock = clock
+        self._service_clock = service_clock or clock
         self._look = look
         self._current = current
         self._pace = pace
@@ -389,8 +391,9 @@ class WalletFunding:
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the order must not be paid now, as it stands now."""
-        now = self._clock.now()
+        """Why the order must not be paid now, as it stands now: its deadline is by the service's
+        clock, after which a deposit is not exchanged."""
+        now = self._service_clock.now()
         known = self._current(tracked.service_id) or tracked
         reason = not_payable(known, now)
         if reason is None and known.order.expires is None:

@@ -330,6 +330,16 @@ class BatchLog:
         """A group by the service's id for it, with the id of its batch."""
         return group_called(self._file, multi_id)
 
+    def groups_of(self, service_ids: Collection[str]) -> list[str]:
+        """The groups that these orders are of, by the service's ids for them."""
+        rows = self._file.read(
+            "SELECT DISTINCT g.multi_id FROM batch_row AS r JOIN batch_group AS g"
+            " ON g.batch_id = r.batch_id AND g.number = r.group_number"
+            " WHERE g.multi_id > '' AND r.service_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(service_ids)),),
+        )
+        return [row["multi_id"] for row in rows]
+
     def payment_mark(self, multi_id: str) -> tuple[object, ...] | None:
         """Another one once anything moved that says how a group is paid; None for no group of
         this journal."""

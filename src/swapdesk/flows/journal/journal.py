@@ -29,11 +29,11 @@ from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog, Withdraw
 class Journal:
     """Open with :meth:`open`. ``problem`` says why nothing can be written, if so."""
 
-    def __init__(self, file: JournalFile, clock: Clock) -> None:
+    def __init__(self, file: JournalFile, clock: Clock, service: Clock | None = None) -> None:
         self._file = file
-        self._clock = clock
+        self._service = service or clock
         self._second: JournalFile | None = None
-        self.orders = OrderLog(file, clock)
+        self.orders = OrderLog(file, self._service)
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
         self.batches = BatchLog(file, clock)
@@ -45,10 +45,10 @@ class Journal:
         self.create_requests = CreateRequests(file)
 
     @classmethod
-    def open(cls, path: Path, clock: Clock) -> Journal:
+    def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
         """The journal at ``path``. Raises JournalRefused for a file of a version that this program
         does not know."""
-        return cls(JournalFile.open(path), clock)
+        return cls(JournalFile.open(path), clock, service)
 
     @property
     def problem(self) -> str | None:
@@ -58,7 +58,7 @@ class Journal:
         """The orders over a connection of their own, to be written from a thread."""
         if self._second is None:
             self._second = self._file.second_connection()
-        return OrderLog(self._second, self._clock)
+        return OrderLog(self._second, self._service)
 
     def close(self) -> None:
         if self._second is not None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_file import ProcessIdentity
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.wire.orders import Order
 
 Source = Literal["create", "read", "stream", "list", "journal"]
@@ -136,7 +136,7 @@ class PaidOnChain(Struct, frozen=True):
         if self.missing:
             return f"no such transaction on {self.chain_name}"
         waits = "not in a block yet"
-        depth = waits if self.confirmations is None else f"{self.confirmations:,} confirmations"
+        depth = waits if self.confirmations is None else counted(self.confirmations, "confirmation")
         return f"{self.what} on {self.chain_name}, {depth}"
 
     @property

@@ -28,6 +28,7 @@ from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
 from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.journal.order_merge import (
+    PROGRESS,
     contradicts,
     display_of,
     merge_order,
@@ -35,7 +36,8 @@ from swapdesk.flows.journal.order_merge import (
 )
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import Order
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
+from swapdesk.wire.orders import DisplayStatus, Order
 
 
 class OrderEvent(NamedTuple):
@@ -94,6 +96,19 @@ class OrderHistoryLog:
             )
         ]
 
+    def deposit_seen(self, service_id: str) -> datetime | None:
+        """When the deposit of an order came, by the first state that tells of it: as the service
+        says of that state, else when it was seen. None where an earlier one was passed unseen."""
+        rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
+        if not rows:
+            return None
+        row, at = rows[0], datetime.fromisoformat(rows[0]["at"])
+        if row["is_first"] and row["display"] != DisplayStatus.DEPOSIT_DETECTED:
+            return None
+        told = parse_rfc3339(row["modified"]) if row["modified"] else at
+        created = parse_rfc3339(row["created"]) if row["created"] else None
+        return min(told, at) if created is None or told > created else at
+
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
         """The newest of any order, newest first."""
         rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
@@ -110,6 +125,16 @@ class OrderHistoryLog:
             "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?", (number, count)
         )
         return [OrderEvent(row["id"], row["at"], row["source"], _order_of(row)) for row in rows]
+
+
+_DEPOSIT_SEEN = f"""
+SELECT at, json_extract(raw, '$.modified') AS modified, json_extract(raw, '$.created') AS created,
+    json_extract(raw, '$.displayStatus') AS display,
+    id = (SELECT min(id) FROM event WHERE service_id = ?1) AS is_first
+  FROM event WHERE service_id = ?1
+    AND display IN ({", ".join(f"'{state}'" for state in PROGRESS[1:])})
+  ORDER BY id LIMIT 1
+"""  # noqa: S608
 
 
 def _order_of(row: sqlite3.Row) -> Order:

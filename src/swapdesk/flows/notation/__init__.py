@@ -11,6 +11,7 @@ from swapdesk.flows.notation.addresses import (
     differing_groups,
     grouped_address,
     short_address,
+    ungrouped_address,
     wrapped_address,
 )
 from swapdesk.flows.notation.amounts import (
@@ -19,6 +20,7 @@ from swapdesk.flows.notation.amounts import (
     about_amount,
     align_on_point,
     copied_amount,
+    counted,
     difference,
     exact_amount,
     percent,
@@ -63,6 +65,7 @@ __all__ = [
     "clock_time",
     "copied_amount",
     "countdown",
+    "counted",
     "date",
     "day",
     "difference",
@@ -80,6 +83,7 @@ __all__ = [
     "short_clock",
     "table_amount",
     "tracker_amount",
+    "ungrouped_address",
     "usd",
     "usd_market",
     "wrapped_address",

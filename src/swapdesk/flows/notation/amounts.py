@@ -51,6 +51,11 @@ def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
     return _signed(f"{_rounded(amount, max(0, min(_DIGITS, places)), side):,f}")
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 order``, ``2 orders``, ``1,204 orders``; ``noun`` has a plural in s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
     """As :func:`table_amount`, with at most six fraction digits and no closing zeros."""
     if amount is None:

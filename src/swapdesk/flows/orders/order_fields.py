@@ -15,6 +15,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import NOTHING, tracker_amount
@@ -162,6 +163,14 @@ def refund_chain(order: Order) -> str:
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
     return named or ""
+
+
+def transaction_page(token: Token | None, transaction: str) -> str:
+    """The explorer's page by the pattern of the chain; empty when there is no safe one."""
+    chain = token.chain_data if token is not None else None
+    if chain is None:
+        return ""
+    return transaction_link(chain.hash_url or chain.explorer_url, transaction) or ""
 
 
 class ProceedsOutcome(Enum):

@@ -1,7 +1,8 @@
 """What happened to an order, leg by leg, from the states that the journal kept.
 
-A time is when this desk saw the step, or what the order itself says of its creation and end.
-A step that was passed unseen has no time; nothing is invented (contract 8.1, 8.6).
+A time is when the step happened, as the service says (:func:`happened`), or when this desk saw it
+where it says nothing. A step that was passed unseen has no time; nothing is invented
+(contract 8.1, 8.6).
 
 Every update of one order that the journal kept, and what each changed.
 
@@ -30,6 +31,19 @@ from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 StepMark = Literal["past", "now", "future", "trouble", "ended"]
 Seen = tuple[datetime, str, Order]
 """When, from where, and the order then: a row of the journal's event log."""
+
+
+def happened(order: Order, seen: datetime) -> datetime:
+    """When an order came to the state in which it was ``seen``: by what the service says of its
+    end or its last change, else when it was seen. Not before the order, and not after it was
+    seen."""
+    told, created = order.order_finished_received or order.modified, order.created
+    if told is None or created is None:
+        return min(told or seen, seen)
+    if told <= created and display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+        # A service that keeps no time of changes.
+        told = seen
+    return max(min(told, seen), created)
 
 
 class LegStep(Struct, frozen=True):
@@ -77,7 +91,7 @@ def legs_of(
     """One leg of a standard order, two of a private one. ``payee`` is what whoever is paid is
     called."""
     to = payee or "the recipient"
-    states = [(at, past) for at, _, past in seen] or [(now, order)]
+    states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
     if order.anonymous is not True:
         return (_leg("Exchange", order, states, first=True, to=to, end=end),)
@@ -129,9 +143,11 @@ def _leg(
             if not over:
                 steps.append(LegStep("future", done_at, text, expected=done_at is not None))
             continue
-        when = next((time for time, past in states if reached(past) >= at), None)
+        when, first_past = next(
+            ((time, past) for time, past in states if reached(past) >= at), (None, order)
+        )
         # A state that was passed before the desk looked has no time of its own.
-        if any(reached(past) > at for time, past in states if time == when):
+        if reached(first_past) > at:
             when = None
         if at == len(texts) - 1 and last:
             when = order.order_finished_received or when
@@ -209,15 +225,15 @@ _LINKS = frozenset({"hash_url"})
 
 
 class Update(Struct, frozen=True):
-    """``at`` is when it was received, ``written`` when the service says it wrote it."""
+    """``at`` is when it was received, ``happened`` when it came to be."""
 
     at: datetime
+    happened: datetime
     source: str
     state: str
     sentence: str
     level: Level
     changed: tuple[str, ...]
-    written: datetime | None
 
 
 def updates_of(seen: Sequence[Seen]) -> list[Update]:
@@ -231,24 +247,24 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
 
 
 def seen_since(seen: Sequence[Seen]) -> datetime | None:
-    """When the present state was first seen, None without a history."""
+    """When the present state began, None without a history."""
     since: datetime | None = None
     said = None
     for at, _, order in seen:
         if situation_of(order) is not said:
-            said, since = situation_of(order), at
+            said, since = situation_of(order), happened(order, at)
     return since
 
 
 def _update(at: datetime, source: str, order: Order, before: Order | None) -> Update:
     return Update(
         at=at,
+        happened=happened(order, at),
         source=_SOURCES.get(source, source),
         state=display_of(order) or "no state",
         sentence=cause_of(order),
         level=situation_of(order).meaning.level,
         changed=changed_fields(before, order) if before is not None else ("first seen",),
-        written=order.modified,
     )
 
 

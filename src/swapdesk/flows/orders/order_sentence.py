@@ -15,17 +15,22 @@ from swapdesk.flows.orders.order_fields import ProceedsOutcome, route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
+_WARNING = "Do not pay"
+
 
 def order_sentence(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> str:
     """The order as one line to read aloud; ``made`` are its transactions."""
     status = order_status(tracked, now, made)
-    warning = ""
+    told = status.told
     if tracked.withheld is not None and not tracked.awaits_address and not status.ended:
-        warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
+        reason = tracked.withheld.rstrip(".")
+        warning = reason if reason.startswith(_WARNING) else f"{_WARNING}: {reason}"
+        # Where the reason is the cause it is said once.
+        told = told.replace(reason, warning, 1) if reason in told else f"{told} {warning}."
     head = order_head(tracked, status)
-    return f"{head}: {status.told}{warning} Money: {status.money} Next: {status.next}."
+    return f"{head}: {told} Money: {status.money} Next {status.next}."
 
 
 def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:

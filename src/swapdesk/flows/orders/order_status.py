@@ -180,7 +180,7 @@ class OrderStatus(Struct, frozen=True):
     left: timedelta | None
     """Time to the deadline, below zero once it passed; None where nobody waits for it."""
     elapsed: timedelta | None
-    """Since its creation, until now or until it ended."""
+    """Since its deposit, or its creation before that, until now or until it ended."""
     expected: timedelta | None
     """How long the service means to take in all."""
     late_by: timedelta | None
@@ -256,7 +256,7 @@ def order_status(
     """
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
-    status, facts = _reported(order, intent, now, tracked.seen_at, deposit)
+    status, facts = _reported(order, intent, now, tracked.seen_at, deposit, tracked.begun)
     own = own_payment(made) if made else tracked.own_payment
     if tracked.withheld is not None or status.evidence.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
@@ -301,7 +301,7 @@ def _heard_last(
     # How late it is was worked out now.
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
-    facts = {**facts, "told": told, "money": money, "as_of": at}
+    facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
     situation = known_better(known)
     assert situation is not None  # its row is the first
     heard = _said_by_desk(status, situation, facts, tracked, None, None)
@@ -342,8 +342,8 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> RowTim
     if outdated:
         same_day = status.time.short == as_of(tracked.seen_at, now)
         return status.time if same_day else None
-    created = tracked.order.created
-    passed = status.elapsed if status.closed or created is None else now - created
+    begun = tracked.begun
+    passed = status.elapsed if status.closed or begun is None else now - begun
     left = status.deadline - now if status.deadline is not None else None
     if left is not None and (left > timedelta()) != status.counting:
         return None
@@ -366,12 +366,13 @@ def _reported(
     now: datetime,
     seen_at: datetime | None,
     deposit: PaidOnChain | None = None,
+    begun: datetime | None = None,
 ) -> tuple[OrderStatus, dict[str, str]]:
     """What the service says, and the facts that fill the words."""
     display, private = display_of(order), order.anonymous is True
     said = situation_of(order)
     row, closed = said.meaning, ended(display)
-    passed, due, late_by = _times(order, now, display)
+    passed, due, late_by = _times(order, begun or order.created, now, display)
     deadline = order.expires if row.until_deadline else None
     left = deadline - now if deadline is not None else None
     facts = order_words(order, intent, said, now, left, deposit)
@@ -470,6 +471,7 @@ def _said_by_desk(
         "wallet": swap.money if swap is not None else "",
         "venue": venue_of(tracked.intent) if tracked.intent is not None else "",
         "withheld": (tracked.withheld or "").rstrip("."),
+        "batch_problem": f"{batch.problem} " if batch is not None and batch.problem else "",
         "batch_money": batch.money if batch is not None else status.money,
         "batch_actor": batch.actor if batch is not None else "you",
         "batch_act": batch.due if batch is not None else PAY_BATCH,
@@ -495,17 +497,21 @@ def _said_by_desk(
 
 
 def _times(
-    order: Order, now: datetime, display: str | None
+    order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Time passed, time expected in all, and by how much it is over that."""
-    if order.created is None:
+    """Time passed since it was ``begun``, time expected in all, and by how much it is over that.
+    Where the service did not add what the deposit took to come (contract 8.17), its time counts
+    from then."""
+    if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
-    due = end - order.created if end is not None else None
+    due = end - begun if end is not None else None
+    if end is not None and end <= begun:
+        due = end - order.created
     if ended(display):
         finished = order.order_finished_received or order.modified
-        return (finished - order.created if finished is not None else None), due, None
-    passed = now - order.created
+        return (max(finished - begun, timedelta()) if finished is not None else None), due, None
+    passed = now - begun
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     late = not waiting and due is not None and passed > due
     return passed, due, passed - due if late and due is not None else None

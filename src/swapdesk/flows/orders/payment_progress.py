@@ -56,6 +56,9 @@ class BatchPayment(Struct, frozen=True):
     place: str
     actor: str
     due: str
+    problem: str = ""
+    """Why its bundle paid nobody, in a sentence; empty unless it failed, was called off or was not
+    taken."""
 
     @property
     def begun(self) -> bool:

@@ -204,15 +204,16 @@ class Situation(Enum):
     # What the service cannot be asked any more; the words are those of what was heard last.
     LAST_HEARD = SituationRow(
         _ANY, None, "As of {as_of}", "waiting",
-        "As of {as_of} UTC: {told}. The service cannot be asked about this order any more",
+        "As of {as_of} UTC: {told}. The service cannot be asked about this order any more:"
+        " {beyond}",
         "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, sign="unknown",
         known=lambda known: known.out_of_reach,
     )
     # What a chain shows of the deposit before the service has seen it.
     PAYMENT_MISSING = SituationRow(
         _ANY, None, "Payment missing", "trouble",
-        "{network} does not know the payment that was sent: it was dropped, or another transaction"
-        " took its place",
+        "{network} does not know the payment that was sent: it never went out, was dropped, or"
+        " another transaction took its place",
         "in the wallet that sent it, unless another transaction took it.",
         "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
         known=_chain_shows(PaymentMatch.MISSING),
@@ -257,7 +258,7 @@ class Situation(Enum):
         "The payment waited at {looked} UTC, and its network fee was below what a block of"
         " {network} cost",
         "in the wallet that sent it, until the payment is in a block.",
-        "you", "raise the fee of the same transaction, or wait; not pay a second time", NO_TIME,
+        "you", "raise the fee of the same transaction, or wait; do not pay a second time", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.UNDERPRICED),
     )
     PAYMENT_NOT_IN_A_BLOCK = SituationRow(
@@ -272,7 +273,7 @@ class Situation(Enum):
         "The payment of {paid} was not in a block of {network} at {looked} UTC, and the order is"
         " closed",
         "in the wallet that sent it, until the payment is in a block.",
-        "you", "cancel the transaction, where the wallet can; not pay a second time", NO_TIME,
+        "you", "cancel the transaction, where the wallet can; do not pay a second time", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.CLOSED_BEFORE),
     )
     PAYMENT_LATE_STUCK = SituationRow(
@@ -305,7 +306,7 @@ class Situation(Enum):
         _ANY, None, "Too much came", "trouble",
         "{Paid} arrived on {network}, more than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
-        _AT_ADDRESS, "the service", "it exchanges what it takes, and sends a rest back", NO_TIME,
+        _AT_ADDRESS, "the service", "it exchanges what it takes, and sends the rest back", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.TOO_MUCH),
     )
     PAYMENT_AS_ASKED = SituationRow(
@@ -368,7 +369,7 @@ class Situation(Enum):
     )
     BATCH_DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
-        "The deadline passed. Do not send to this order any more",
+        "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
         own=True, known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
     )
@@ -379,7 +380,7 @@ class Situation(Enum):
         known=lambda known: known.over,
     )
     WITH_BATCH = SituationRow(
-        _NOT_PAID_YET, None, "With its batch", "waiting", "{withheld}",
+        _NOT_PAID_YET, None, "With its batch", "waiting", "{batch_problem}{withheld}",
         "{batch_money}", "{batch_actor}", "{batch_act}", None,
         own=True, known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
     )
@@ -528,7 +529,7 @@ class Situation(Enum):
     COMPLETED_FLAGGED = SituationRow(
         _DONE, _flagged, "Needs support", "trouble",
         "The payout arrived, and the service marked the order for support without a reason",
-        "{got} arrived at {recipient}; the service may hold a rest.",
+        "{got} arrived at {recipient}; the service may hold the rest.",
         "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, stranded=True,
     )
     PAID_BY_FALLBACK = SituationRow(

@@ -13,6 +13,7 @@ from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import (
     Proceeds,
+    deposit_arrived,
     proceeds,
     short_id,
     symbols,
@@ -57,6 +58,8 @@ class TrackedOrder(Struct, frozen=True):
     """What this desk sent to pay the deposit, for as long as the service has not seen that."""
     payments: tuple[PaidOnChain, ...] = ()
     """What chains showed of its deposit, where somebody looked."""
+    paid_at: datetime | None = None
+    """When the service saw its deposit; None before, and where this desk did not learn that."""
     gone: bool = False
     """Whether the service did not know it, or did not list it, when it was asked last."""
 
@@ -116,6 +119,16 @@ class TrackedOrder(Struct, frozen=True):
         """What chains show of its deposit, as one payment."""
         return deposit_on_chain(self.order, self.payments) if self.payments else None
 
+    @property
+    def begun(self) -> datetime | None:
+        """From when its time counts: from its deposit, from its creation where nobody knows
+        that."""
+        created, deposit = self.order.created, self.deposit
+        if created is None or not deposit_arrived(self.order):
+            return created
+        shown = deposit.at if deposit is not None and deposit.moved else None
+        return max(shown or self.paid_at or created, created)
+
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
@@ -124,3 +137,9 @@ class TrackedOrder(Struct, frozen=True):
         """Whether the service cannot be asked for it any more: it does not know it, or it is too
         old and was last heard of a while ago."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
+
+    def beyond(self, now: datetime) -> str:
+        """Why it cannot, as a part of a sentence."""
+        if self.archived(now):
+            return "it is older than 48 h"
+        return "the service knows no such order of this account"

@@ -11,8 +11,10 @@ where the address came from. Look-alikes are made to have the same ends.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
+from decimal import Decimal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,15 +28,20 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of,
 )
-from swapdesk.chain.addresses.kind import AddressVerdict
+from swapdesk.chain.addresses.kind import AddressProblem, AddressVerdict
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+from swapdesk.chain.addresses.payment_links import EVM_CHAINS, LinkedPayment, read_payment_link
 from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
 from swapdesk.chain.addresses.payments import check_memo as memo_verdict
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.notation import short_address
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import exact_amount, short_address, ungrouped_address
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 
 
@@ -43,8 +50,9 @@ class RecipientCheck(Struct, frozen=True):
 
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
     short address) and the whole known address it imitates. ``account`` is what all spellings of
-    the address share. ``memo`` is the one the address
-    book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
+    the address share. ``memo`` is the one that comes with it: of the payment ``link`` it was read
+    from, else the one the address book keeps. ``needs_memo``: without a memo the chain asks for a
+    typed waiver.
     ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` names how
     what is paid to it may be lost, ``memo_doubt`` is the warning about the memo of a refund
     address: either is agreed to first, as that of :class:`MemoCheck`.
@@ -64,13 +72,22 @@ class RecipientCheck(Struct, frozen=True):
     position: int | None = None
     doubt: str | None = None
     memo_doubt: str | None = None
+    link: LinkedPayment | None = None
 
     @property
     def problem(self) -> str | None:
         """The first refusal as a sentence."""
         return next((line.text for line in self.lines if line.level == "refuse"), None)
 
+    @property
+    def memo_source(self) -> str | None:
+        """Who says ``memo``, in few words; None where nobody does."""
+        if self.link is not None and self.link.memo:
+            return THE_LINK
+        return self.label if self.memo else None
 
+
+THE_LINK = "the payment link"
 _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 
 
@@ -153,7 +170,7 @@ def check_memo_of(
     *,
     on_chain: bool = False,
 ) -> MemoCheck:
-    """:func:`check_memo`, compared with the memo that the address book keeps with ``recipient``.
+    """:func:`check_memo`, compared with the memo that comes with ``recipient``.
 
     Another memo, or none, credits somebody else at an exchange: it is agreed to first, and where
     none can be sent refused.
@@ -163,7 +180,7 @@ def check_memo_of(
     check = check_memo(text, waived, token)
     if not (check.ok and check.used and recipient.ok):
         return check
-    said = another_memo(recipient.label, recipient.memo, check.memo, token)
+    said = another_memo(recipient.memo_source, recipient.memo, check.memo, token)
     if said is None:
         return check
     doubt = said if check.doubt is None else f"{check.doubt} {said}"
@@ -171,8 +188,8 @@ def check_memo_of(
 
 
 def another_memo(name: str | None, kept: str | None, memo: str | None, token: Token) -> str | None:
-    """The warning that ``memo``, as it is sent, is not the one the address book keeps with
-    ``name``; None where it keeps none."""
+    """The warning that ``memo``, as it is sent, is not the one ``kept`` with ``name``; None where
+    none is."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return None
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -194,11 +211,13 @@ def check_recipient(
     paid: Mapping[str, int],
     own_deposits: Collection[tuple[str, str]] = (),
     contracts: Collection[str] = (),
+    arrives: Decimal | None = None,
 ) -> RecipientCheck:
-    """Can a payout of ``token`` go to ``text``, an address or ``@name``?
+    """Can a payout of ``token`` go to ``text``, an address, a payment link or ``@name``?
 
     ``paid`` counts payments by address, ``own_deposits`` are deposit addresses of the user's
     own orders after the kind of their chain, ``contracts`` token contracts of the chain.
+    ``arrives`` is what is paid out as far as it is known, compared with what a link asks for.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -219,8 +238,10 @@ def check_recipient(
             memo_label=label,
             position=read.position,
         )
-    verdict, entry, found = read
+    verdict, entry, link, found = read
     address = verdict.normalized
+    if link is not None:
+        found += _link_lines(link, token, entry, arrives)
     if entry is not None and entry.own:
         found.append(CheckLine("note", "Your own wallet."))
     found += _own_deposit(chain.kind, address, own_deposits)
@@ -249,8 +270,9 @@ def check_recipient(
         needs_memo=needs,
         memo_label=label,
         account=verdict.account,
-        memo=entry.memo if entry else None,
+        memo=(link.memo if link else None) or (entry.memo if entry else None),
         doubt=verdict.doubt or None,
+        link=link,
     )
 
 
@@ -287,7 +309,7 @@ def check_refund(
     found = check_memo(typed, False, token) if typed else None
     ok = check.ok and (found is None or found.ok)
     memo = found.memo if found is not None else None
-    differs = another_memo(check.label, check.memo, memo, token) if ok else None
+    differs = another_memo(check.memo_source, check.memo, memo, token) if ok else None
     warned = (CheckLine("warn", differs),) if differs is not None else ()
     doubts = (found.doubt if found is not None else None, differs)
     return replace(
@@ -306,11 +328,12 @@ class _Unreadable(Struct, frozen=True):
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[AddressVerdict, BookEntry | None, list[CheckLine]] | _Unreadable:
-    """The address, its entry and the lines of the decoder."""
+) -> tuple[AddressVerdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
+    """The address, its entry, its link and the lines of the decoder."""
     chain = token.chain_data
     entry: BookEntry | None = None
-    typed = text
+    link: LinkedPayment | None = None
+    typed = text = ungrouped_address(text)
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:
@@ -320,6 +343,16 @@ def _read(
                 f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
             )
         typed = entry.address
+    else:
+        try:
+            link = read_payment_link(text)
+        except AddressProblem as problem:
+            return _Unreadable(problem.sentence(chain.name), problem.position)
+        if link is not None:
+            said = link_misfit(link, token)
+            if said is not None:
+                return _Unreadable(said)
+            typed = link.address
     verdict = check_by_pattern(
         chain.kind,
         typed,
@@ -331,7 +364,9 @@ def _read(
     if not verdict.ok:
         if entry is not None:
             return _Unreadable(f"{entry.label}: {verdict.reason}")
-        return _Unreadable(verdict.reason, verdict.position)
+        before = max(0, text.find(typed))
+        at = None if verdict.position is None else before + verdict.position
+        return _Unreadable(verdict.reason, at)
     if entry is None:
         name = book.name_of(chain.kind, verdict.normalized)
         entry = book.entry(name) if name else None
@@ -339,7 +374,87 @@ def _read(
     lines += [
         CheckLine("warn", warning) for warning in (verdict.doubt, *verdict.warnings) if warning
     ]
-    return verdict, entry, lines
+    return verdict, entry, link, lines
+
+
+def link_misfit(link: LinkedPayment, token: Token) -> str | None:
+    """Why a payout of ``token`` is not what a link asks for, in a sentence; None where it is."""
+    chain = token.chain_data
+    if not pays_on(link, chain):
+        if not link.kind:
+            return (
+                f'"{link.chain[:20]}:" in front of the address is not {chain.name}, which this'
+                f" {token.symbol} is on. Paste the address alone if it is one on {chain.name}."
+            )
+        named = link.chain_name
+        return (
+            f"This is for {named}, and this {token.symbol} is on {chain.name}."
+            f" Choose a token on {named}, or ask for an address on {chain.name}."
+        )
+    alone = f"To pay {token.symbol} there, paste the address alone."
+    if link.contract is not None and not _is_contract(link, token):
+        called = link.symbol[:12] or f"the token {short_address(link.contract[:80])}"
+        return f"The link asks for {called}, not for {token.symbol}. {alone}"
+    if link.contract is None and link.asks_amount and token.address is not None:
+        return f"The link asks for the coin of {chain.name}, not for {token.symbol}. {alone}"
+    return None
+
+
+def pays_on(link: LinkedPayment, chain: Chain) -> bool:
+    """Whether ``chain`` is the one a link names, or one of its kind where it names no other."""
+    if link.kind and link.kind != chain.kind:
+        return False
+    if link.chain_id is not None:
+        known = EVM_CHAINS.get(link.chain_id, ())
+        named = chain.chain_id not in EVM_CHAINS and _is_called(chain, *known)
+        return chain.chain_id == link.chain_id or named
+    return bool(link.kind) or _is_called(chain, link.chain)
+
+
+def _is_called(chain: Chain, *names: str) -> bool:
+    own = (chain.short_name, chain.short_name_v1 or "", chain.name, chain.name.replace(" ", ""))
+    folded = {name.casefold() for name in own if name}
+    return any(name.casefold() in folded for name in names)
+
+
+def _is_contract(link: LinkedPayment, token: Token) -> bool:
+    known = ADDRESS_KINDS.get(token.chain_data.kind)
+    if token.address is None or link.contract is None or known is None:
+        return False
+    same = known.contract_account(link.contract) == known.contract_account(token.address)
+    return same and link.symbol.casefold() in ("", token.symbol.casefold())
+
+
+def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
+    """What a link asks for, in whole tokens; None where it states no amount."""
+    if link.units is not None:
+        return short(from_base_units(link.units, token.decimals))
+    return link.amount
+
+
+def _link_lines(
+    link: LinkedPayment, token: Token, entry: BookEntry | None, arrives: Decimal | None
+) -> Iterator[CheckLine]:
+    """What the link says beside its address, and what of it is not so."""
+    chain, asked = token.chain_data, linked_amount(link, token)
+    if link.kind == chain.kind == "evm" and link.chain_id is None:
+        yield CheckLine("note", f"The link names no chain: this pays on {chain.name}.")
+    if asked is not None:
+        amount = f"{exact_amount(asked)} {token.symbol}"
+        if arrives is None:
+            yield CheckLine("note", f"The link asks for {amount}.")
+        elif arrives == asked:
+            yield CheckLine("ok", f"As much as the link asks for: {amount}.")
+        else:
+            paid = f"{exact_amount(arrives)} {token.symbol}"
+            yield CheckLine("warn", f"The link asks for {amount}, and {paid} arrives.")
+    if link.memo and entry is not None and entry.memo:
+        said = another_memo(entry.label, entry.memo, link.memo, token)
+        if said is not None:
+            yield CheckLine("warn", f"{said} The link says {link.memo[:40]}.")
+    if link.unused:
+        said = ", ".join(link.unused[:4])
+        yield CheckLine("warn", f"The link also says {said}, which no payout carries.")
 
 
 def _own_deposit(
@@ -399,7 +514,7 @@ class Challenge(Struct, frozen=True):
         return (
             "This address was never paid before.",
             f"The desk hides group {self.group} of {self.of}{without}: type its four characters"
-            " as they stand where you have the address from.",
+            " as your source has them.",
         )
 
     def passed(self, typed: str) -> bool:
@@ -456,6 +571,31 @@ def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
     """Deposit addresses that this desk released, each after the kind of its chain: never a
     recipient, never a refund address."""
     return journal.orders.index.released_deposits()
+
+
+def payee_check(
+    catalog: Catalog, book: AddressBook, journal: Journal | None = None
+) -> Callable[[str, Token], RecipientCheck]:
+    """:func:`check_recipient` by what this desk knows at each check. Without a journal that can be
+    read it is the address book alone: whoever confirms a payment has to read the journal anyhow.
+    """
+
+    def check(text: str, token: Token) -> RecipientCheck:
+        paid: Mapping[str, int] = {}
+        deposits: frozenset[tuple[str, str]] = frozenset()
+        with contextlib.suppress(JournalUnavailable):
+            if journal is not None:
+                paid, deposits = paid_addresses(journal), own_deposits(journal)
+        return check_recipient(
+            text,
+            token,
+            book=book,
+            paid=paid,
+            own_deposits=deposits,
+            contracts=token_contracts(catalog, token),
+        )
+
+    return check
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:

@@ -61,16 +61,25 @@ def _record(ended: list[TrackedOrder]) -> ProviderRecord:
         refunded=displays.count(DisplayStatus.REFUNDED),
         failed=displays.count(DisplayStatus.FAILED),
         minutes=_median(_minutes(one) for one in done),
-        said=_median(one.order.eta for one in done),
+        said=_median(_said(one) for one in done),
         to_quote=_median(_to_quote(one) for one in done),
     )
 
 
 def _minutes(one: TrackedOrder) -> Decimal | None:
-    begun, finished = one.order.created, one.order.order_finished_received
+    begun, finished = one.begun, one.order.order_finished_received
     if begun is None or finished is None or finished < begun:
         return None
     return Decimal(int((finished - begun).total_seconds())) / 60
+
+
+def _said(one: TrackedOrder) -> Decimal | None:
+    """Minutes that the service expected, from the deposit on (contract 8.17)."""
+    eta, created, begun = one.order.eta, one.order.created, one.begun
+    if eta is None or created is None or begun is None:
+        return eta
+    left = _WIDE.subtract(eta, Decimal(int((begun - created).total_seconds())) / 60)
+    return left if left > 0 else eta
 
 
 def _to_quote(one: TrackedOrder) -> Decimal | None:

@@ -45,8 +45,8 @@ OPTIONS: dict[str, OptionText] = {
     "providers": OptionText("Providers", "only these codes, as aa bb; leaves private routes out"),
     "in leg": OptionText("First leg", "private routes: aa bb only these, -cc never"),
     "out leg": OptionText("Second leg", "private routes: aa bb only these, -cc never"),
-    "xmr": OptionText("Hop", "private routes: xmr pins the hop to XMR", ("", "xmr")),
-    "rotation": OptionText("Rotation", "payout wallets in turn: on, strict, or as 10 5%"),
+    "xmr": OptionText("Hop", "private routes: xmr leads them over XMR", ("", "xmr")),
+    "rotation": OptionText("Rotation", "another payout wallet each time: on, strict, or as 10 5%"),
 }
 """By the names that :class:`WishRefused` uses."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
+from swapdesk.flows.notation import counted
 from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
 
@@ -95,7 +96,7 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
                 raise WishRefused(name, f"At most {MOST_PROVIDERS} providers.")
             twice = next((code for code in codes if codes.count(code) > 1), None)
             if twice is not None:
-                raise WishRefused(name, f"{twice} stands there twice.")
+                raise WishRefused(name, f"{twice} is there twice.")
 
     @property
     def options(self) -> QuoteOptions:
@@ -286,12 +287,15 @@ def options_in_words(options: QuoteOptions) -> str:
         parts.append(f"only {', '.join(options.providers)}")
     parts += _leg("first leg", options.in_leg) + _leg("second leg", options.out_leg)
     if options.use_xmr is not None:
-        parts.append("hop over XMR" if options.use_xmr else "hop not pinned")
+        parts.append(
+            "private routes over XMR" if options.use_xmr else "private routes over any coin"
+        )
     if options.rotation is not None:
         turn = options.rotation
+        strict = "" if turn.fallback else ", or no private route"
         parts.append(
-            f"payout wallets in turn (last {turn.lookback}, at most"
-            f" {turn.deviation.normalize():f}% worse{', else without' if turn.fallback else ''})"
+            f"another payout wallet than your last {counted(turn.lookback, 'order')} had, for"
+            f" {turn.deviation.normalize():f}% less at most{strict}"
         )
     return ", ".join(parts)
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.secret import Secret
@@ -202,9 +203,9 @@ class SigningSession(Watch, ABC):
 
     def following(self, sent: SignedTransaction) -> str:
         """How a transaction stands on its chain, in a sentence."""
-        said = f"{sent.confirmations} of {self.confirmations} confirmations"
+        said = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
-            said = f"{sent.confirmations} confirmations"
+            said = counted(sent.confirmations, "confirmation")
         if sent.state is TransactionState.SIGNED:
             return "Signed and written down. The desk sends it."
         where = self.token.chain_name

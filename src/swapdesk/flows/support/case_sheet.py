@@ -80,7 +80,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """Something new was heard of the order. ``written`` is when the service says it wrote it."""
+    """Something new was heard of the order ``at`` a time. ``written`` is when it happened; None in
+    a file whose service did not say."""
 
     at: datetime
     source: str
@@ -89,6 +90,10 @@ class CaseMoment(Struct, frozen=True, rename="camel"):
     written: datetime | None
     changed: tuple[str, ...]
     sheet: CaseSheet
+
+    @property
+    def happened(self) -> datetime:
+        return self.written or self.at
 
 
 class CaseCall(Struct, frozen=True, rename="camel"):
@@ -123,7 +128,7 @@ def record_of(facts: CaseFacts) -> CaseRecord:
             one.source,
             one.state,
             one.level,
-            one.written,
+            one.happened,
             one.changed,
             sheet_of(facts.then(number), updates[: number + 1]),
         )
@@ -154,7 +159,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
     case, order = support_case(facts), facts.tracked.order
     status, found = case.status, case.diagnosis
     steps = tuple(
-        CaseStep(clock_time(one.at), one.level, one.state.replace("_", " ").lower())
+        CaseStep(clock_time(one.happened), one.level, one.state.replace("_", " ").lower())
         for one in updates[-MOST_STEPS:]
     )
     return CaseSheet(

@@ -77,7 +77,7 @@ def diagnose(
     known: DeskFacts | None = None,
 ) -> Diagnosis:
     """``request_id`` is that of the create, where this desk made it; ``since`` is when the present
-    state was first seen; ``made`` are the order's transactions."""
+    state began; ``made`` are the order's transactions."""
     known = known or DeskFacts()
     order, status = tracked.order, status_for_support(tracked, now, made)
     request = f", request {request_id}" if request_id else ""
@@ -106,9 +106,9 @@ def diagnose(
         )
     cause = f"{found.cause}."
     if since is not None and not status.closed and not ahead:
-        cause = f"{cause} Seen so since {_moment(since, now)}."
+        cause = f"{cause} It has been so since {_moment(since, now)}."
     if known.clock_problem is not None:
-        cause = f"{cause} {known.clock_problem} Times of this desk are off by as much."
+        cause = f"{cause} {known.clock_problem}"
     return Diagnosis(
         rule=found.rule,
         certainty=found.certainty,
@@ -269,7 +269,7 @@ def _facts(
         said.append(f"{who} {one.role} {one.hash}")
     for payment in tracked.payments:
         at = f", {_moment(payment.at, now)}" if payment.at is not None else ""
-        said.append(f"chain: {payment.said}{at}")
+        said.append(f"chain: {payment.said}{at}, {payment.hash}")
     if known.silent_since is not None:
         said.append(f"no answer of the service since {_moment(known.silent_since, now)}")
     if tracked.archived(now):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -26,16 +26,24 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import (
+    NamedTransaction,
     meant_by,
     not_on_chain,
     paid_by,
     read_transfer,
 )
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
+from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading, is_drawn_id
+from swapdesk.flows.support.replies import (
+    lacking,
+    not_found_escalation,
+    not_found_reply,
+    whole_ids,
+)
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wire.orders import Order
 
@@ -87,13 +95,20 @@ class OrderSearch:
         self.pasted = pasted
         self._searched: dict[Place, Searched] = {}
         self._found: dict[str, str] = {}
+        self._matched: set[str] = set()
+        """Values of readings that found an order."""
         self._left: list[Place] = []
         self._page = 1
         self._pages: int | None = None
-        self._listed = 0
+        self._listed_ids: set[str] = set()
         self._skipped = 0
         self.payments: list[PaidOnChain] = []
         """What the transactions in the text paid, as their chains show it."""
+        self._answered: dict[str, dict[str, str]] = {}
+        """By hash the chains that answered for it, each with its name; the ledger of a sandbox
+        stands for all of its chains."""
+        self._groups: list[str] = []
+        """Groups of this desk that have orders which the journal knows by their ids alone."""
 
     @property
     def searched(self) -> list[Searched]:
@@ -124,8 +139,71 @@ class OrderSearch:
         became of the transaction that this desk sent for it."""
         to = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {one.hash for one in self._sent(service_id)}
-        by = (paid for paid in self.payments if paid.hash in sent)
+        by = (paid for paid in self.payments if paid.hash in sent or self._only(service_id, paid))
         return next(to, None) or next(by, None)
+
+    def _only(self, service_id: str, paid: PaidOnChain) -> bool:
+        """Whether the text names this order alone, and beside it a transaction that paid nobody."""
+        if list(self._found) != [service_id] or not (paid.missing or paid.failed):
+            return False
+        tracked = self.order(service_id)
+        token = tracked.order.in_token if tracked is not None else None
+        return token is not None and token.chain == paid.chain
+
+    def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
+        """Transactions in the text of which nobody knows that they paid this order, or any."""
+        tracked = self.order(service_id) if service_id is not None else None
+        paid = {
+            payment.hash.lower()
+            for payment in self.payments
+            if service_id is not None and service_id in self._paid_for(payment)
+        }
+        known = {payment.hash.lower() for payment in tracked.payments} if tracked else set()
+        return tuple(
+            NamedTransaction(
+                reading.value,
+                tuple(self._names_asked(reading)),
+                tuple(self._payments_of(reading)),
+            )
+            for reading in self.pasted.of(ReadAs.TRANSACTION)
+            if not {text.lower() for text in reading.texts} & (paid | known)
+            and not self._own(service_id, reading)
+        )
+
+    def addresses(self, service_id: str) -> tuple[str, ...]:
+        """Addresses in the text that could take a refund of an order and are not its own."""
+        tracked = self.order(service_id)
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None:
+            return ()
+        paid = {payment.to.lower() for payment in self.payments}
+        return tuple(
+            reading.value
+            for reading in self.pasted.of(ReadAs.ADDRESS)
+            if token.chain_data.kind in reading.chains
+            and _field_of(tracked.order, reading) is None
+            and not {text.lower() for text in reading.texts} & paid
+        )
+
+    def _own(self, service_id: str | None, reading: Reading) -> bool:
+        """Whether an order names a transaction itself: its payout, or what this desk sent."""
+        if service_id is None:
+            return False
+        tracked = self.order(service_id)
+        if tracked is not None and _field_of(tracked.order, reading) is not None:
+            return True
+        with suppress(JournalUnavailable):
+            index = self._desk.journal.orders.index
+            return any(service_id in index.named(text) for text in reading.texts)
+        return False
+
+    def _names_asked(self, reading: Reading) -> list[str]:
+        names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
+        return list(dict.fromkeys(names))
+
+    def _payments_of(self, reading: Reading) -> list[PaidOnChain]:
+        texts = {text.lower() for text in reading.texts}
+        return [one for one in self.payments if one.hash.lower() in texts and not one.missing]
 
     # what costs nothing
 
@@ -137,8 +215,12 @@ class OrderSearch:
             self._say(Place.JOURNAL, Answer.FAILED, f"it cannot be read: {error}")
         self._look_into_requests()
         askable = self._askable()
-        # Who pasted a hash may still learn what its transaction paid.
-        self._left = [one for one in askable if not self._found or one is Place.CHAINS]
+        # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
+        # two orders.
+        left = {Place.CHAINS}
+        if self._groups or self.unanswered:
+            left.add(Place.SERVICE)
+        self._left = [one for one in askable if not self._found or one in left]
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
@@ -149,10 +231,14 @@ class OrderSearch:
         # Of an amount there may be many orders: it is looked for where nothing else names one.
         for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
+        self._match_beginnings(self._desk.journal.orders.index.ids())
         new = [name for name in self._found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
             return
+        self._groups = self._desk.journal.batches.groups_of(
+            [name for name in new if self.order(name) is None]
+        )
         ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
         count = "1 order" if len(new) == 1 else f"{len(new)} orders"
         self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
@@ -168,14 +254,45 @@ class OrderSearch:
         for text in reading.texts:
             if reading.kind in (ReadAs.ID, ReadAs.MEMO):
                 ids |= dict.fromkeys(sorted(index.called(text)))
-            else:
+            elif reading.kind is not ReadAs.SHORTENED:
                 ids |= dict.fromkeys(sorted(index.named(text)))
+        if not ids and reading.ends[0]:
+            ids |= dict.fromkeys(self._cut_to(reading))
         return self._take(ids, _WAYS[reading.kind], reading)
+
+    def _cut_to(self, reading: Reading) -> list[str]:
+        """The journal's orders with an address, a hash or an id that a reading is the rest of."""
+        index = self._desk.journal.orders.index
+        parts = [index.named(end) | index.called(end) for end in reading.ends if end]
+        holding = frozenset.intersection(*parts) if parts else frozenset()
+        return [
+            name for name in sorted(holding) if any(map(reading.cut_from, self._names_of(name)))
+        ]
+
+    def _names_of(self, service_id: str) -> Iterator[str]:
+        """Ids, addresses and hashes of an order, as far as they are known here."""
+        tracked = self.order(service_id)
+        if tracked is not None:
+            yield from (str(value) for field, _ in _FIELDS
+                        if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
+            yield from (one.hash for one in tracked.payments)
+        with suppress(JournalUnavailable):
+            yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
+
+    def _match_beginnings(self, known: Collection[str]) -> None:
+        """Take the orders that a word names by the beginning of their id: of a word that proves
+        nothing only the one that it can mean."""
+        for word in self.pasted.beginnings:
+            begun = [name for name in known if name.startswith(word)]
+            if len(begun) == 1:
+                self._take(begun, _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> int:
         count = 0
         for service_id in ids:
             count += 1
+            if reading is not None:
+                self._matched.add(reading.value)
             if len(self._found) < MOST_FOUND:
                 tracked = self.order(service_id) if reading is not None else None
                 named = _field_of(tracked.order, reading) if tracked and reading else None
@@ -206,7 +323,7 @@ class OrderSearch:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
                 self._say(place, Answer.NOT_ASKED, "the service is not connected")
             return []
-        if self._ids():
+        if self._ids() or self._groups:
             left.append(Place.SERVICE)
         if self._desk.link.connection.read_only:
             self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
@@ -226,7 +343,7 @@ class OrderSearch:
             return None
         reads, said = 0, []
         if Place.SERVICE in self._left:
-            by_id = len(self._ids()) * self._id_reads
+            by_id = len(self._groups) or len(self._ids()) * self._id_reads
             reads += by_id
             said.append(f"{_reads(by_id)} by id")
         if Place.LISTS in self._left:
@@ -249,7 +366,7 @@ class OrderSearch:
         service has said how many there are."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
-        since = self._desk.clock.now() - KNOWN_TO_API
+        since = self._desk.service_clock.now() - KNOWN_TO_API
         recent = sum(
             1
             for tracked in self._desk.link.tracker.known()
@@ -257,9 +374,13 @@ class OrderSearch:
         )
         return max(1, -(-recent // PAGE))
 
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids as a service draws them of which nothing was found so far."""
+        return list(filter(is_drawn_id, self._ids()))
+
     def _ids(self) -> list[str]:
-        whole = (reading.value for reading in self.pasted.of(ReadAs.ID))
-        return [text for text in whole if len(text) >= _WHOLE_ID]
+        return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
         """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
@@ -284,13 +405,13 @@ class OrderSearch:
     async def _ask_by_id(self) -> None:
         """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
         found: Counter[str] = Counter()
-        failed = ""
-        for text in self._ids():
+        texts, failed = self._groups or self._ids(), ""
+        for text in texts:
             try:
                 found[await self._read_by_id(text)] += 1
             except ClientError as error:
                 failed = f"{_why(error)}; " if found else _why(error)
-                failed += f"asked for {short_id(text)}" if len(self._ids()) > 1 else ""
+                failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del found[""]
         said = " and ".join(
@@ -310,13 +431,15 @@ class OrderSearch:
         """What it is the id of; empty for nothing. Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
-            if await link.tracker.read(text) is not None:
+            if text not in self._groups and await link.tracker.read(text) is not None:
                 self._found.setdefault(text, "order id")
+                self._matched.add(text)
                 return "order"
         if link.connection.read_only:
             return ""
         with suppress(NotFound, RequestRefused):
             group = await link.api.get_multi_exchange(text)
+            self._matched.add(text)
             await link.tracker.take(group.orders)
             for order in group.orders:
                 self._found.setdefault(order.service_id, "group id")
@@ -332,12 +455,14 @@ class OrderSearch:
             said = f"{_why(error)}{read}; the rest was not searched"
             self._say(Place.LISTS, Answer.FAILED, said)
             return True
-        self._pages, self._listed = answer.total_pages, self._listed + len(answer.orders)
+        self._pages = answer.total_pages
+        self._listed_ids |= {order.service_id for order in answer.orders}
         self._skipped += answer.skipped
         before = set(self._found)
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
             self._match_listed(order)
+        self._match_beginnings(self._listed_ids)
         self._match_payments()
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)
@@ -350,7 +475,7 @@ class OrderSearch:
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
-            said = f"none of {self._listed:,}{so_far}, {spent}{gap}"
+            said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
             self._say(Place.LISTS, Answer.FAILED if gap else Answer.NOTHING, said)
         if over:
             self._left.remove(Place.LISTS)
@@ -428,44 +553,59 @@ class OrderSearch:
             if isinstance(answer, ChainTransaction):
                 told.setdefault((answer.chain, answer.hash.lower()), answer)
         for transaction in told.values():
-            self.payments += paid_by(transaction, self._desk.catalog, self._desk.clock.now())
+            self.payments += paid_by(
+                transaction, self._desk.catalog, self._desk.service_clock.now()
+            )
         self._match_payments()
-        if not self.payments and not failures:
+        if not self.payments:
             self._note_missing(readings)
         if self.payments:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
         elif failures:
-            said = f"{len(failures)} of {len(answers)} nodes gave no answer: {failures[0]}"
+            said = (
+                f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
+            )
             self._say(Place.CHAINS, Answer.FAILED, said)
         else:
             said = f"no transaction of this hash, {len(answers)} asked"
             self._say(Place.CHAINS, Answer.NOTHING, said)
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """What this desk sent and no chain knows."""
-        now = self._desk.clock.now()
-        for service_id in self._found:
-            tracked = self.order(service_id)
-            token = tracked.order.in_token if tracked is not None else None
-            sent = {one.hash for one in self._sent(service_id)}
-            if token is not None and any(reading.value in sent for reading in readings):
-                hash_ = next(reading.value for reading in readings if reading.value in sent)
-                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog, now))
+        """What paid the one order that was found, by this desk or by the word of its customer, and
+        its chain does not know."""
+        tracked = self.order(next(iter(self._found))) if len(self._found) == 1 else None
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None or deposit_arrived(tracked.order):
+            return
+        sent = {one.hash for one in self._sent(tracked.service_id)}
+        for reading in readings:
+            chains = {chain for text in reading.texts for chain in self._answered.get(text, {})}
+            if not chains & {token.chain, _LEDGER}:
+                continue
+            if reading.value in sent or not self._own(tracked.service_id, reading):
+                now = self._desk.service_clock.now()
+                paid = not_on_chain(reading.value, token.chain, self._desk.catalog, now)
+                self.payments.append(paid)
 
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
         """What a node says of a hash; the reason where it says nothing of use."""
+        answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
                 solana = not text.startswith("0x")
-                return await reader.transaction(text, solana=solana)
+                told = await reader.transaction(text, solana=solana)
+                chain = self._desk.catalog.chain(reader.chain)
+                answered[reader.chain] = chain.name if chain is not None else reader.chain
+                return told
             control = self._desk.link.control
             if control is None:
                 return None
             # Some chains write their hashes in capitals; what was pasted is read in small letters.
             found = await control.transfer(text) or await control.transfer(text.upper())
+            answered[_LEDGER] = "all chains of the sandbox"
             return read_transfer(found) if found is not None else None
         except LookupFailed as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
@@ -480,6 +620,19 @@ class OrderSearch:
     def verdict(self) -> str:
         """Why nothing was found, as far as the places allow to tell; empty while something was
         found or is left to ask."""
+        said = self._not_found
+        return f"{said} {NO_HASH}" if said and self.may_be_key else said
+
+    @property
+    def may_be_key(self) -> bool:
+        """Whether the text holds sixty-four digits that no chain knew when it was asked: what is no
+        hash has the form of a private key."""
+        chains = self._searched.get(Place.CHAINS)
+        unknown = chains is not None and chains.answer is Answer.NOTHING
+        return unknown and any(self._answered.values()) and bool(self.pasted.warning)
+
+    @property
+    def _not_found(self) -> str:
         failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
         if self._found or (self._left and not failed):
             return ""
@@ -491,7 +644,7 @@ class OrderSearch:
         lists = self._searched.get(Place.LISTS)
         complete = lists is not None and lists.answer is Answer.NOTHING
         times = [paid.at for paid in self.payments if paid.at is not None]
-        within = any(self._desk.clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
+        within = any(self._desk.service_clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
         if complete and times and within:
             return (
                 "The payment is younger than 48 hours, and no order of this partner in that time"
@@ -513,18 +666,57 @@ class OrderSearch:
             " see what could not be asked."
         )
 
+    @property
+    def money(self) -> str:
+        """Where it is, where nothing was found but perhaps a payment."""
+        moved = [paid for paid in self.payments if paid.moved]
+        if not moved:
+            return "in a place not known here; this desk has no such order"
+        paid = moved[0]
+        return f"{paid.what} at {paid.to} on {paid.chain_name}, if nobody moved it since"
+
+    @property
+    def next(self) -> str:
+        """Who acts where nothing was found."""
+        lacks = lacking(self.pasted)
+        asked = " or ".join(lacks).replace("your payment", "the payment")
+        return f"you: ask the customer for {asked}" if lacks else "you: pass it to the service"
+
+    @property
+    def reply(self) -> str:
+        """To the customer, where nothing was found."""
+        asked = {one.place: one.answer for one in self.searched}
+        whole = asked.get(Place.LISTS) is Answer.NOTHING and Answer.FAILED not in asked.values()
+        return not_found_reply(self.pasted, self.named(), whole=whole)
+
+    @property
+    def escalation(self) -> str:
+        """To the service, where nothing was found."""
+        searched = [(str(one.place), one.said) for one in self.searched]
+        now = self._desk.service_clock.now()
+        text = not_found_escalation(self.pasted, self.named(), searched, now)
+        # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
+        for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():
+            text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
+        return text
+
     def _say(self, place: Place, answer: Answer, said: str) -> None:
         self._searched[place] = Searched(place, answer, said)
 
 
+NO_HASH = (
+    "No chain that was asked knows the sixty-four digits as a hash: they may be a private key. If"
+    " so, do not pass them on; their owner moves the money to a new wallet now."
+)
+_LEDGER = ""
+"""Stands for every chain of a sandbox."""
 _MARGIN = timedelta(minutes=30)
 """An order is created up to so long before its deposit."""
-_WHOLE_ID = 12
-"""Characters from which on an id is asked for as a whole."""
 _WAYS = {
     ReadAs.ID: "id",
     ReadAs.MEMO: "memo",
     ReadAs.ADDRESS: "address",
+    ReadAs.SHORTENED: "what it was cut from",
     ReadAs.TRANSACTION: "transaction",
     ReadAs.REQUEST: "request id",
     ReadAs.AMOUNT: "amount",
@@ -555,7 +747,14 @@ def _field_of(order: Order, reading: Reading) -> str | None:
     if reading.kind is ReadAs.AMOUNT:
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
-    return "the beginning of its id" if begun and reading.kind is ReadAs.ID else None
+    if begun and reading.kind is ReadAs.ID:
+        return _BEGINNING
+    values = ((getattr(order, field), name) for field, name in _FIELDS)
+    cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))
+    return next(cut, None)
+
+
+_BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:

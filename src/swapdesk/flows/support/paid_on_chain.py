@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
@@ -16,6 +17,26 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
+
+
+class NamedTransaction(Struct, frozen=True):
+    """A transaction that a text names, of which nobody knows that it paid an order."""
+
+    hash: str
+    asked: tuple[str, ...] = ()
+    """Names of the chains that answered for it."""
+    payments: tuple[PaidOnChain, ...] = ()
+    """What it paid, and to whom, where a chain knows it."""
+
+    @property
+    def said(self) -> str:
+        """``on no chain that was asked (Ethereum, Base)``."""
+        if self.payments:
+            paid = self.payments[0]
+            return f"{paid.said}{f', to {paid.to}' if paid.to else ''}"
+        if self.asked:
+            return f"on no chain that was asked ({', '.join(self.asked)})"
+        return "no chain could be asked for it"
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
@@ -72,6 +93,10 @@ def _paid(
     found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
 ) -> PaidOnChain:
     token = paid_token(found.chain, payment, catalog)
+    # The list is the service's word, and a sandbox's ledger counts by it.
+    decimals = payment.decimals
+    if decimals is None and token is not None:
+        decimals = token.decimals
     chain = catalog.chain(found.chain)
     return PaidOnChain(
         hash=found.hash,
@@ -80,7 +105,9 @@ def _paid(
         to=payment.to,
         token_id=token.id if token is not None else None,
         symbol=token.symbol if token is not None else "",
-        amount=short(from_base_units(payment.units, token.decimals)) if token is not None else None,
+        amount=None
+        if token is None or decimals is None
+        else short(from_base_units(payment.units, decimals)),
         memo=payment.memo,
         confirmations=found.confirmations,
         at=found.at,

@@ -10,24 +10,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.chain.addresses.display import known_page
+from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import as_of, clock_time, iso, short_address
 from swapdesk.flows.orders.deposit_destination import deposit_known, sent_otherwise
-from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.orders.order_fields import (
+    deposit_arrived,
+    kept_as_fee,
+    kept_by_provider,
+    symbols,
+    transaction_page,
+)
 from swapdesk.flows.orders.order_status import order_words
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import Diagnosis, Owner, status_for_support
+from swapdesk.flows.support.paid_on_chain import NamedTransaction
+from swapdesk.flows.support.pasted_text import PastedText, ReadAs
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.tokens import Token
 
 NO_SECRETS = "We never ask for a private key or a recovery phrase. Do not give them to anybody."
 _NOT_AGAIN = "Do not send anything to this order any more."
-_ASK_HASH = "If you have paid, send us the transaction hash."
+_ASK_HASH = "{if_paid}"
+"""The hash is asked for, unless the customer named one."""
+_IF_PAID = "If you have paid, send us the transaction hash."
 _PASSED_ON = "We pass this on to the exchange service and write to you when we know more."
 _WATCH = "You do not need to do anything. We keep an eye on it."
 _WHERE_BACK = "Tell us the address of yours that a refund should go to."
+_BACK_THERE = "Is {} the address of yours that a refund should go to?"
 _DONE = "Nothing is left to do."
 
 _EXCHANGING = "{Yours} arrived and is being exchanged by {holder}. " + _WATCH + " Do not pay twice."
@@ -46,12 +61,8 @@ _STUCK = (
 )
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
-_OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
+_OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}.{payout} " + _DONE
 
-NOT_FOUND_REPLY = (
-    "We could not find an order by what you sent us. Send us the order id, or the transaction hash"
-    " of your payment. Do not pay again meanwhile."
-)
 SECRET_REPLY = (
     "Your message held a private key or a recovery phrase. We did not keep it, and we never ask for"
     " one. Whoever has read it can take your money: move it to a new wallet now, and do not use the"
@@ -86,13 +97,13 @@ REPLIES: dict[Situation, str] = {
         " {yours} is in your wallet. Do not sign it any more. " + _ASK_HASH
     ),
     Situation.BATCH_DEADLINE_OVER: (
-        _BATCH + " The time for that ran out, and the money is with us. " + _PASSED_ON
+        _BATCH + "{batch_failed} The time for that ran out, and the money is with us. " + _PASSED_ON
     ),
     Situation.DEADLINE_OVER: (
         "The time to pay your order ran out. " + _NOT_AGAIN + " If you sent nothing, your money is"
         " in your wallet. " + _ASK_HASH
     ),
-    Situation.WITH_BATCH: _BATCH + " The money is with us until then. " + _WATCH,
+    Situation.WITH_BATCH: _BATCH + "{batch_failed} The money is with us until then. " + _WATCH,
     Situation.WITHHELD_FOREIGN: (
         "We are waiting for the payment of {asked} for your order{until}. Pay only to the"
         " address that you were given when you made the order, and only once. " + _ASK_HASH
@@ -112,8 +123,8 @@ REPLIES: dict[Situation, str] = {
         " noted it yet. Do not pay again. " + _WATCH
     ),
     Situation.PAID_LESS: (
-        "Your order is complete: {got} arrived at {receiver}. That is less than was confirmed; the"
-        " exchange service gives no reason."
+        "Your order is complete: {got} arrived at {receiver}.{payout} That is less than was"
+        " confirmed; the exchange service gives no reason."
     ),
     Situation.NOT_SAID: (
         "We do not know the state of your order over {asked} yet and are asking the exchange"
@@ -162,8 +173,7 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.WAITING: (
         "We are waiting for your payment of {asked}{until}. If you have not paid, pay exactly this"
-        " amount once, to the address of your order. If you have paid, do not pay again;"
-        " send us the transaction hash."
+        " amount once, to the address of your order. Do not pay twice. " + _ASK_HASH
     ),
     Situation.CHAIN_SEEN: "Your swap of {asked} was seen on the chain and is being confirmed. "
     + _WATCH,
@@ -181,19 +191,21 @@ REPLIES: dict[Situation, str] = {
         " service about. Do not pay now. " + _ASK_HASH
     ),
     Situation.COMPLETED_FLAGGED: (
-        "{got} arrived at {receiver}. The exchange service marked your order to be looked at all"
-        " the same and gives no reason. " + _PASSED_ON
+        "{got} arrived at {receiver}.{payout} The exchange service marked your order to be looked"
+        " at all the same and gives no reason. " + _PASSED_ON
     ),
-    Situation.PAID_BY_FALLBACK: "Your order is complete: {got} arrived at {receiver}. " + _DONE,
+    Situation.PAID_BY_FALLBACK: (
+        "Your order is complete: {got} arrived at {receiver}.{payout} " + _DONE
+    ),
     Situation.REROUTED: (
-        "Your order is complete: {got} arrived at {receiver}. One exchange could not finish, and"
-        " another one did. " + _DONE
+        "Your order is complete: {got} arrived at {receiver}.{payout} One exchange could not"
+        " finish, and another one did. " + _DONE
     ),
     Situation.PART_RETURNED: (
-        "Your order is complete: {got} arrived at {receiver}. More was paid than the order asked"
-        " for, and {back} went back{back_to}. " + _DONE
+        "Your order is complete: {got} arrived at {receiver}.{payout} More was paid than the order"
+        " asked for, and {back} went back{back_to}. " + _DONE
     ),
-    Situation.COMPLETED: "Your order is complete: {got} arrived at {receiver}. " + _DONE,
+    Situation.COMPLETED: "Your order is complete: {got} arrived at {receiver}.{payout} " + _DONE,
     Situation.NOT_REFUNDABLE: (
         "{Yours} arrived, but the exchange did not finish. The money is with the exchange service,"
         " which says that a refund is not possible any more. " + _PASSED_ON + " " + _NOT_AGAIN
@@ -239,37 +251,39 @@ REPLIES: dict[Situation, str] = {
         + _ASK_HASH
     ),
     Situation.REFUNDED_FIRST_TOKEN: (
-        "The exchange stopped part-way, and {back}, what you sent at first, went back{back_to}."
-        "{refund} " + _NOT_AGAIN
+        "The exchange stopped part-way, and {back}, what you sent at first, went back{back_to}"
+        "{why_back}.{refund} " + _NOT_AGAIN
     ),
     Situation.REFUNDED: (
-        "The exchange was not carried out, and {back} went back{back_to}.{refund} " + _NOT_AGAIN
+        "The exchange was not carried out, and {back} went back{back_to}{why_back}.{refund} "
+        + _NOT_AGAIN
     ),
     Situation.DELETED_WITH_MONEY: (
         "The exchange service deleted your order after {yours} arrived. The money is with the"
         " exchange service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LAST_HEARD: (
-        "We cannot read your order at the exchange service any more. When it was last read, at"
-        " {as_of} UTC, {heard}. We ask the exchange service what became of it and write to you when"
-        " we know more. " + _NOT_AGAIN + "{ask_hash}"
+        "The exchange service does not tell us of your order any more: {beyond}. When it was last"
+        " read, at {as_of} UTC, {heard}. We ask the exchange service what became of it and write to"
+        " you when we know more. " + _NOT_AGAIN + "{ask_hash}"
     ),
     Situation.PAYMENT_MISSING: (
-        "{network} does not know the transaction of your payment: it was dropped, or another one"
-        " took its place. Unless another one took it, the money is in your wallet."
-        " Look at your wallet's transactions and tell us what you see before you pay anything."
+        "{network} does not know the transaction{hash} of your payment: it never went out, was"
+        " dropped, or another one took its place. Unless another one took it, the money is in your"
+        " wallet. Look at your wallet's transactions and tell us what you see before you pay"
+        " anything."
     ),
     Situation.PAYMENT_FAILED: (
         "Your transaction was executed on {network} and failed. Nothing was paid by it; your money"
         " is in the wallet that sent it, and only the network fee was spent."
     ),
     Situation.PAYMENT_WRONG_CHAIN: (
-        "Your {sent} arrived at the address, but on {network}, and the order asked for {asked}. The"
-        " exchange cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
+        "Your {sent} arrived at the address, but on {network}, and the order asked for {asked_on}."
+        " The exchange cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.PAYMENT_WRONG_TOKEN: (
-        "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
-        " cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
+        "Your {sent} on {network} arrived at the address of your order, which asked for {asked_on}."
+        " The exchange cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.PAYMENT_MEMO_MISSING: (
         "Your {sent} arrived at the address without the memo that your order names, so the exchange"
@@ -295,12 +309,7 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.PAYMENT_LATE_STUCK: (
         "Your {sent} arrived after the time to pay had run out. It is at the address of your"
-        " order, which names no address for a refund. "
-        + _WHERE_BACK
-        + " "
-        + _PASSED_ON
-        + " "
-        + _NOT_AGAIN
+        " order, which names no address for a refund.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.PAYMENT_CLOSED_WITHOUT: (
         "Your {sent} arrived at the address of your order, and the order was closed without it. "
@@ -338,14 +347,24 @@ _NOT_PRIVATE = (
 )
 
 
+SeenState = tuple[datetime, datetime, str]
+"""When a state began, when it was seen, and its name."""
+
+
 def reply_to(
     tracked: TrackedOrder,
     diagnosis: Diagnosis,
     now: datetime,
     *,
     made: Sequence[OrderTransaction] = (),
+    seen: Sequence[SeenState] = (),
+    named: Sequence[NamedTransaction] = (),
+    addresses: Sequence[str] = (),
 ) -> str:
-    """The reply, ready to be sent as it is; times are UTC."""
+    """The reply, ready to be sent as it is; times are UTC. ``seen`` are the states that were seen.
+    ``named`` are transactions that the customer names and that are not known
+    to have paid the order, ``addresses`` such that could take a refund and the order does not
+    have."""
     order = tracked.order
     status = status_for_support(tracked, now, made)
     deposit = deposit_known(tracked, made)
@@ -361,20 +380,30 @@ def reply_to(
     receiver = short_address(order.receiver_address) if order.receiver_address else "its receiver"
     back_to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
     left = status.deadline is not None and status.deadline > now
+    if_paid = " ".join(map(named_words, named)) or _IF_PAID
+    where_back = _WHERE_BACK if len(addresses) != 1 else _BACK_THERE.format(addresses[0])
+    paid_out, back_by = payout_hash(order), order.refund_hash
+    failed = tracked.batch_payment is not None and tracked.batch_payment.problem
     words |= {
         "yours": yours,
         "sent": deposit.words if deposit is not None else "",
         "Yours": f"{yours[:1].upper()}{yours[1:]}",
-        "where_back": "" if order.refund_address else f" {_WHERE_BACK}",
+        "where_back": "" if order.refund_address else f" {where_back}",
         "receiver": receiver,
         "back_to": back_to,
         "until": f" until {clock_time(status.deadline)} UTC" if left and status.deadline else "",
         "as_of": as_of(tracked.seen_at, now),
+        "beyond": tracked.beyond(now),
         "heard": f"{yours} had arrived and the exchange was not complete"
         if shown or deposit_arrived(order)
         else "no payment had been seen",
-        "ask_hash": "" if shown or deposit_arrived(order) else f" {_ASK_HASH}",
-        "refund": f" The transaction is {order.refund_hash}." if order.refund_hash else "",
+        "batch_failed": " That payment was not carried out." if failed else "",
+        "hash": f" {deposit.hash}" if deposit is not None else "",
+        "if_paid": if_paid,
+        "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
+        "payout": _transaction(order.out_token, paid_out) if paid_out else "",
+        "refund": _transaction(order.in_token, back_by) if back_by else "",
+        "why_back": _why_back(order, words["asked"], deposit, seen),
     }
     text = REPLIES[status.situation]
     if diagnosis.rule == "not-private" and not deposit_arrived(order):
@@ -392,7 +421,114 @@ def reply_to(
         body = f"{body}{_OVERDUE}{passed_on}"
     if diagnosis.rule == "service-silent":
         body = f"{_SILENT}{body}"
-    return f"{body[:1].upper()}{body[1:]}\n\n{NO_SECRETS}"
+    return f"Order {order.service_id}\n{body[:1].upper()}{body[1:]}\n\n{NO_SECRETS}"
+
+
+_SHORTEST_HASH = 32
+"""Characters; a name that stands for a masked one has fewer."""
+
+
+def _transaction(token: Token | None, hash_: str) -> str:
+    """`` The transaction is 0x8f2c…: https://…``. A page stands there only where its host is an
+    explorer's: a service must not bring a page of its own before a customer."""
+    page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
+    return f" The transaction is {hash_}{f': {page} ' if page else '.'}".rstrip()
+
+
+def _why_back(
+    order: Order, asked: str, deposit: PaidOnChain | None, seen: Sequence[SeenState]
+) -> str:
+    """Why a payment went back, as far as that is known; part of a sentence. Of a refund the
+    service says no reason."""
+    late = any(state == DisplayStatus.EXPIRED for *_, state in seen)
+    if deposit is not None and deposit.at is not None and order.expires is not None:
+        late = late or deposit.at > order.expires
+    if late:
+        return ": it came after the time to pay had run out"
+    if deposit is not None and sent_otherwise(order, deposit):
+        return ": it was not what the order asked for"
+    if order.refund_amount is None:
+        return "; the exchange service does not say how much, and gives no reason"
+    missing = kept_by_provider(order)
+    less = f"; the order asked for {asked}" if missing and not kept_as_fee(order) else ""
+    return f"{less}. The exchange service gives no reason"
+
+
+def named_words(named: NamedTransaction) -> str:
+    """A transaction that a customer named, in sentences to the customer."""
+    if named.payments:
+        paid = named.payments[0]
+        if paid.failed:
+            return f"Your transaction {named.hash} was executed on {paid.chain_name} and failed."
+        return (
+            f"Your transaction {named.hash} on {paid.chain_name} paid {paid.words} to"
+            f" {short_address(paid.to)}, which is the address of no order that we know."
+        )
+    if named.asked:
+        return (
+            f"None of the networks that we can ask knows the transaction {named.hash}. Look at your"
+            " wallet: did it go out, and on which network?"
+        )
+    return f"You name the transaction {named.hash}; we ask the exchange service about it."
+
+
+def not_found_reply(
+    pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
+) -> str:
+    """What is written where nothing was found. What the customer gave is not asked for again.
+    ``whole``: every place was searched."""
+    ids, lacks = whole_ids(pasted), lacking(pasted)
+    why = "it is older than we can read, or it was not made with us"
+    if not whole:
+        why = "we cannot look everywhere at the moment and do so again"
+    said = [f"We do not find the order {name}: {why}." for name in ids]
+    said += map(named_words, named)
+    if not said:
+        said.append("We could not find an order by what you sent us.")
+    if lacks:
+        asked = f"Send us {' or '.join(lacks)}."
+        said.append(asked if not ids else f"If you have paid, {asked[:1].lower()}{asked[1:]}")
+    if ids or named:
+        said.append(_PASSED_ON)
+    return f"{' '.join((*said, 'Do not pay again meanwhile.'))}\n\n{NO_SECRETS}"
+
+
+def lacking(pasted: PastedText) -> tuple[str, ...]:
+    """What would find an order and is not in the text."""
+    wanted = {
+        "the order id": whole_ids(pasted),
+        "the transaction hash of your payment": pasted.of(ReadAs.TRANSACTION),
+    }
+    return tuple(name for name, given in wanted.items() if not given)
+
+
+WHOLE_ID = 12
+"""Characters from which on an id is taken for a whole one."""
+
+
+def whole_ids(pasted: PastedText) -> list[str]:
+    return [one.value for one in pasted.of(ReadAs.ID) if len(one.value) >= WHOLE_ID]
+
+
+def not_found_escalation(
+    pasted: PastedText,
+    named: Sequence[NamedTransaction],
+    searched: Sequence[tuple[str, str]],
+    now: datetime,
+) -> str:
+    """What the service needs to look for what a customer names; ``searched`` are the places and
+    what each answered."""
+    hashes = {one.hash for one in named}
+    lines = (
+        "No order was found by what the customer names:",
+        *(f"  {one.called}: {one.value}" for one in pasted.readings if one.value not in hashes),
+        *(f"  transaction {one.hash}: {one.said}" for one in named),
+        "Searched:",
+        *(f"  {place}: {said}" for place, said in searched),
+        "Asked: whether there is such an order, whose it is, and what became of it.",
+        f"Written {iso(now)}",
+    )
+    return "\n".join(lines)
 
 
 def escalation(
@@ -402,13 +538,16 @@ def escalation(
     *,
     request_id: str | None = None,
     made: Sequence[OrderTransaction] = (),
-    seen: Sequence[tuple[datetime, str]] = (),
+    seen: Sequence[SeenState] = (),
+    named: Sequence[NamedTransaction] = (),
 ) -> str:
-    """What the service needs to find the order: ids, hashes and times. ``seen`` are the states
-    that were seen, each with its time."""
+    """What the service needs to find the order: ids, addresses, memos, hashes and times. ``seen``
+    and ``named`` as of :func:`reply_to`."""
     order = tracked.order
     sent, received = symbols(order, tracked.intent)
-    address = order.deposit_address is not None and tracked.withheld is None
+    # What is hidden because this desk did not confirm it is the service's own word to it.
+    told = tracked.withheld is None or tracked.standing is DepositRelease.FOREIGN
+    address = order.deposit_address is not None and told
     lines = [
         f"Order {order.service_id}",
         f"Record id {order.id}" if order.id else "",
@@ -422,14 +561,16 @@ def escalation(
         f"Refund address {order.refund_address}" if order.refund_address else "",
         f"Asked for {plain(order.in_amount)} {sent}" if order.in_amount is not None else "",
         f"Receiver {order.receiver_address}" if order.receiver_address else "",
+        f"Receiver memo {order.receiver_tag}" if order.receiver_tag else "",
         f"Quoted {plain(order.quoted_out_amount)} {received}"
         if order.quoted_out_amount is not None
         else "",
         f"To pay out {plain(order.out_amount)} {received}" if order.out_amount is not None else "",
         f"State {display_of(order) or 'not given'}, {_legs(order.in_status, order.out_status)}",
-        *(f"  seen {iso(at)} {state}" for at, state in seen),
+        *(f"  {iso(began)} {state}, seen {iso(at)}" for began, at, state in seen),
         *(f"Transaction ({one.role}, {one.fate}) {one.hash}" for one in made),
         *(f"Chain shows {payment.said}, {payment.hash}" for payment in tracked.payments),
+        *(f"The customer names transaction {one.hash}: {one.said}" for one in named),
         f"Payout {order.in_transaction_out_hash}" if order.in_transaction_out_hash else "",
         f"Payout {order.out_transaction_out_hash}" if order.out_transaction_out_hash else "",
         f"Refund {order.refund_hash}" if order.refund_hash else "",

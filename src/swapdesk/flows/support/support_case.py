@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived
-from swapdesk.flows.orders.order_history import Seen, seen_since
+from swapdesk.flows.orders.order_history import Seen, happened, seen_since
 from swapdesk.flows.orders.order_sentence import order_head
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.request_lines import concerns
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support
+from swapdesk.flows.support.paid_on_chain import NamedTransaction
 from swapdesk.flows.support.replies import escalation, reply_to
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus
@@ -28,6 +28,7 @@ from swapdesk.wire.orders import DisplayStatus
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
+    from swapdesk.flows.support.order_search import OrderSearch
 
 SILENT_SECONDS = 120
 """From so many seconds without an answer on, an open order may stand otherwise than it was last
@@ -48,6 +49,10 @@ class CaseFacts(Struct, frozen=True):
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
     """Requests of this run that concerned it."""
+    named: tuple[NamedTransaction, ...] = ()
+    """What its customer names and is not known to have paid it."""
+    addresses: tuple[str, ...] = ()
+    """What its customer names, could take a refund and is no address of the order."""
 
     def then(self, number: int) -> CaseFacts:
         """As they stood when the state ``number`` was seen; what else the desk knew then is not
@@ -67,6 +72,7 @@ class CaseFacts(Struct, frozen=True):
             away=None,
             payments=tuple(one for one in self.tracked.payments if one.seen_at <= at),
             gone=False,
+            paid_at=self.tracked.paid_at if (self.tracked.paid_at or at) < at else None,
         )
         return CaseFacts(at, tracked, (), self.seen[: number + 1], self.request_id)
 
@@ -93,12 +99,22 @@ def support_case(facts: CaseFacts) -> SupportCase:
         made=made,
         known=facts.known,
     )
-    states = [(at, display_of(order) or "no state") for at, _, order in facts.seen]
+    states = [
+        (happened(order, at), at, display_of(order) or "no state") for at, _, order in facts.seen
+    ]
     return SupportCase(
         facts=facts,
         status=status_for_support(tracked, now, made),
         diagnosis=found,
-        reply=reply_to(tracked, found, now, made=made),
+        reply=reply_to(
+            tracked,
+            found,
+            now,
+            made=made,
+            seen=states,
+            named=facts.named,
+            addresses=facts.addresses,
+        ),
         escalation=escalation(
             tracked,
             found,
@@ -106,6 +122,7 @@ def support_case(facts: CaseFacts) -> SupportCase:
             request_id=facts.request_id,
             made=made,
             seen=states,
+            named=facts.named,
         ),
     )
 
@@ -114,27 +131,31 @@ def case_sentence(case: SupportCase) -> str:
     """The order as one line, with what its diagnosis says of it and nothing else."""
     found = case.diagnosis
     head = order_head(case.facts.tracked, case.status)
-    return f"{head}: {found.cause} Money: {found.money} Next: {found.acts}"
+    return f"{head}: {found.cause} Money: {found.money} Next {found.acts}"
 
 
-def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> CaseFacts | None:
-    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``payment``
-    is what a chain has just shown of its deposit. Raises JournalUnavailable."""
+def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
+    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``search``
+    is by which it was found, with what its customer named and chains have just shown. Raises
+    JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
+    payment = search.payment_of(service_id) if search is not None else None
     if payment is not None and payment not in tracked.payments:
         same = (payment.hash, payment.token_id)
         others = (one for one in tracked.payments if (one.hash, one.token_id) != same)
         tracked = replace(tracked, payments=(*others, payment))
     journal = desk.journal
     return CaseFacts(
-        desk.clock.now(),
+        desk.service_clock.now(),
         tracked,
         tuple(journal.transactions.of(service_id)),
         tuple(journal.orders.events(service_id)),
         journal.create_requests.of(service_id),
         desk_facts(desk, tracked),
+        named=search.named(service_id) if search is not None else (),
+        addresses=search.addresses(service_id) if search is not None else (),
     )
 
 
@@ -147,7 +168,7 @@ def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
 
 def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     """What stands in the way of knowing more."""
-    link, now = desk.link, desk.clock.now()
+    link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
     offline = tracker.stream_state is StreamState.OFFLINE
     silent = tracker.stream_since if offline and tracker.stream_age() > SILENT_SECONDS else None

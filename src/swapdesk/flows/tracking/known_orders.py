@@ -33,6 +33,8 @@ from swapdesk.flows.journal.order_merge import (
     only_volatile_fields,
     other_objects,
 )
+from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.order_history import happened
 from swapdesk.flows.orders.order_listing import Group, group_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
@@ -41,7 +43,7 @@ from swapdesk.flows.tracking.self_paid_orders import (
     SelfPaidOrders,
     read_swap_payment,
 )
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import DisplayStatus, Order
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +89,13 @@ class DepositReleases:
             if verdict is None or verdict.payable:
                 return before
         return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+
+def _just_paid(before: Order | None, after: Order) -> bool:
+    """Whether ``after`` is the first state to tell of the deposit, and none was passed unseen."""
+    if before is None:
+        return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
+    return deposit_arrived(after) and not deposit_arrived(before)
 
 
 _NEW = timedelta(minutes=2)
@@ -363,6 +372,7 @@ class KnownOrders:
             new = TrackedOrder(
                 order, None, withheld, over, now, source,
                 standing=standing, payments=self._shown(service_id),
+                paid_at=happened(order, now) if _just_paid(None, order) else None,
             )  # fmt: skip
             return Sighted(self._batched.with_batch(new, order), write=True)
         before = self._batched.with_batch(before, order)
@@ -378,7 +388,16 @@ class KnownOrders:
         same_end = display_of(known) == display_of(order)
         kept = merged or known
         is_over = before.ended or (over and display_of(kept) == display_of(order))
-        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source, gone=False)
+        paid_at = happened(kept, now) if _just_paid(known, kept) else before.paid_at
+        after = replace(
+            before,
+            order=kept,
+            ended=is_over,
+            seen_at=now,
+            source=source,
+            paid_at=paid_at,
+            gone=False,
+        )
         after = self._with_swap(after)
         unrepeated = (
             after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None
@@ -419,6 +438,9 @@ class KnownOrders:
             merged = merge_order(entry.order, before.order)
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
         tracked = replace(self._tracked(entry), source="create")
+        if before is not None and tracked.paid_at is None:
+            # What the stream said may not be written yet.
+            tracked = replace(tracked, paid_at=before.paid_at)
         return self._standings.with_output(tracked, tracked.order), merged is not None
 
     def _loading(self, entries: Iterator[JournaledOrder]) -> Iterator[None]:
@@ -442,10 +464,20 @@ class KnownOrders:
             accepted=entry.accepted,
             away=(self._away or {}).get(entry.order.service_id),
             payments=self._shown(entry.order.service_id),
+            paid_at=self._paid_at(entry.order),
         )
         return self._with_swap(
             self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))
         )
+
+    def _paid_at(self, order: Order) -> datetime | None:
+        """When the service saw the deposit, as far as the journal has that."""
+        try:
+            history = self._journal.orders.history
+            return history.deposit_seen(order.service_id) if deposit_arrived(order) else None
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""

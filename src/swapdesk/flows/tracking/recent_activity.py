@@ -13,13 +13,14 @@ from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.order_history import happened
 from swapdesk.flows.orders.order_status import reported_status
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
 class RecentEvent(Struct, frozen=True):
-    """``word`` is the state an order was seen in at ``at``."""
+    """``word`` is the state to which an order came at ``at``."""
 
     at: datetime
     order: str
@@ -40,7 +41,7 @@ def recent_events(
         if tracked is not None and tracked.not_signed and state.ended:
             unsigned = Situation.NOT_SIGNED.meaning
             word, level = unsigned.word, unsigned.level
-        found.append(RecentEvent(at, short_id(order.service_id), word, level))
+        found.append(RecentEvent(happened(order, at), short_id(order.service_id), word, level))
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 

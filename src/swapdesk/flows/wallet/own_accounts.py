@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
@@ -31,29 +33,49 @@ async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
     return tuple(one for one in accounts.accounts if one.kind in kinds)
 
 
-async def own_balance(desk: Desk, token: Token) -> Decimal | None:
-    """The most that one account of this wallet has of ``token``: of one a deposit is paid.
+class OwnBalance(Struct, frozen=True):
+    """The most that one account of this wallet has of a token: of one a deposit is paid.
+    ``spendable`` is that without the fee of the payment, where it is paid in the same coin."""
 
-    None where nobody can say: no key was made, no node of the chain is there, or it did not
-    answer. Only addresses are asked about, so the wallet may be locked.
+    amount: Decimal
+    spendable: Decimal
+
+
+NO_WALLET = "No wallet is open here that has {symbol}: write the amount in digits."
+NO_NODE = "This desk has no node of {chain} and cannot see what you have: write the amount."
+NOT_READ = "What your wallet has of {symbol} could not be read: write the amount in digits."
+
+
+async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
+    """What the wallet has of ``token``, or a sentence where nobody can say: no key was made, no
+    node of the chain is there, or it did not answer. Only addresses are asked about, so the
+    wallet may be locked.
     """
-    link = desk.wallet.link(token.chain_data.short_name)
+    chain = token.chain_data
+    link = desk.wallet.link(chain.short_name)
     if link is None:
-        return None
+        said = NO_NODE if chain.kind in KINDS and has_keys(desk) else NO_WALLET
+        return said.format(symbol=token.symbol, chain=chain.name)
     asset = Asset(token.symbol, token.decimals, token.address)
-    found: list[Decimal] = []
+    found: list[OwnBalance] = []
     try:
-        for account in await own_accounts(desk, token):
+        accounts = await own_accounts(desk, token)
+        for account in accounts:
             client = await desk.wallet.client()
-            told = await client.balances(account.address, link.name, [asset])
-            found += [
-                short(from_base_units(one.units, one.asset.decimals))
-                for one in told.balances
-                if one.units is not None and one.asset.contract == asset.contract
-            ]
+            told = await client.balances(
+                account.address, link.name, [asset], fee=asset.contract is None
+            )
+            for one in told.balances:
+                if one.units is not None and one.asset.contract == asset.contract:
+                    left = max(0, one.units - (told.fee or 0))
+                    amounts = (from_base_units(at, one.asset.decimals) for at in (one.units, left))
+                    found.append(OwnBalance(*map(short, amounts)))
     except (WalletError, OSError):
-        return None
-    return max(found, default=None)
+        return NOT_READ.format(symbol=token.symbol)
+    if not accounts:
+        return NO_WALLET.format(symbol=token.symbol)
+    most = max(found, key=lambda one: one.amount, default=None)
+    return NOT_READ.format(symbol=token.symbol) if most is None else most
 
 
 def has_keys(desk: Desk) -> bool:

@@ -1,4 +1,4 @@
-"""Verbs of the form and its frozen intent."""
+"""Verbs of the form and its locked intent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from swapdesk.tui.commands.command import Command
 
 
 class Create(Command):
-    """Create the order of the frozen intent; one exchange."""
+    """Create the order of the locked intent; one exchange."""
 
     WRITES = True
     KEY = "c"

@@ -95,7 +95,7 @@ class OrderFollower:
         if (link := self._session.link) is None:
             return False
         found = [one for one in map(link.tracker.get, ids) if one is not None]
-        sentences = self.ends.changed(found, self._session.now_clock.now())
+        sentences = self.ends.changed(found, self._session.service_clock.now())
         for said in sentences:
             self._host.notify(said)
         return bool(sentences)

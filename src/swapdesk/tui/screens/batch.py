@@ -48,6 +48,7 @@ from swapdesk.tui.commands.batch import (
     OtherColumn,
     PreviousProblem,
     SignBundle,
+    SkipRow,
     SubmitBundle,
     TakeCell,
 )
@@ -118,7 +119,7 @@ class BatchPaying(BatchEditing):
             paid=progress.paid,
             stopped=progress.left_there
             if failure is None
-            else f"{failure.cause} Next: {failure.next}.",
+            else f"{failure.cause} Next {failure.next}.",
         )
 
     def done(self) -> str:
@@ -169,7 +170,9 @@ class BatchPaying(BatchEditing):
         bundle, due = current.bundle, current.next
         if verb is BuildBundle and due is Until.SIGNED:
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
-        if due is not _STANDS_AFTER[verb]:
+        # What was never built is built and shown by one key; what failed is looked at in between.
+        at_once = verb is SignBundle and due is Until.BUILT and bundle is None
+        if due is not _STANDS_AFTER[verb] and not at_once:
             return HIDDEN
         if doing:
             return CommandState(locked=doing)
@@ -178,7 +181,10 @@ class BatchPaying(BatchEditing):
         if verb is BuildBundle:
             return CommandState(cost="1 read")
         if verb is SignBundle:
-            return CommandState(verb="sign and send") if current.solana else READY
+            word = "sign and send" if current.solana else "sign"
+            if at_once:
+                return CommandState(verb=f"build and {word}", cost="1 read")
+            return CommandState(verb=word)
         under_way = bundle is not None and bundle.under_way
         return CommandState(verb="look again") if under_way else READY
 
@@ -232,9 +238,9 @@ class BatchScreen(BatchPaying):
     NAME = "Batch"
     SPENDS = "exchange"
     VERBS = (
-        DecimalComma, NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
-        FailedAgain, BackToBatch, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell,
-        OtherColumn, *FILE_VERBS, LeaveCell,
+        DecimalComma, NextProblem, EditRow, SkipRow, CreateBatch, SubmitBundle, SignBundle,
+        BuildBundle, FailedAgain, BackToBatch, Orders, ExportBatch, LoadFile, PreviousProblem,
+        TakeCell, OtherColumn, *FILE_VERBS, LeaveCell,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -303,7 +309,9 @@ class BatchScreen(BatchPaying):
             return "the service: it creates the orders"
         count = len(self.plan.problems) if self.plan is not None else 0
         if count:
-            return f"you: fix {count} row{'' if count == 1 else 's'}, then create"
+            return f"you: fix or skip {count} row{'' if count == 1 else 's'}, then create"
+        if self.plan is not None and not self.plan.groups:
+            return "you: take a row in, or load another file"
         return "you: c creates the orders"
 
     # creating
@@ -377,7 +385,7 @@ class BatchScreen(BatchPaying):
         if made is None:
             name, content = NAME, template(self.desk.book).encode()
         else:
-            rows = result_rows(made, {})
+            rows = result_rows(made, self.known_orders(made))
             name = f"swapdesk-batch-{made.id[:8]}-{now:%Y%m%d-%H%M%S}Z.csv"
             content = results_csv(rows)
         folder = export_directory(self.session.settings.home, Path.home())
@@ -425,13 +433,17 @@ class BatchScreen(BatchPaying):
         if plan is None:
             return HIDDEN
         if verb in (NextProblem, PreviousProblem):
-            found = self.made is None and any(row.findings for row in plan.rows)
+            found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
             return READY if found else HIDDEN
         if verb is DecimalComma:
             return self._comma_standing()
-        if verb is EditRow:
-            return HIDDEN if self.locked_edit() else READY
+        if verb in (EditRow, SkipRow):
+            return HIDDEN if self.locked_edit() else self._row_standing(verb)
         return self._create_standing()
+
+    def _row_standing(self, verb: type[Command]) -> CommandState:
+        row = self.row
+        return CommandState(verb="keep row") if verb is SkipRow and row and row.skipped else READY
 
     def _comma_standing(self) -> CommandState:
         """Said with an amount of the file: whether that is meant is for the trader to say."""
@@ -473,5 +485,7 @@ class BatchScreen(BatchPaying):
             return CommandState(verb="go on")
         if plan is None or not plan.limits_known:
             return CommandState(locked="limits not known")
+        if not plan.groups:
+            return CommandState(locked="no rows")
         word = "exchange" if plan.creates == 1 else "exchanges"
         return CommandState(cost=f"{plan.creates} {word}")

@@ -19,9 +19,17 @@ from textual.widget import Widget
 
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, created_of, plan_of
-from swapdesk.flows.batch.planned import Level, PlannedRow, Sheet, SheetColumn, edited
+from swapdesk.flows.batch.planned import (
+    NOT_IN_WALLET,
+    Level,
+    PlannedRow,
+    Sheet,
+    SheetColumn,
+    edited,
+    skipping,
+)
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
-from swapdesk.flows.batch.progress import BatchProgress, batch_progress
+from swapdesk.flows.batch.progress import BatchProgress, batch_progress, journaled_orders
 from swapdesk.flows.batch.reading import (
     OFFERED,
     RecentFiles,
@@ -148,7 +156,7 @@ class BatchView(Page):
 
     def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderStatus]:
         """How the orders of a batch stand, by id."""
-        link, now = self.link, self.now()
+        link, now = self.link, self.service_time()
         if made is None or link is None:
             return {}
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
@@ -158,7 +166,7 @@ class BatchView(Page):
         """The orders of a batch as the desk knows them, by id."""
         link = self.link
         if link is None:
-            return {}
+            return journaled_orders(self.desk.journal, made)
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: one.order for one in found if one is not None}
 
@@ -183,7 +191,7 @@ class BatchView(Page):
         self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
         self.refresh_frame()
         roomy = made is None and width >= ROOMY
-        self._head.show(head_line(plan, made), plan.sheet.said if roomy else "")
+        self._head.show(head_line(plan, made), *((plan.sheet.said, " ") if roomy else ()))
         self._drawn_size = self.app.size
         self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
@@ -244,6 +252,7 @@ class BatchView(Page):
         """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
             self._pane.show(self.plan_state(self.plan))
+            self.refresh_keys()
 
     def done(self) -> str:
         """What has happened, at the right of the label."""
@@ -290,6 +299,8 @@ class BatchEditing(BatchView):
         self._files: tuple[str, ...] = ()
         self._file = -1
         """Which of the files that are offered stands in the field."""
+        self._written = 0
+        """The row of which a cell was written anew, until it is judged."""
 
     # the file
 
@@ -431,7 +442,22 @@ class BatchEditing(BatchView):
             self._take_file(value.strip())
         elif plan is not None and row is not None:
             self.do_leave_cell()
+            self._written = row.number
             self.judge(edited(plan.sheet, row.number, column, value))
+
+    def do_skip_row(self) -> None:
+        row, plan = self.row, self.plan
+        if row is None or plan is None:
+            return
+        sheet = skipping(plan.sheet, {row.number})
+        if self.busy or not plan.limits_known:
+            self.judge(sheet)
+            return
+        again = plan_of(sheet, plan.rows, limits_known=True)
+        self.work.plan = against_means(again, self.work.means)
+        self.show()
+        # What rows that are taken in sell may not have been asked for yet.
+        self.read_means()
 
     def do_decimal_comma(self) -> None:
         if self.plan is None:
@@ -526,7 +552,8 @@ class BatchEditing(BatchView):
         if event.part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
             return
-        self.work.plan = plan
+        # What the wallet has was read for the rows of before, and is read again.
+        self.work.plan = plan if self.work.batch_id else against_means(plan, self.work.means)
         if event.part:
             self.show()
             return
@@ -535,7 +562,21 @@ class BatchEditing(BatchView):
         self.busy = "" if over else "asking for limits"
         self.read_on()
         if over:
+            self._go_on()
             self.read_means()
+
+    def _go_on(self) -> None:
+        """From a row that was put right to the next cell that is wrong; a row that is still wrong
+        is kept, and what the wallet lacks is seldom put right by another amount."""
+        written, self._written = self._written, 0
+        row, plan = self.row, self.plan
+        put_right = row is not None and row.number == written and not row.problems
+        if not put_right or plan is None or not plan.problems or self.writing:
+            return
+        self._to_problem(1)
+        row = self.row
+        if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
+            self.do_edit_row()
 
     def read_means(self) -> None:
         """Ask the wallet what it has for the plan."""
@@ -549,7 +590,13 @@ class BatchEditing(BatchView):
         self.read_means()
 
     async def _read_means(self, plan: BatchPlan) -> None:
+        means: tuple[Means, ...] = ()
+        first = not self.work.means
         async for means in means_of(self.desk, plan):
+            if first:
+                self.post_message(self.MeansRead(plan, means))
+        # What was known before stands until all of it is read anew.
+        if not first:
             self.post_message(self.MeansRead(plan, means))
 
     @on(MeansRead)
@@ -586,7 +633,7 @@ class BatchEditing(BatchView):
         if plan is None:
             return
         found = [row.number for row in plan.problems] or [
-            row.number for row in plan.rows if row.findings
+            row.number for row in plan.rows if row.findings and not row.skipped
         ]
         at = int(self._table.cursor_key or 0)
         ahead = [one for one in found if (one - at) * way > 0]

@@ -9,11 +9,17 @@ from rich.cells import cell_len
 
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.plan import BatchPlan, Means, PlannedGroup, Total
-from swapdesk.flows.batch.planned import TEMPLATE, PlannedOrder, PlannedRow, SheetColumn
+from swapdesk.flows.batch.planned import (
+    TEMPLATE,
+    PlannedOrder,
+    PlannedRow,
+    RowWord,
+    SheetColumn,
+)
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.tui.glyphs import BECOMES, DONE, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
+from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.order_table import SIGNS
@@ -30,10 +36,11 @@ LEVELS = {
     "ready": (DONE, "status-done"),
     "look": (TROUBLE, "status-waiting"),
     "problem": (REFUSED, "status-trouble"),
+    "skipped": (ENDED, "muted"),
 }
 LONGEST_ADDRESS = 78
 """Cells of the longest address of a chain, in groups; what is longer is none."""
-_WORDS = {"ready": "ready", "look": "to look at", "problem": "problem"}
+_WORDS = {"ready": "ready", "look": "to look at", "problem": "problem", "skipped": "skipped"}
 _ENDS = {
     RowState.PLANNED: (WAITING, "status-waiting", "waits to be created"),
     RowState.UNKNOWN: (UNKNOWN, "status-waiting", "outcome unknown"),
@@ -46,8 +53,8 @@ _ENDS = {
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     """Columns on a screen of ``width`` cells, both sides of a row in all of them. Below
     :data:`ROOMY` there is no route, below :data:`NAMED` a recipient has one column; from
-    :data:`WIDE` on addresses are whole and the reason has its own column, and so has the refund
-    address where the file names one."""
+    :data:`WIDE` on addresses are whole, and the refund address has a column where the file names
+    one. The state, which says what is wrong, has what room is left."""
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -67,10 +74,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
         return (*head, address, sells, arrives, route, state)
     address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
     refund = _widest(map(_refund, rows))
-    columns = [*head, address, sells, arrives, route, Column("state", "State", 22)]
-    if refund:
-        columns.append(Column("refund", "Comes back to", refund, priority=0, role="muted"))
-    return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
+    back = Column("refund", "Comes back to", refund, priority=0, role="muted")
+    return (*head, address, sells, arrives, route, *((back,) if refund else ()), state)
 
 
 def _unit(rows: Iterable[PlannedRow]) -> str:
@@ -116,16 +121,16 @@ def _row(
 ) -> Row:
     if end is None:
         glyph, role = LEVELS[planned.state]
-        found = (planned.problems or planned.findings or (None,))[0]
-        word, reason = _WORDS[planned.state], found.short if found is not None else ""
-        said = word if wide else reason or word
+        found = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
+        said = found.short if found is not None else _WORDS[planned.state]
     else:
         glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
+        said = f"{said}: {reason}" if wide and reason else said
     state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
     cells: dict[str, LineLike] = {**_cells(planned, wide=wide, bare=bare), "state": state}
     if wide:
-        cells |= {"reason": Span(reason, role), "refund": _refund(planned)}
-    return Row(str(planned.number), cells)
+        cells["refund"] = _refund(planned)
+    return Row(str(planned.number), cells, "muted" if planned.skipped else "")
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
@@ -146,6 +151,8 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 def row_detail(planned: PlannedRow, end: JournaledRow | None) -> str:
     """All that is wrong with a row, one after another; both sides of one that is an order, or can
     become one."""
+    if planned.skipped:
+        return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
     sound = not planned.problems if end is None else end.state is RowState.CREATED
     if planned.order is not None and sound:
@@ -245,7 +252,7 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 EMPTY = (
-    f"The columns of a file are: {', '.join(TEMPLATE)}. Outside of the field l asks for a file"
+    f"The columns of a file are: {', '.join(TEMPLATE)}. Outside the field, l loads a file"
     " and x writes a template."
 )
 LABEL = 9
@@ -323,16 +330,18 @@ def head_line(plan: BatchPlan, made: JournaledBatch | None = None) -> Line:
             if len(sold) == 1
             else f"{len(sold)} tokens"
         )
-        bought = {row.order.token_out.id for row in plan.rows if row.order is not None}
+        bought = {row.order.token_out.id for row in plan.rows if row.order and not row.skipped}
         word = "token" if len(bought) == 1 else "tokens"
         line += [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
     if made is not None:
         for end, glyph, role, word in _MADE:
             if count := sum(row.state is end for row in made.rows):
                 line.append(Span(f"{glyph} {count} {word}   ", role))
-        return line
-    for state, word in (("ready", "ready"), ("look", "to look at"), ("problem", "problems")):
-        count = sum(row.state == state for row in plan.rows)
+    states: tuple[tuple[RowWord, str], ...] = (("skipped", "skipped"),)
+    if made is None:
+        states = (("ready", "ready"), ("look", "to look at"), ("problem", "problems"), *states)
+    for state, word in states:
+        count = plan.count(state)
         if count or state == "ready":
             glyph, role = LEVELS[state]
             said = "problem" if state == "problem" and count == 1 else word

@@ -40,7 +40,7 @@ from swapdesk.tui.commands.create import (
 from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.screens.create_asking import ask_before_sending
-from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, IntentFacts, intent_state, summary
+from swapdesk.tui.screens.create_facts import Draft, IntentFacts, LockedPanel, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_state import (
     CHANGED_MEANWHILE,
@@ -65,6 +65,7 @@ from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
+    from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
 
@@ -89,11 +90,12 @@ class CreateScreen(Page):
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._asking = False
+        self._opened_locked = False
         self._again = AskingAgain()
         self._consented = ("", Consent())
         self._typed = typed
         self._form = CreateForm(session.desk, board, row, typed)
-        self._panel = FrozenPanel(IntentFacts([]), classes="side")
+        self._panel = LockedPanel(IntentFacts([]), classes="side")
         self._summary = TextRows(id="summary")
 
     def compose_body(self) -> Iterable[Widget]:
@@ -238,17 +240,17 @@ class CreateScreen(Page):
                     self._form.checked(),
                     self.consent(),
                     connected=self.session.ready,
-                    frozen=state.intent is not None,
+                    locked=state.intent is not None,
                     whole=self._panel.whole,
                 )
             ),
         )
 
-    # the form and its freezing
+    # the form and locking it
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Another value: nothing is frozen any more."""
+        """Another value: nothing is locked any more."""
         if self.state.busy:
             return
         self.state.edited()
@@ -259,18 +261,18 @@ class CreateScreen(Page):
     @on(CreateForm.Completed)
     def _completed(self) -> None:
         if not self.state.busy:
-            self._freeze()
+            self._lock()
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._form.values)
 
-    @on(FrozenPanel.Laid)
+    @on(LockedPanel.Laid)
     def _laid(self) -> None:
-        """Another size: the frozen intent may be seen whole now, or no longer."""
+        """Another size: the locked intent may be seen whole now, or no longer."""
         self.show()
 
-    def _freeze(self) -> None:
+    def _lock(self) -> None:
         """What stands here now is what would be confirmed."""
         state, checked = self.state, self._form.checked()
         kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
@@ -301,7 +303,7 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        self._thaw()
+        self._unlock()
         intent = self.state.intent
         if intent is None or self.state.step is not CreateStep.READY:
             return
@@ -366,11 +368,11 @@ class CreateScreen(Page):
         self.show()
 
     def session_changed(self) -> None:
-        self._thaw()
+        self._unlock()
         self.show()
 
-    def _thaw(self) -> None:
-        """What is frozen is no longer what the form says: a name means another address now."""
+    def _unlock(self) -> None:
+        """What is locked is no longer what the form says: a name means another address now."""
         intent, checked = self.state.intent, self._form.checked()
         if intent is None or self.state.step is not CreateStep.READY:
             return
@@ -380,7 +382,7 @@ class CreateScreen(Page):
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
         self.state.unlock()
-        self.step_changed("thawed")
+        self.step_changed("unlocked")
         self.show()
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
 
@@ -395,7 +397,7 @@ class CreateScreen(Page):
         if self._typing():
             self._form.next_field()
         else:
-            self._freeze()
+            self._lock()
 
     def do_edit(self) -> None:
         self.state.unlock()
@@ -453,7 +455,7 @@ class CreateScreen(Page):
             # Whoever types goes on typing: the next letter would be a key of the locked intent.
             self.show()
         else:
-            self._freeze()
+            self._lock()
         lost = lost_percent(before, self.row)
         if lost is not None:
             self.show_notice(worse_quote(self.board, self.row, lost), "warning")
@@ -501,6 +503,18 @@ class CreateScreen(Page):
         self._payer.read(event.found)
         self._form.own(event.found.own, event.found.payee)
         self.show()
+        self._lock_by_itself(event.found)
+
+    def _lock_by_itself(self, found: SwapAccount) -> None:
+        """Once, where nothing is left to type: the own account pays and is paid, and what it
+        takes is known. The key that starts the signing waits for a still screen as ever."""
+        state = self.state
+        lacks = self._payer.lack(state.board, state.row)
+        if self._opened_locked or state.step is not CreateStep.OPEN or found.plan is None or lacks:
+            return
+        if self._form.complete and not self.expired():
+            self._opened_locked = True
+            self._lock()
 
     @on(AccountFailed)
     def _account_failed(self, event: AccountFailed) -> None:

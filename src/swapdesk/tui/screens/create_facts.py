@@ -18,6 +18,7 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
     clock_time,
+    counted,
     exact_amount,
     expected_minutes,
     rate_both_ways,
@@ -42,13 +43,13 @@ LABEL = 11
 
 
 class IntentFacts(Struct, frozen=True):
-    """``frozen`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
+    """``locked`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
 
     ``verdict`` is the last line: locked with n problems, ready, expired, asked and waiting.
     """
 
     facts: Sequence[Fact]
-    frozen: str = ""
+    locked: str = ""
     title: str = "Intent"
     verdict: Check | None = None
     validity: LineLike = ""
@@ -78,8 +79,8 @@ class IntentPanel(LinesView, can_focus=True):
 
 
 def intent_lines(state: IntentFacts, width: int) -> list[Line]:
-    frozen: Line = [Span("frozen ", "muted"), Span(state.frozen)] if state.frozen else []
-    rows = [spread([Span(state.title, "foreground", bold=True)], frozen, width), []]
+    locked: Line = [Span("locked ", "muted"), Span(state.locked)] if state.locked else []
+    rows = [spread([Span(state.title, "foreground", bold=True)], locked, width), []]
     rows += facts_lines(state.facts, width, LABEL)
     if state.validity:
         rows += [[], [Span("Valid".ljust(LABEL), "muted"), *line_of(state.validity)]]
@@ -96,7 +97,7 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class Draft(Struct, frozen=True):
-    """All that the form knows. ``intent`` is there once it is frozen; ``was`` is the figure of
+    """All that the form knows. ``intent`` is there once it is locked; ``was`` is the figure of
     the quote before; ``have`` is what the own wallet has of the token sold; ``hidden`` are
     places of the recipient drawn as dots."""
 
@@ -119,10 +120,10 @@ def intent_state(draft: Draft, now: datetime) -> IntentFacts:
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((draft.row.expires_at - now).total_seconds())
     total = ceil((draft.row.expires_at - draft.board.asked_at).total_seconds())
-    frozen = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
+    locked = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
     return IntentFacts(
         intent_facts(draft),
-        frozen=frozen,
+        locked=locked,
         verdict=draft.verdict,
         validity=countdown_spans(CountdownState(left, total, BAR)),
     )
@@ -179,7 +180,7 @@ def _have(draft: Draft, paid: Decimal) -> list[Fact]:
 
 
 def _least(draft: Draft) -> Fact:
-    """What can arrive at the least, by what is frozen or by the route, and who stands for it."""
+    """What can arrive at the least, by what is locked or by the route, and who stands for it."""
     promise = (
         guaranteed(draft.board, draft.row) if draft.intent is None else guaranteed_by(draft.intent)
     )
@@ -280,7 +281,7 @@ def _refund(check: RecipientCheck, label: str) -> list[Fact]:
     return [Fact(label, address=check.address, below=below)]
 
 
-class FrozenPanel(IntentPanel):
+class LockedPanel(IntentPanel):
     """The intent in the rows it has. Rate, duration, fees and the own balance go where there is
     no room; amounts, markup, addresses, memos and cost never do: rows that are left out are
     counted instead."""
@@ -289,10 +290,10 @@ class FrozenPanel(IntentPanel):
     class Laid(Message):
         """The panel has another size: what it shows may be whole now, or no longer."""
 
-        panel: FrozenPanel
+        panel: LockedPanel
 
         @property
-        def control(self) -> FrozenPanel:
+        def control(self) -> LockedPanel:
             return self.panel
 
     @property
@@ -335,7 +336,7 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
     """The first rows, and in the last one how many are missing."""
     shown = rows[: height - 1]
-    said = f"{TROUBLE} {len(rows) - len(shown)} rows more: enlarge the window"
+    said = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
     return [*shown, cut([Span(said, "status-waiting")], width)]
 
 

@@ -13,10 +13,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from swapdesk.chain.addresses.payment_links import is_link
 from swapdesk.chain.addresses.payments import uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address, short_address
-from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo
+from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo, without
 from swapdesk.tui.spans import Line, LineLike, Span, cut, ruled, spread
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
@@ -140,13 +141,14 @@ class CreateForm(Vertical):
         self._recipient = AddressInput(
             "Recipient", note=gets, value=typed.recipient, id="recipient"
         )
-        self._recipient.field.grouped = not typed.recipient.startswith("@")
-        self._memo = _memo_field(token, "", typed.memo, on_chain=row.on_chain, id="memo")
-        # What came back with a name belongs to that name.
-        self._filled = typed.memo if typed.recipient.startswith("@") else ""
+        self._recipient.field.grouped = _is_address(typed.recipient)
+        brought = typed.memo or self._checks.recipient(typed.recipient).memo or ""
+        self._memo = _memo_field(token, "", brought, on_chain=row.on_chain, id="memo")
+        # What came with a name or a link belongs to it.
+        self._filled = "" if _is_address(typed.recipient) else brought
         self._refund: AddressInput | None = None
         self._refund_memo: MemoField | None = None
-        self._refund_filled = typed.refund_memo if typed.refund.startswith("@") else ""
+        self._refund_filled = "" if _is_address(typed.refund) else typed.refund_memo
         if self._checks.asks_refund:
             fixed = self._checks.fixed
             why = "required: this rate is fixed" if fixed else "required on this route"
@@ -154,7 +156,7 @@ class CreateForm(Vertical):
             self._refund = AddressInput(
                 "Refund address", note=note, value=typed.refund, id="refund"
             )
-            self._refund.field.grouped = not typed.refund.startswith("@")
+            self._refund.field.grouped = _is_address(typed.refund)
             memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
             self._refund_memo = memo if memo.need is not MemoNeed.NOT_USED else None
         self._intermediate: AddressInput | None = None
@@ -165,6 +167,10 @@ class CreateForm(Vertical):
                 "Middle refund", note=note, value=typed.intermediate, id="intermediate"
             )
         self._book = BookRows(id="book")
+        self._hidden: frozenset[int] = frozenset()
+        self._payee = ""
+        """The own account that was filled in."""
+        self._touched = typed.recipient != ""
 
     def compose(self) -> ComposeResult:
         yield self._recipient
@@ -175,12 +181,19 @@ class CreateForm(Vertical):
         yield self._book
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """The wallet's accounts; ``payee`` is who gets it while nobody else is named."""
+        """The wallet's accounts; ``payee`` is who gets it as long as nobody typed in the field."""
         self._checks.own = {one.address: one.name for one in accounts}
-        if payee is not None and not self._recipient.value:
+        if payee is not None and not self._recipient.value and not self._touched:
+            self._payee = payee.address
             self._recipient.field.grouped = True
             self._recipient.field.set_value(payee.address)
         self.show_book()
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to type: the own account gets it, and no other field is here."""
+        one = self._payee != "" and self.values == (self._payee,)
+        return one and not self._touched and not self.checked().problems
 
     def say_recipient(self, check: Check) -> None:
         """What the empty field waits for."""
@@ -211,12 +224,16 @@ class CreateForm(Vertical):
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draw these places of the recipient as dots; an empty set ends it."""
-        self._recipient.field.hide(positions)
+        """Draw these places of the recipient's address as dots; an empty set ends it."""
+        self._hidden = positions
+        value = self._recipient.value
+        # Of a link nothing is shown: its address may stand in any place of it.
+        whole = positions and not _is_address(value)
+        self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
     def show(self, checked: Checked) -> None:
         """Draw the results under their fields."""
-        _show_address(self._recipient, checked.recipient)
+        _show_address(self._recipient, checked.recipient, self._hidden)
         if self._memo.need is not MemoNeed.NOT_USED:
             asked = bool(self._memo.value) or checked.recipient.ok
             self._memo.show_checks(checks_of(checked.memo.lines) if asked else [])
@@ -297,10 +314,11 @@ class CreateForm(Vertical):
         event.stop()
         for one in (self._recipient, self._refund, self._intermediate):
             if one is not None and event.field is one.field:
-                # A name is read as one word, an address in groups.
-                event.field.grouped = not event.value.startswith("@")
+                # A name and a link are read as one word, an address in groups.
+                event.field.grouped = _is_address(event.value)
                 event.field.redraw()
         if event.field is self._recipient.field:
+            self._touched |= event.value != self._payee
             memo = self.checked().recipient.memo or ""
             self._filled = _follow(self._memo, self._filled, memo)
         elif (
@@ -308,7 +326,7 @@ class CreateForm(Vertical):
             and self._refund_memo is not None
             and event.field is self._refund.field
         ):
-            memo = self._checks.memo_of_name(event.value)
+            memo = self._checks.memo_of_refund(event.value)
             self._refund_filled = _follow(self._refund_memo, self._refund_filled, memo)
         self.post_message(self.Edited())
 
@@ -396,11 +414,19 @@ def _follow(field: MemoField, filled: str, memo: str) -> str:
     return memo
 
 
-def _show_address(field: AddressInput, check: RecipientCheck) -> None:
+def _is_address(value: str) -> bool:
+    """Whether a value is drawn in groups: it is neither a name nor a link."""
+    return not value.startswith("@") and not is_link(value)
+
+
+def _show_address(
+    field: AddressInput, check: RecipientCheck, hidden: frozenset[int] = frozenset()
+) -> None:
     value = field.value
     lines = checks_of(check.lines) if value else []
-    if value.startswith("@") and check.address:
-        lines.insert(0, Check(CheckMark.VALID, grouped_address(check.address)))
+    if check.address and not _is_address(value):
+        address = grouped_address(without(check.address, hidden))
+        lines.insert(0, Check(CheckMark.VALID, address))
     alike = Alike(*check.lookalike) if check.lookalike is not None else None
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
     field.show_result(lines, wrong=wrong, alike=alike)

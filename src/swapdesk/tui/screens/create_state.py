@@ -21,7 +21,7 @@ from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.notation import clock_time, countdown, table_amount
+from swapdesk.flows.notation import clock_time, countdown, counted, table_amount
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.quotes.requote import follow_route
@@ -151,14 +151,15 @@ def verdict_of(
             CheckMark.WARNING, quote_ended(row.expires_at), f"{_asking_key(typing)} asks again."
         )
     if checked.problems:
-        word = "problem" if checked.problems == 1 else "problems"
-        return Check(CheckMark.REFUSED, f"{checked.problems} {word}:", "create is locked")
+        them = "it" if checked.problems == 1 else "them"
+        said = f"{counted(checked.problems, 'problem')}:"
+        return Check(CheckMark.REFUSED, said, f"correct {them} first")
     if consent.refused is not None:
         return Check(CheckMark.REFUSED, consent.refused)
     if step is CreateStep.READY:
         does = "c starts the signing" if row.on_chain else "c creates the order"
         return Check(CheckMark.VALID, "c asks you to agree first" if consent.phrase else does)
-    return Check(CheckMark.VALID, "complete:", "enter freezes it")
+    return Check(CheckMark.VALID, "complete:", "enter locks it")
 
 
 def said_sent(now: datetime) -> Check:
@@ -211,7 +212,7 @@ def money_of(
     after: Failure | None = None,
 ) -> MoneyState:
     """Where the money is and who acts next. ``typing``: a field has the focus; ``whole``: the
-    frozen intent is seen in full; ``after`` is why nothing was created."""
+    locked intent is seen in full; ``after`` is why nothing was created."""
     if step is CreateStep.SENT:
         return MoneyState(FUNDS, "the service: it creates the order")
     if step in BUSY:
@@ -241,7 +242,7 @@ def _next_input(checked: Checked) -> str:
         return f"you: {again} the refund address"
     if checked.intermediate is not None and not checked.intermediate.ok:
         return "you: correct the refund address of the middle"
-    return "you: enter shows the frozen intent"
+    return "you: enter locks the intent"
 
 
 NOT_WHOLE = "enlarge the window"
@@ -283,7 +284,7 @@ def standing_of(
     if verb is NextField:
         if not typing and (step is CreateStep.READY or over or not at_end()):
             return HIDDEN
-        return CommandState(verb="freeze intent") if at_end() else READY
+        return CommandState(verb="lock intent") if at_end() else READY
     if verb is NewQuote:
         if not over:
             return HIDDEN
@@ -298,9 +299,9 @@ def standing_of(
 
 
 def locked(
-    checked: Checked, consent: Consent, *, connected: bool, frozen: bool, whole: bool
+    checked: Checked, consent: Consent, *, connected: bool, locked: bool, whole: bool
 ) -> str:
-    """Why the create key does not work; empty when it does. ``whole``: the frozen intent is on
+    """Why the create key does not work; empty when it does. ``whole``: the locked intent is on
     the screen with everything in it."""
     problems = checked.problems
     if problems:
@@ -309,8 +310,8 @@ def locked(
         return consent.refused.rstrip(".")
     if not connected:
         return "the service is not connected"
-    if not frozen:
-        return "enter freezes the intent"
+    if not locked:
+        return "enter locks the intent"
     return "" if whole else NOT_WHOLE
 
 

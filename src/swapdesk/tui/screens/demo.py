@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
 
 from textual import on
 from textual.message import Message
@@ -18,7 +17,7 @@ from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
 from swapdesk.flows.demo.demonstration import Demonstration, Stage
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.facts import DemoFailed
-from swapdesk.flows.demo.panes import compared, link_pane, panes_of
+from swapdesk.flows.demo.panes import compared, link_pane, panes_of, path_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -33,9 +32,17 @@ from swapdesk.tui.commands.demo import (
     Slower,
     StageBefore,
 )
+from swapdesk.tui.commands.deposit import ReadBack, ReadOn
 from swapdesk.tui.commands.everywhere import Back
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.demo_view import PaneColumns, compared_lines, said_lines, title_lines
+from swapdesk.tui.screens.demo_view import (
+    PaneColumns,
+    compared_lines,
+    path_lines,
+    said_lines,
+    title_lines,
+)
+from swapdesk.tui.screens.deposit import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.case_body import FittedLines
@@ -63,15 +70,17 @@ class DemoScreen(Page):
         StageBefore,
         CopyHash,
         ShowDemo,
+        ReadOn,
+        ReadBack,
         End,
     )
-    AUTO_FOCUS: ClassVar[str | None] = "PaneColumns"
     DEFAULT_CSS = """
     DemoScreen StageTrack { margin: 1 0 0 0; }
     DemoScreen #said { margin: 1 0 0 0; }
+    DemoScreen #path { margin: 1 0 0 0; }
     DemoScreen #compared { margin: 1 0 0 0; }
     DemoScreen.-short StageTrack, DemoScreen.-short #said,
-    DemoScreen.-short #compared { margin: 0; }
+    DemoScreen.-short #path, DemoScreen.-short #compared { margin: 0; }
     """
 
     @dataclass
@@ -104,14 +113,17 @@ class DemoScreen(Page):
         self._speed: Decimal | None = None
         self._shown: Demonstration | None = None
         self._title, self._sentence = FittedLines(id="title"), FittedLines(id="said")
+        self._path = FittedLines(id="path")
         self._compared = FittedLines(id="compared")
         self._track = StageTrack(self._track_state())
         self._panes = PaneColumns()
+        self._body = BodyReading(self._panes)
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._title
         yield self._track
         yield self._sentence
+        yield self._path
         yield self._panes
         yield self._compared
 
@@ -215,6 +227,7 @@ class DemoScreen(Page):
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
             said = self._said or (BEGINS if self._demo.others else ALONE)
             self._sentence.show(lambda width: wrapped([Span(said, "muted")], width))
+            self._path.display = False
             self._compared.show(lambda width: [])
             self.set_money("nothing was paid yet.", "the sandbox" if not self._said else "you: esc")
             self.refresh_keys()
@@ -226,15 +239,22 @@ class DemoScreen(Page):
         if self._linking and stage.facts.search is not None:
             panes[1] = link_pane(stage.facts.search)
         self._panes.show(panes, whole=self._more)
+        # Where it is low the drawing goes with the search, in place of the sentence.
+        low = not self.has_class("-tall")
+        self._path.show(lambda width: path_lines(stage.facts, width))
+        self._path.display = bool(path_of(stage.facts)) and (self._linking or not low)
+        instead = low and self._path.display and not self._more
+        self._sentence.display = not instead or bool(self._said)
         rows = compared(stage.facts)
         self._compared.show(lambda width: compared_lines(rows, width))
+        self._compared.display = not (self.has_class("-short") and self._more)
         more = stage.number < of
+        shortest = "press space to go on" if more else stage.facts.next.partition(" with ")[0]
         self.set_money(
-            stage.facts.money,
-            self._next(stage),
-            next_short="press space to go on" if more and not self._waits else "",
+            stage.facts.money, self._next(stage), next_short="" if self._waits else shortest
         )
-        self.refresh_keys()
+        # What has no room is known once it is laid out.
+        self.call_after_refresh(self.refresh_keys)
 
     def _sentences(self, stage: Stage, width: int) -> list[Line]:
         lines = said_lines(stage, self._more, width)
@@ -275,7 +295,21 @@ class DemoScreen(Page):
             return READY if self._speed is not None and not self._said else HIDDEN
         if verb is ShowDemo:
             return HIDDEN
+        if verb is ReadOn:
+            return self._body.below
+        if verb is ReadBack:
+            return self._body.above
+        if verb is End:
+            return CommandState(verb="close") if self._more or self._linking else READY
         return READY
+
+    def do_read_on(self) -> None:
+        self._body.on()
+        self.call_after_refresh(self.refresh_keys)
+
+    def do_read_back(self) -> None:
+        self._body.back()
+        self.call_after_refresh(self.refresh_keys)
 
     def do_next_stage(self) -> None:
         if self._at + 1 < len(self._record):
@@ -290,6 +324,7 @@ class DemoScreen(Page):
 
     def do_explain(self) -> None:
         self._more = not self._more
+        self._panes.scroll_home(animate=False)
         self._show()
 
     def do_search_link(self) -> None:
@@ -320,4 +355,8 @@ class DemoScreen(Page):
             self.post_message(self.Stopped(f"The speed stayed: {error}."))
 
     def do_end(self) -> None:
+        if self._more or self._linking:
+            self._more = self._linking = False
+            self._show()
+            return
         self.post_message(self.Go(Back))

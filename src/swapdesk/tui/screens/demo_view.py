@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 
 from swapdesk.flows.demo.demonstration import Stage
-from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine
+from swapdesk.flows.demo.facts import Facts
+from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine, missing_edge, path_of
 from swapdesk.flows.notation import clock_time, short_clock
-from swapdesk.tui.glyphs import DONE, MOVING, TROUBLE, WAITING
+from swapdesk.tui.glyphs import (
+    BECOMES,
+    DONE,
+    HEAVY,
+    MOVING,
+    REFUSED,
+    RULE,
+    SANDBOX_RULE,
+    TROUBLE,
+    WAITING,
+)
 from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
-from swapdesk.tui.widgets.case_body import CaseBody, FittedLines
+from swapdesk.tui.widgets.case_body import FittedLines
 from swapdesk.tui.widgets.lines_view import section_line
 
 TIMED = 28
@@ -26,6 +36,8 @@ _GLYPHS = {
     "waiting": (WAITING, "status-waiting"),
     "trouble": (TROUBLE, "status-trouble"),
 }
+_LONGEST_PATH = 60
+"""Cells of all edges of the drawn path."""
 _COMPARED = 110
 """Cells from which on there is a table of what can be compared."""
 
@@ -37,7 +49,8 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
         Span("  "),
         Span(stage.row.title, bold=True),
     ]
-    ahead = f", {come - stage.number} more behind it" if come > stage.number else ""
+    later = come - stage.number
+    ahead = f", {later} later stage{'' if later == 1 else 's'} came" if later > 0 else ""
     at = clock_time(stage.facts.at)
     said = Span(f"{at} on the sandbox clock{ahead}", "muted")
     short = Span(f"{at}{ahead}", "muted")
@@ -48,6 +61,44 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
 def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
     lines = wrapped([Span(stage.row.sentence)], width)
     return [*lines, *wrapped([Span(stage.row.more, "muted")], width)] if more else lines
+
+
+def path_lines(facts: Facts, width: int) -> list[Line]:
+    """Who pays whom over the exchanges, and below it the edge from Alice to Bob that a search of
+    the chains does not find::
+
+        Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
+        Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
+    """
+    places = path_of(facts)
+    room = width - sum(cell_len(place.text) for place in places) - 2 * (len(places) - 1)
+    if not places or room < 2 * (len(places) - 1):
+        return []
+    longest, rest = divmod(min(room, _LONGEST_PATH), len(places) - 1)
+    first: Line = [Span(places[0].text, bold=True)]
+    for number, place in enumerate(places[1:]):
+        # As the track: what is done is heavy.
+        edge = longest + (number < rest) - 1
+        glyph, role = (HEAVY, "status-done") if place.tone == "done" else (RULE, "rule")
+        if place.tone == "moving":
+            role = "status-moving"
+        first += [Span(f" {glyph * edge}{BECOMES} ", role), Span(place.text, bold=True)]
+    if facts.search is None:
+        return [first]
+    missing = missing_edge(facts.search)
+    found = missing.tone == "trouble"
+    role = "status-trouble" if found else "muted"
+    said = f" {TROUBLE if found else REFUSED} {missing.text} "
+    ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
+    left, right = divmod(width_of(first) - ends - cell_len(said), 2)
+    second: Line = [
+        Span(places[0].text, bold=True),
+        Span(f" {SANDBOX_RULE * left}", "rule"),
+        Span(said, role),
+        Span(f"{SANDBOX_RULE * (left + right - 1)}{BECOMES} ", "rule"),
+        Span(places[-1].text, bold=True),
+    ]
+    return [first, second]
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
@@ -106,12 +157,11 @@ def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
     return lines
 
 
-class PaneColumns(VerticalScroll, can_focus=True):
-    """The three panes side by side, equally high, each ending at the bottom; scrolled by the keys
-    of a list."""
+class PaneColumns(VerticalScroll, can_focus=False):
+    """The three panes side by side, equally high, each ending at the bottom; the page scrolls
+    them."""
 
     SCOPED_CSS = False
-    BINDINGS: ClassVar[list[BindingType]] = CaseBody.BINDINGS
     DEFAULT_CSS = """
     PaneColumns { height: 1fr; margin: 1 2 0 2; scrollbar-size: 0 0; }
     .-normal PaneColumns { margin: 0 2; }
@@ -119,7 +169,7 @@ class PaneColumns(VerticalScroll, can_focus=True):
     PaneColumns FittedLines { width: 1fr; margin: 0 2 0 0; padding: 1 2; background: $surface; }
     PaneColumns FittedLines:last-child { margin: 0; }
     .-short PaneColumns FittedLines { padding: 0 1; }
-    .-normal PaneColumns FittedLines { padding: 1 1; }
+    .-normal PaneColumns FittedLines { padding: 1 1 0 1; }
     .-short.-narrow PaneColumns FittedLines, .-small PaneColumns FittedLines {
         padding: 0; background: transparent;
     }

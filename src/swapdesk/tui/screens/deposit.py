@@ -92,7 +92,7 @@ class DepositPage(Page):
         """Where the money is and who acts next."""
         ways = self.desk.deposit_ways
         sent, begun = ways.paid(tracked), ways.under_way(tracked)
-        money = deposit_money(tracked, self.now(), sent=sent, begun=begun)
+        money = deposit_money(tracked, self.service_time(), sent=sent, begun=begun)
         self.set_money(
             money.where,
             money.next,
@@ -104,14 +104,14 @@ class DepositPage(Page):
     def payment(self) -> Payment | None:
         """What may be sent now; None when nothing may."""
         tracked = self.tracked
-        return payment_of(tracked, self.now()) if tracked is not None else None
+        return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
         """What can be scanned now, the fullest first."""
         tracked = self.tracked
         if tracked is None:
             return ()
-        return deposit_codes(tracked, self.now(), memo_word(memo_label_of(tracked)))
+        return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copy_standing(self, verb: type[Command]) -> CommandState:
         payment = self.payment()
@@ -228,7 +228,10 @@ class DepositScreen(DepositPage):
             return
         ways = self.desk.deposit_ways
         state = deposit_state(
-            tracked, self.now(), simulated=ways.simulated(tracked), lack=ways.lack_of(tracked)
+            tracked,
+            self.service_time(),
+            simulated=ways.simulated(tracked),
+            lack=ways.lack_of(tracked),
         )
         before = self._card.state
         self._card.show(state)
@@ -366,14 +369,14 @@ class DepositCodeScreen(DepositPage):
         code = self._current(codes)
         if code is None:
             self._code.show(QrState())
-            self._facts.show(no_code_lines(tracked, self.now()))
+            self._facts.show(no_code_lines(tracked, self.service_time()))
         elif not self._code.fits(QrState(code.text), self._room()):
             self._code.show(QrState())
             needs = code_size(code.text, halves=self._code.halves)
             self._facts.show(too_large_lines(code, needs, self._room()))
         else:
             self._code.show(QrState(code.text))
-            self._facts.show(code_facts(code, tracked, self.now()))
+            self._facts.show(code_facts(code, tracked, self.service_time()))
         self.refresh_keys()
 
     def _room(self) -> Size:

@@ -14,7 +14,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
-from swapdesk.flows.support.replies import NOT_FOUND_REPLY, SECRET_REPLY
+from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -36,7 +36,7 @@ from swapdesk.tui.screens.inspect_facts import (
     reading_lines,
     searched_lines,
 )
-from swapdesk.tui.session import Session
+from swapdesk.tui.session import Phase, Session
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.case_body import CaseBody, FittedLines, say_money
 from swapdesk.tui.widgets.line_table import LineTable
@@ -172,7 +172,7 @@ class InspectScreen(Page):
     # searching
 
     def do_look_up(self) -> None:
-        if self._pasted is None or not self._pasted.readings or self.link is None:
+        if self._pasted is None or not self._pasted.searchable or self.link is None:
             return
         if self._search is None:
             self._search = OrderSearch(self.desk, self._pasted)
@@ -247,8 +247,9 @@ class InspectScreen(Page):
         self._take_sheets()
         sheet = self._sheet
         many = len(self._sheets) > 1 and self._opened is None
-        problem = pasted.problem if pasted is not None and self._field_used else ""
         verdict = self._verdict
+        unread = pasted is not None and self._field_used and (verdict or not pasted.searchable)
+        problem = pasted.problem if pasted is not None and unread else ""
         self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
         self._searched.show(
             lambda width: [
@@ -280,8 +281,12 @@ class InspectScreen(Page):
             return "\n".join(self._sheet.reply)
         if self._pasted is not None and self._pasted.secret:
             return SECRET_REPLY
-        nothing = self._search is not None and not self._asking and self._search.verdict
-        return NOT_FOUND_REPLY if nothing else ""
+        return self._search.reply if self._search is not None and self._nothing else ""
+
+    @property
+    def _nothing(self) -> bool:
+        """Whether all were asked that can be, and nothing was found."""
+        return self._search is not None and not self._asking and bool(self._search.verdict)
 
     @property
     def _field_used(self) -> bool:
@@ -309,9 +314,8 @@ class InspectScreen(Page):
         }
 
     def _facts(self, service_id: str) -> CaseFacts | None:
-        payment = self._search.payment_of(service_id) if self._search is not None else None
         try:
-            return facts_of(self.desk, service_id, payment)
+            return facts_of(self.desk, service_id, self._search)
         except JournalUnavailable:
             return None
 
@@ -325,16 +329,22 @@ class InspectScreen(Page):
                 next_short="you: open one",
             )
         else:
-            asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
+            money = "not known before an order is found."
+            asks = "you: paste what you have"
+            if self._pasted is not None and self._pasted.searchable:
+                asks = "you: enter looks for it"
+                if self.link is None:
+                    failed = self.session.phase is Phase.FAILED
+                    again = "you: connect again on the first page"
+                    asks = again if failed else "the desk: it connects"
             if self._pasted is not None and self._pasted.secret:
                 asks = "the customer: move the money to a new wallet; y copies what to write"
             elif self._asking:
                 asks = "the service: it is asked"
             elif self._search is not None and self._search.verdict:
-                asks = "you: ask the customer for the order id or the transaction hash"
-            self.set_money(
-                "not known before an order is found.", asks, next_short="you: ask the customer"
-            )
+                money, asks = f"{self._search.money}.", self._search.next
+            short = f"{money.partition(':')[0].removesuffix('.')}."
+            self.set_money(money, asks, where_short=short, next_short=asks.split(" for ")[0])
 
     # keys
 
@@ -346,7 +356,9 @@ class InspectScreen(Page):
             return self._look_up_standing()
         if verb is CopyReply:
             return READY if self._ready_reply and not typing else HIDDEN
-        if verb in (CopyEscalation, WriteBundle, CaseHistory):
+        if verb is CopyEscalation:
+            return READY if (sheet is not None or self._nothing) and not typing else HIDDEN
+        if verb in (WriteBundle, CaseHistory):
             return READY if sheet is not None and not typing else HIDDEN
         if verb is TryAgain:
             return READY if not typing and self._line_again() else HIDDEN
@@ -355,10 +367,12 @@ class InspectScreen(Page):
         return READY
 
     def _look_up_standing(self) -> CommandState:
-        if self._pasted is None or not self._pasted.readings:
+        if self._pasted is None or not self._pasted.searchable:
             return HIDDEN
         if self._search is None:
-            return READY if self.link is not None else CommandState(locked="connecting")
+            failed = self.session.phase is Phase.FAILED
+            waits = CommandState(locked="not connected" if failed else "connecting")
+            return READY if self.link is not None else waits
         if self._asking:
             return CommandState(locked="asking")
         if len(self._sheets) > 1 and self._opened is None:
@@ -381,8 +395,11 @@ class InspectScreen(Page):
             self.controls.copy_value("reply", self._ready_reply)
 
     def do_copy_escalation(self) -> None:
-        if self._sheet is not None:
-            self.controls.copy_value("text for the service", "\n".join(self._sheet.escalation))
+        text = "\n".join(self._sheet.escalation) if self._sheet is not None else ""
+        if self._search is not None and self._nothing:
+            text = self._search.escalation
+        if text:
+            self.controls.copy_value("text for the service", text)
 
     def do_case_history(self) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen

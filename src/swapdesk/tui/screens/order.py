@@ -122,7 +122,7 @@ class OrderView(Page):
     @property
     def counting(self) -> bool:
         tracked = self.tracked
-        return tracked is not None and not order_status(tracked, self.now()).closed
+        return tracked is not None and not order_status(tracked, self.service_time()).closed
 
     def on_tick(self) -> None:
         self._show()
@@ -162,7 +162,7 @@ class OrderView(Page):
         if tracked is None:
             self._show_unknown()
             return
-        now = self.now()
+        now = self.service_time()
         self._look_into_journal(tracked, now)
         summary = order_status(tracked, now, self._made)
         self._said.display = False
@@ -206,7 +206,7 @@ class OrderView(Page):
             self._made = self.desk.journal.transactions.of(self.service_id)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:
-        now = self.now()
+        now = self.service_time()
         created = tracked.order.created
         away = created is not None and created.date() != now.date()
         zone = "UTC" if not away or created is None else f"UTC, {date(created, now)}"
@@ -290,7 +290,7 @@ class OrderScreen(OrderView):
             return put_away_standing(tracked)
         if verb is OpenLink:
             return READY if self._linked() is not None else HIDDEN
-        summary = order_status(tracked, self.now())
+        summary = order_status(tracked, self.service_time())
         if verb is DepositCard:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
             return READY if shown else HIDDEN

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.chain.addresses.payments import memo_label
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
@@ -35,6 +34,7 @@ from swapdesk.flows.orders.order_fields import (
     kept_by_provider,
     refund_chain,
     route_of,
+    transaction_page,
 )
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import Situation
@@ -44,7 +44,6 @@ from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans, sign_span
 from swapdesk.wire.orders import DisplayStatus, Order
-from swapdesk.wire.tokens import Token
 
 SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 _LABELS = {
@@ -74,14 +73,6 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
     if own_payment(made) is None and told is not None and linked_deposit(order) is None:
         facts.append(fact(_LABELS[TransactionRole.DEPOSIT], told))
     return facts
-
-
-def transaction_page(token: Token | None, transaction: str) -> str:
-    """The explorer's page by the pattern of the chain; empty when there is no safe one."""
-    chain = token.chain_data if token is not None else None
-    if chain is None:
-        return ""
-    return transaction_link(chain.hash_url or chain.explorer_url, transaction) or ""
 
 
 def below_hash(*, live: bool) -> tuple[str, ...]:

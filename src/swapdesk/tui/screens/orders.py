@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_listing import (
     EVERYTHING,
     FilterLine,
@@ -186,7 +187,7 @@ class OrdersList(Page):
         rows when one of them changes its group."""
         found = [one for one in map(self._tracked, keys) if one is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
-        if self._filling is None and not self._table.redraw(found, self.now(), skipped):
+        if self._filling is None and not self._table.redraw(found, self.service_time(), skipped):
             self._fill()
             return
         self._table.relabel(self._stale())
@@ -216,14 +217,14 @@ class OrdersList(Page):
             self._filling.cancel()
             self._filling = None
         if len(orders) <= AT_ONCE:
-            self._table.fill(shown, self.now())
+            self._table.fill(shown, self.service_time())
             self._show_pane()
         else:
             filling = self.session.background.once("filling the list", self._fill_in_steps(shown))
             self._filling = asyncio.create_task(filling, name="order rows")
 
     async def _fill_in_steps(self, shown: Shown) -> None:
-        for _ in self._table.filling(shown, self.now()):
+        for _ in self._table.filling(shown, self.service_time()):
             await asyncio.sleep(0)
         self._filling = None
         self._show_pane()
@@ -246,7 +247,7 @@ class OrdersList(Page):
 
     def _summary(self) -> OrderStatus | None:
         tracked = self.current
-        return order_status(tracked, self.now()) if tracked is not None else None
+        return order_status(tracked, self.service_time()) if tracked is not None else None
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
@@ -256,7 +257,7 @@ class OrdersList(Page):
 
     def _show_pane(self) -> None:
         """The pane and the money line speak of the order under the cursor."""
-        tracked, now = self.current, self.now()
+        tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
             self._side.clear()
@@ -286,8 +287,7 @@ class OrdersList(Page):
 
 def not_read(kept: FilterLine) -> str:
     """What stands beside a line that is no filter: whose rows these are."""
-    rows = "all orders" if kept.empty else f"rows of {kept.text}"
-    return f"{UNKNOWN} not read, {rows}"
+    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
 class OrdersScreen(OrdersList):
@@ -382,7 +382,7 @@ class OrdersScreen(OrdersList):
     def do_say_row(self) -> None:
         tracked = self.current
         if tracked is not None:
-            self.app.push_screen(SpokenOverlay(order_sentence(tracked, self.now())))
+            self.app.push_screen(SpokenOverlay(order_sentence(tracked, self.service_time())))
 
     # which orders, and in which sequence
 
@@ -451,7 +451,7 @@ class OrdersScreen(OrdersList):
         if self.link is not None and not self.link.tracker.past_known:
             self.show_notice("Older orders are still being read. Take them along in a moment.")
             return
-        ask_export(self, self._table.shown, self.now())
+        ask_export(self, self._table.shown, self.service_time())
 
     # reading again
 
@@ -479,7 +479,8 @@ class OrdersScreen(OrdersList):
             known = len(self.link.tracker.orders()) if self.link is not None else 0
             said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
             self.show_notice(
-                f"{known} orders, read now. {said}".rstrip(), "warning" if said else "information"
+                f"{counted(known, 'order')}, read now. {said}".rstrip(),
+                "warning" if said else "information",
             )
         else:
             cause = failure_of_error(event.error).cause

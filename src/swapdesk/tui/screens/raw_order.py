@@ -80,7 +80,7 @@ class RawOrderScreen(Page):
     def _say_money(self) -> None:
         tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is not None:
-            summary = order_status(tracked, self.now())
+            summary = order_status(tracked, self.service_time())
             self.set_money(summary.money, summary.brief, where_short=summary.place)
 
     def on_tick(self) -> None:
@@ -138,7 +138,7 @@ class RawPayloadScreen(Page):
     def on_mount(self) -> None:
         self._text.show(self._lines)
         self._text.focus()
-        self.set_money("as on the screen before.", "you: esc goes back to the review")
+        self.set_money("as on the review.", "you: esc goes back to the review")
 
     def do_copy_all(self) -> None:
         self.controls.copy_value("fields as JSON", self._text.value)

@@ -248,7 +248,7 @@ def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
 
 def _locked_lines(session: SigningSession, width: int) -> list[Line]:
     rows = wrapped(
-        Span("The wallet is locked. Its pass phrase opens it for this run of the desk."), width
+        Span("The wallet is locked. Its pass phrase opens it until the desk ends."), width
     )
     if session.said:
         rows += wrapped(Span(f"{REFUSED} {session.said}", "status-trouble"), width, indent=2)

@@ -146,7 +146,7 @@ class SwapView(Page):
             self._filling = self.set_timer(self._pause, self._fill_lists)
 
     def balances_changed(self) -> None:
-        self._read.balances.clear()
+        self._read.held.clear()
         self._understand()
         if self.link is not None:
             self._ask_balance()
@@ -160,11 +160,11 @@ class SwapView(Page):
     def on_resize(self) -> None:
         if self.link is not None:
             # A wide screen has a column more.
-            self._lists.tell(self.desk, self.now())
+            self._lists.tell(self.desk, self.service_time())
 
     def on_tick(self) -> None:
         if self.session.opened and self.link is not None:
-            self._lists.show_open(self.link.tracker, self.now())
+            self._lists.show_open(self.link.tracker, self.service_time())
 
     @property
     def counting(self) -> bool:
@@ -219,17 +219,21 @@ class SwapView(Page):
 
     def _ask_limits(self) -> None:
         line = self._read.line
-        if line is None or not line.ready or self._read.pair is None or self.link is None:
+        if line is None or self.link is None or not (line.ready or line.share is not None):
             return
         self._ask_balance()
-        if self._read.known_limits(self.link) is None:
+        if (
+            line.ready
+            and self._read.pair is not None
+            and self._read.known_limits(self.link) is None
+        ):
             self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
                             exit_on_error=False)  # fmt: skip
 
     def _ask_balance(self) -> None:
-        pair = self._read.pair
-        if pair is not None:
-            work = self._fetch_balance(pair[0])
+        line = self._read.line
+        if line is not None and line.token_in is not None and (self._read.pair or line.share):
+            work = self._fetch_balance(line.token_in)
             self.run_worker(work, group="balance", exclusive=True, exit_on_error=False)
 
     async def _fetch_limits(self) -> None:
@@ -250,10 +254,7 @@ class SwapView(Page):
 
     @on(BalanceKnown)
     def _balance_known(self, event: BalanceKnown) -> None:
-        if event.amount is None:
-            self._read.balances.pop(event.token_id, None)
-        else:
-            self._read.balances[event.token_id] = event.amount
+        self._read.held[event.token_id] = event.found
         self._understand()
 
     @on(LimitsKnown)
@@ -270,9 +271,9 @@ class SwapView(Page):
         tracker = self.link.tracker if self.link is not None else None
         self._funds = self.funds()
         self._say_money()
-        known = self._lists.fill(tracker, self.desk.catalog, self.now())
+        known = self._lists.fill(tracker, self.desk.catalog, self.service_time())
         if tracker is not None and known:
-            self._lists.tell(self.desk, self.now())
+            self._lists.tell(self.desk, self.service_time())
         sandbox = not self.session.live
         # Until the orders are known the screen stays as it began: nothing comes to go again.
         if self.session.ready or known or not sandbox:

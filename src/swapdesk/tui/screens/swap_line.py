@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.intent_line import IntentLine
     from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
 
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
+LONGEST = 1_000
+"""Room for a payment link with a message."""
 
 
 class Reading(GlyphState):
@@ -77,7 +80,7 @@ class IntentField(Vertical):
 
     def __init__(self, value: str = "", **place: Any) -> None:
         super().__init__(**place)
-        self.field = TextField(value, hint=HINT, tall=True, limit=160)
+        self.field = TextField(value, hint=HINT, tall=True, limit=LONGEST)
         self._reading = ReadingLine(IntentReading())
 
     def compose(self) -> ComposeResult:
@@ -143,7 +146,7 @@ def reading_of(
     if line.token_out is None:
         return IntentReading(reading, text, _value(line), line.message)
     if reading is Reading.AMBIGUOUS:
-        below = line.message
+        below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
     return IntentReading(reading, text, _value(line), below)
 
 
@@ -154,7 +157,7 @@ def with_options(reading: IntentReading, options: QuoteOptions | None) -> Intent
     words = options_in_words(options) if options is not None else ""
     if not words:
         return reading
-    asks: Line = [Span("f2", "accent", bold=True), Span(f" asks for {words}", "muted")]
+    asks: Line = [Span("f2", "accent", bold=True), Span(f" options: {words}", "muted")]
     below = line_of(reading.below, "muted")
     return replace(reading, below=[*below, Span(f" {DOT} ", "muted"), *asks] if below else asks)
 
@@ -162,21 +165,31 @@ def with_options(reading: IntentReading, options: QuoteOptions | None) -> Intent
 def _understood(line: IntentLine) -> Line:
     assert line.amount is not None
     assert line.token_in is not None
-    amount = exact_amount(line.amount)
+    about = f"{ABOUT} " if line.dollars is not None else ""
+    amount = f"{about}{exact_amount(line.amount)}"
     if line.receive:
-        return _to_arrive(line, amount)
+        return [*_to_arrive(line, amount), *_payee(line)]
     text: Line = [
         Span("Send privately  " if line.private_send else "Sell  ", "muted"),
         Span(f"{amount} {line.token_in.symbol}", bold=True),
         Span(f"  on {line.token_in.chain_data.name}", "muted"),
     ]
-    if line.private_send:
-        to = f"@{line.recipient_name}" if line.recipient_name else short_address(line.recipient)
-        if to:
-            text += [Span("    to  ", "muted"), Span(to, bold=True)]
-    elif line.token_out is not None:
+    if line.token_out is not None and not line.private_send:
         text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
-    return text
+    return [*text, *_payee(line)]
+
+
+def _payee(line: IntentLine) -> Line:
+    """Whom the line names: by name, or by the ends of the address."""
+    from swapdesk.chain.addresses.payment_links import read_payment_link
+
+    to = f"@{line.recipient_name}" if line.recipient_name else line.recipient
+    if not to:
+        return []
+    link = None if line.recipient_name else read_payment_link(to)
+    address = to if link is None else link.address
+    shown = to if line.recipient_name else short_address(address)
+    return [Span("    to  ", "muted"), Span(shown, bold=True)]
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
@@ -209,8 +222,8 @@ def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) ->
     from swapdesk.flows.quotes.amount_check import bounds_of
     from swapdesk.flows.quotes.intent_line import BOUGHT_KEY, SOLD_KEY
 
-    parts: list[Line] = []
-    if have is not None and line.token_in is not None:
+    parts: list[Line] = [[Span(line.derived, "muted")]] if line.derived else []
+    if have is not None and line.token_in is not None and line.share is None:
         parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
     bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
     token = line.token_out if line.receive else line.token_in
@@ -243,7 +256,7 @@ class SwapLine:
         self.line: IntentLine | None = None
         self.recipient = ""
         self._limits: PairLimits | None = None
-        self.balances: dict[str, Decimal] = {}
+        self.held: dict[str, OwnBalance | str] = {}
         """What the own wallet has, by the id of the token, as far as it was asked."""
 
     @property
@@ -283,26 +296,36 @@ class SwapLine:
         self, text: str, desk: Desk, link: ConnectedDesk | None, *, private: bool
     ) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
+        from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import (
             LineState,
             parse_intent_line,
             parse_private_line,
         )
 
+        check = payee_check(desk.catalog, desk.book, desk.journal)
         if private:
             choose = self.choose + self.sold
-            sent = parse_private_line(text, desk.catalog, desk.book, choose=choose)
-            line, self.recipient = sent.line, sent.recipient
+            line = parse_private_line(
+                text, desk.catalog, desk.book, choose=choose, held=self.held, check=check
+            )
         else:
             line = parse_intent_line(
-                text, desk.catalog, desk.book, choose=self.choose, sold=self.sold
+                text,
+                desk.catalog,
+                desk.book,
+                choose=self.choose,
+                sold=self.sold,
+                held=self.held,
+                check=check,
             )
-            self.recipient = f"@{line.recipient_name}" if line.recipient_name else ""
+        self.recipient = f"@{line.recipient_name}" if line.recipient_name else line.recipient
         self.line = line
         self._limits = self.known_limits(link)
         if line.state is LineState.EMPTY:
             return IntentReading(Reading.EMPTY)
-        have = self.balances.get(line.token_in.id) if line.token_in is not None else None
+        has = self.held.get(line.token_in.id) if line.token_in is not None else None
+        have = None if has is None or isinstance(has, str) else has.amount
         return reading_of(line, self._limits, self.outside(), have)
 
     def outside(self) -> str | None:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.failure_messages import POLICY_ANEW
-from swapdesk.flows.notation import age, exact_amount, short_address, usd
+from swapdesk.flows.notation import age, counted, exact_amount, short_address, usd
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
@@ -254,7 +254,7 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
         yield Span(said, "status-waiting")
         yield Span(f"Next {asked.next or READ_AGAIN}.", "muted")
     elif not asked.complete:
-        yield Span(f"{asked.chain_name} does not tell all approvals: there may be more.", "muted")
+        yield Span(f"{asked.chain_name} does not list every approval: there may be more.", "muted")
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
@@ -461,7 +461,9 @@ class WalletsScreen(Page):
 
     @on(Made)
     def _made(self, event: Made) -> None:
-        self.show_notice(f"The sandbox made {event.count} accounts and sends money to try.")
+        self.show_notice(
+            f"The sandbox made {counted(event.count, 'account')} and sends money to try."
+        )
 
     @on(Read)
     def _shown(self, event: Read) -> None:

@@ -174,10 +174,10 @@ class CaseBody(VerticalScroll, can_focus=True):
 
 COLUMNS = (
     Column("mark", "", 1),
-    Column("at", "Received", 8, gap=1),
+    Column("at", "When", 8, gap=1),
     Column("source", "How", 20, priority=1),
     Column("state", "State", 27, grow=1),
-    Column("written", "Written", 8, priority=2),
+    Column("seen", "Seen", 8, priority=2),
 )
 NOTHING_YET = "The journal of this desk has no update of this order."
 QUIET = timedelta(minutes=5)
@@ -240,7 +240,7 @@ class TimeLine(Vertical):
         if moment is None or record is None:
             return ""
         number = record.moments.index(moment) + 1
-        return f"at {clock_time(moment.at)}, {number} of {len(record.moments)}"
+        return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
     @property
     def said(self) -> str:
@@ -249,7 +249,8 @@ class TimeLine(Vertical):
         if moment is None:
             return ""
         changed = ", ".join(moment.changed)
-        return f"{iso(moment.at)} {moment.source}: {moment.state}; {changed}"
+        seen = f"seen {iso(moment.at)}, {moment.source}"
+        return f"{iso(moment.happened)} {moment.state}; {changed}; {seen}"
 
     def step(self, by: int) -> None:
         """To the update before (-1) or after (1) the one that is shown."""
@@ -266,7 +267,7 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
     day = ""
     later: datetime | None = None
     for key, one in _newest_first(record):
-        of = date(one.at, record.at)
+        of = date(_time_of(one), record.at)
         if of != day:
             rows += [Blank(f"gap {key}")] if rows else []
             rows.append(Section(f"day {key}", of))
@@ -274,10 +275,10 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
         if isinstance(one, CaseCall):
             rows += _call_rows(key, one)
             continue
-        if later is not None and later - one.at >= QUIET:
-            said = f"  nothing new for {duration((later - one.at).total_seconds())}"
+        if later is not None and later - one.happened >= QUIET:
+            said = f"  nothing new for {duration((later - one.happened).total_seconds())}"
             rows.append(Prose(f"quiet {key}", [Span(said, "muted")]))
-        later = one.at
+        later = one.happened
         rows += _moment_rows(key, one)
     return rows
 
@@ -287,20 +288,23 @@ def _newest_first(record: CaseRecord) -> Sequence[tuple[str, CaseMoment | CaseCa
         *((f"call {at}", one) for at, one in enumerate(record.calls)),
         *((f"update {at}", one) for at, one in enumerate(record.moments)),
     ]
-    return sorted(every, key=lambda pair: pair[1].at)[::-1]
+    return sorted(every, key=lambda pair: _time_of(pair[1]))[::-1]
+
+
+def _time_of(one: CaseMoment | CaseCall) -> datetime:
+    return one.happened if isinstance(one, CaseMoment) else one.at
 
 
 def _moment_rows(key: str, moment: CaseMoment) -> Iterator[TableRow]:
     glyph, role = SIGNS.get(moment.level, UNKNOWN_SIGN)
-    written = moment.written
     yield Row(
         key,
         {
             "mark": Span(glyph, role),
-            "at": clock_time(moment.at),
+            "at": clock_time(moment.happened),
             "source": Span(moment.source, "muted"),
             "state": Span(moment.state, role),
-            "written": Span(clock_time(written), "muted") if written is not None else "",
+            "seen": Span(clock_time(moment.at), "muted"),
         },
     )
     for at, said in enumerate(moment.changed):
@@ -315,7 +319,7 @@ def _call_rows(key: str, call: CaseCall) -> Iterator[TableRow]:
             "at": Span(clock_time(call.at), "muted"),
             "source": Span(f"{call.method} {call.status}", "muted"),
             "state": Span(call.path, "muted"),
-            "written": "",
+            "seen": "",
         },
     )
     said = ", ".join(filter(None, (call.code, call.request_id and f"request {call.request_id}")))

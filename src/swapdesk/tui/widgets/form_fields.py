@@ -138,8 +138,9 @@ class AddressInput(LabelledField):
     """``note`` names the chain in words: ``gets the ETH, on Ethereum``."""
 
     def __init__(
-        self, label: str, *, note: LineLike = "", value: str = "", limit: int = 256, **place: Any
+        self, label: str, *, note: LineLike = "", value: str = "", limit: int = 1024, **place: Any
     ) -> None:
+        # Room for a payment link with its label and message.
         field = TextField(value, grouped=True, limit=limit)
         super().__init__(label, field, note=note, **place)
 

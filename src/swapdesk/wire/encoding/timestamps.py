@@ -1,9 +1,10 @@
 """Times on the wire: RFC 3339 text, aware UTC inside, and what is told no further away than can be
-counted with. The public service also writes Unix time."""
+counted with. The public service also writes Unix time. Headers of HTTP tell times in words."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.readers import reader
-from swapdesk.wire.encoding.time_range import EARLIEST, within_range
+from swapdesk.wire.encoding.time_range import EARLIEST, http_date, within_range
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -71,6 +72,49 @@ def parse_rfc3339(text: str) -> datetime:
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError("is no time of the calendar") from None
+
+
+LONGEST_WAIT = 10.0**9
+"""Seconds. More cannot be added to a time."""
+LONGEST_HOLD = 86_400.0
+"""Seconds for which what goes on by itself stays away when it is told to: a day. Whoever names
+more names a nonsense, and is tried again then."""
+_SECONDS = re.compile(
+    r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
+    re.I | re.A,
+)
+_NEXT_VALUE = re.compile(r"(?<!mon)(?<!tue)(?<!wed)(?<!thu)(?<!fri)(?<!sat)(?<!sun)(?<!day),", re.I)
+"""A comma between two values of a header, and none behind the weekday of a date."""
+
+
+def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
+    """Seconds to wait by ``Retry-After``; None where it says nothing usable.
+
+    A wait that is read too short asks somebody again who wants to be left alone. So seconds may
+    have a fraction, an exponent and a unit, a date any form of HTTP or of the API, and of several
+    values, as proxies add them, the longest counts. A date means the clock of who answered, which
+    ``date`` tells; ``now`` is the caller's best knowledge of it.
+    """
+    if not text or len(text) > 1_000:
+        return None
+    with suppress(ValueError):
+        now = min(now, http_date(date or ""))
+    # A comma may also be a decimal one: 4,2 is read as 4, as 2 and as 4.2.
+    values = [*_NEXT_VALUE.split(text), text.replace(",", ".")]
+    waits = [wait for value in values if (wait := _wait(value.strip(), now)) is not None]
+    return max(waits, default=None)
+
+
+def _wait(value: str, now: datetime) -> float | None:
+    seconds = _SECONDS.match(value)
+    if seconds is not None:
+        return min(float(seconds[0]), LONGEST_WAIT)
+    for read in (parse_rfc3339, http_date):
+        try:
+            return min(max(0.0, (read(value) - now).total_seconds()), LONGEST_WAIT)
+        except ValueError:
+            continue
+    return None
 
 
 class AskedTimeSchema:

@@ -188,8 +188,6 @@ def _prefix(length: int) -> int:
     return 1 if length <= 55 else 1 + (length.bit_length() + 7) // 8
 
 
-AHEAD_SECONDS = 15
-"""How far timestamps may run ahead of the clock where blocks are closer than a second."""
 PRUNE_EVERY = 500
 BLOCK_SECONDS = 5.0
 """After this long a block is closed; a transaction that takes longer is not executed."""
@@ -341,10 +339,9 @@ class EvmChain:
 
 
 def _timestamp(parent: BlockHeader, beat: Beat) -> int:
-    """``max(parent + 1, now)``, but where blocks are closer than a second no further ahead of
-    the clock than deadlines can bear."""
-    after = min(parent.timestamp + 1, beat.timestamp + AHEAD_SECONDS)
-    return int(max(parent.timestamp, beat.timestamp, after))
+    """Now, and never before the parent: blocks closer than a second share one. A block from the
+    future would be told as having happened before it has."""
+    return int(max(parent.timestamp, beat.timestamp))
 
 
 LONGEST_SLEEP = 0.1

@@ -93,7 +93,7 @@ class LiveChain:
             "nonce": None,
             "miner": None,
             "logsBloom": None,
-            "timestamp": quantity(max(header.timestamp + 1, self._beats.now().timestamp)),
+            "timestamp": quantity(max(header.timestamp, self._beats.now().timestamp)),
             "gasLimit": quantity(self.terms.gas_limit),
             "gasUsed": "0x0",
             "baseFeePerGas": quantity(self.next_base_fee),
