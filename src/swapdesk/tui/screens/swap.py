@@ -212,7 +212,8 @@ class SwapView(Page):
         """Read the line again and say so; no call is made."""
         if self.session.opened:
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
-            self.line.show(with_options(said, self.session.quote_options))
+            named = self.desk.catalog.provider_name
+            self.line.show(with_options(said, self.session.quote_options, named))
         self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()
