@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -142,11 +142,23 @@ _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
 _FREE = frozenset("\n\r\t")
 
 
+Begun = Callable[[Collection[str]], Collection[str]]
+"""Of words those that begin the id of exactly one known order."""
+
+
+def _begin_nothing(_words: Collection[str]) -> Collection[str]:
+    return ()
+
+
 def read_pasted(
-    text: str, *, is_symbol: Callable[[str], bool], own_secrets: tuple[str, ...] = ()
+    text: str,
+    *,
+    is_symbol: Callable[[str], bool],
+    own_secrets: tuple[str, ...] = (),
+    begun: Begun = _begin_nothing,
 ) -> PastedText:
     """Every reading of ``text``. ``is_symbol`` says whether a word names a token of the catalogue;
-    ``own_secrets`` are those of this desk. Never raises."""
+    ``own_secrets`` are those of this desk; ``begun`` knows its orders. Never raises."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -165,6 +177,7 @@ def read_pasted(
     others = (_mended(parted),) if parted != shown else ()
     for written in dict.fromkeys((*_spelled(mended), *others)):
         words.read(written)
+    words.take(Reading(ReadAs.ID, word, BEGINNING) for word in begun(list(words.plain)))
     readings = [one for one in words.readings.values() if not words.tells_less(one)]
     cut = words.cut or len(readings) > MOST_READINGS
     problem = ""
@@ -402,6 +415,7 @@ _BEGUN_HASH = re.compile(
 )
 _CAMEL = re.compile(r"[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,4}")
 _SHORTEST_BEGINNING, _LONGEST_BEGINNING = 6, 21
+_MOST_PLAIN = 1_000
 
 
 class _Words:
@@ -410,10 +424,11 @@ class _Words:
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
         self.readings: dict[tuple[ReadAs, str], Reading] = {}
+        self.plain: dict[str, None] = {}
         self.beginnings: dict[str, None] = {}
         self.cut = False
 
-    def take(self, readings: Iterator[Reading]) -> None:
+    def take(self, readings: Iterable[Reading]) -> None:
         for reading in readings:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
@@ -444,7 +459,7 @@ class _Words:
         """Everything that a spelling of the text holds."""
         begin = text[:NAMED_WITHIN]
         named = list(_named(begin, self._is_symbol))
-        self.take(iter(named))
+        self.take(named)
         self.take(_shortened(begin))
         self.take(_amounts(begin, self._is_symbol, {one.value for one in named}))
         for found in _UUID.finditer(text):
@@ -458,10 +473,10 @@ class _Words:
                 return
             run = found[0]
             if len(run) >= _SHORTEST_BEGINNING:
-                self.take(iter(_of_run(run)))
+                self.take(_of_run(run))
                 if "%" in run:
                     self._read_escaped(run)
-                if len(self.beginnings) < MOST_BEGINNINGS:
+                if len(self.plain) < _MOST_PLAIN:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
@@ -473,12 +488,10 @@ class _Words:
 
     def _begin(self, run: str) -> None:
         for word in _WORD.findall(run[:WORD_LIMIT]):
-            if (
-                _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING
-                and _changes(word)
-                and not _is_name(word)
-                and not self._is_symbol(word)
-            ):
+            if not _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING:
+                continue
+            self.plain.setdefault(word)
+            if _changes(word) and not _is_name(word) and not self._is_symbol(word):
                 self.beginnings.setdefault(word)
 
 
