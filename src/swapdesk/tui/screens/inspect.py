@@ -143,6 +143,7 @@ class InspectScreen(Page):
         with self.prevent(TextField.Changed):
             self._field.set_value(visible)
         self._field.action_edit("home")
+        self._show()
         if self._pasted is not None and self._pasted.secret:
             # Letters are keys again: y copies what to write.
             self._body.focus()
