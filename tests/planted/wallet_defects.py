@@ -277,4 +277,12 @@ SIGNING = (
         "payee) not in (*case.policy.calls, (case.claim.chain_id, flow.token, payee)):",
         ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
+    Defect(
+        "priority-fee-told-as-a-label",
+        "What a Solana transaction costs beside its fee is told as something that moves nothing.",
+        "swapdesk/agent/shapes/solana.py",
+        '"Priority fee", Meaning.FEE_PART',
+        '"Priority fee", Meaning.LABEL',
+        ("tests/agent/test_gate_solana_bundle.py::test_an_honest_bundle_is_signed",),
+    ),
 )

@@ -203,7 +203,9 @@ class BatchProgress(Struct, frozen=True):
             return "you: c goes on"
         shown = self.current
         if shown is not None and shown.next is not None:
-            under_way = shown.bundle is not None and shown.bundle.under_way
+            if shown.bundle is None:
+                return "you: s builds and signs it"
+            under_way = shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
