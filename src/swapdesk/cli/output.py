@@ -148,6 +148,16 @@ class Output:
         """Whether data is read on a terminal, as it is printed."""
         return not self.json and (self._stdout or sys.stdout).isatty()
 
+    @property
+    def before_a_question(self) -> Output:
+        """Where data are read before a question about them: with the question, which stands on
+        standard error, unless this goes to a terminal as well. Nobody agrees to what is in a
+        file."""
+        if self.to_person:
+            return self
+        form = Form.TABLE if self.json else self.form
+        return Output(form, stdout=self._stderr or sys.stderr, stderr=self._stderr)
+
     # Data
 
     def document(self, value: Struct) -> None:
