@@ -299,6 +299,7 @@ def test_an_address_that_was_given_is_not_asked_for_again() -> None:
         (f"order {'h8Kq2PdT5mXcVbN3wRtY7z'}", "If you have paid, send us the transaction hash"),
         (f"I paid, see {OTHER}", "Send us the order id."),
         (f"order h8Kq2PdT5mXcVbN3wRtY7z, paid by {OTHER}", ""),
+        ("order h8Kq2P", "Send us the whole order id or the transaction hash of your payment."),
         ("I sent 0.5 BTC", "Send us the order id or the transaction hash of your payment."),
     ],
 )

@@ -496,8 +496,9 @@ def not_found_reply(
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
     """What would find an order and is not in the text."""
+    begun = bool(pasted.of(ReadAs.ID))
     wanted = {
-        "the order id": whole_ids(pasted),
+        "the whole order id" if begun else "the order id": whole_ids(pasted),
         "the transaction hash of your payment": pasted.of(ReadAs.TRANSACTION),
     }
     return tuple(name for name, given in wanted.items() if not given)
