@@ -165,7 +165,7 @@ def test_amount_names_the_place(here: InProcess, command: str, amount: str, plac
 def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
     result = here("quote", "1,5", "btc", "eth")
     assert result.stderr.splitlines() == [
-        '"1,5": write 1.5. (character 2)',
+        '"1,5": write 1.5. The mistake is at character 2.',
         "The money is in your wallet; nothing was sent.",
         "Next you: correct the command.",
         "(BAD_AMOUNT)",

@@ -260,7 +260,7 @@ class AskedOrders(Struct, frozen=True):
         cause = of_client_error(self.error).message
         output.talk(
             f"Not all orders could be asked after: {cause}",
-            "They are told as the journal has them, and go on without this command."
+            "They are shown as the journal has them, and go on without this command."
             f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
         )
         return exit_of(self.error)

@@ -237,7 +237,7 @@ class BatchProgress(Struct, frozen=True):
             return ""
         reason = shown.bundle.reason if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
-        return f"{said}The money is in your smart account: {shown.way_out} takes it back."
+        return f"{said}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the

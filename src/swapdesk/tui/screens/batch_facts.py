@@ -252,7 +252,7 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 EMPTY = (
-    f"The columns of a file are: {', '.join(TEMPLATE)}. Outside of the field l asks for a file"
+    f"The columns of a file are: {', '.join(TEMPLATE)}. Outside the field, l loads a file"
     " and x writes a template."
 )
 LABEL = 9
