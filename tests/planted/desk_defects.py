@@ -330,6 +330,17 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "unknown-rows-created-with-another-file",
+        "Rows that may be orders are created once more with a file that differs in another row.",
+        "swapdesk/flows/batch/planner.py",
+        "                open_ = row.state is RowState.UNKNOWN",
+        "                open_ = row.state is RowState.PLANNED",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_rows_that_may_have_been_created_are_in_no_other_batch",
+        ),
+    ),
+    Defect(
         "skipped-rows-created",
         "A row that the trader left out of a batch is created and paid.",
         "swapdesk/flows/batch/plan.py",
