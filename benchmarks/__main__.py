@@ -38,6 +38,7 @@ from benchmarks import (
     stream,
     tokens,
     transitions,
+    walk,
 )
 from benchmarks.report import Case
 
@@ -68,6 +69,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "fastapi": lambda chosen: framework.run(),
     "service": lambda chosen: service.run(chosen.prism),
+    "walk": lambda chosen: walk.run(),
 }
 
 

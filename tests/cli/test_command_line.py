@@ -111,7 +111,13 @@ def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
     result = here("quote", "1", "--json")
     assert result.code == 2
     assert result.error["code"] == "USAGE"
-    assert result.error["money"] == "in your wallet; nothing was sent"
+    assert result.error["money"] == "nothing was sent"
+    # Where the money of a batch is, stands with the batch.
+    plain = here("batch", "submit", "--yes")
+    assert plain.code == 2
+    assert "Nothing was sent.\n" in plain.stderr
+    assert "money" not in plain.stderr
+    assert "wallet" not in plain.stderr
 
 
 def test_choices_are_told_on_one_line(here: InProcess) -> None:
@@ -159,7 +165,7 @@ def test_amount_names_the_place(here: InProcess, command: str, amount: str, plac
 def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
     result = here("quote", "1,5", "btc", "eth")
     assert result.stderr.splitlines() == [
-        '"1,5": write 1.5. (character 2)',
+        '"1,5": write 1.5. The mistake is at character 2.',
         "The money is in your wallet; nothing was sent.",
         "Next you: correct the command.",
         "(BAD_AMOUNT)",

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.flows.payees.address_book import (
     STARTERS,
     AddressBook,
     AddressBookError,
     BookEntry,
+    check_entry,
     write_starters,
 )
 
@@ -70,6 +72,16 @@ def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
         assert (entry.address, entry.own) == (EVM, True)
     assert book.name_of("evm", EVM) == "bob"
     assert book.name_of("sol", EVM) is None
+
+
+def test_an_address_is_read_as_the_desk_draws_it(path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{grouped(EVM)}"\nkind = "evm"\n')
+    entry = book.entry("bob")
+    assert (book.problems, entry and entry.address) == ((), EVM)
+    other = derive_address("bitcoin", b"g" * 32)
+    added = check_entry(book, "carol", grouped(other), "").entry
+    assert added is not None
+    assert added.address == other
 
 
 def test_names_by_kind_and_chain(path: Path) -> None:
@@ -136,7 +148,7 @@ def test_a_wrong_entry_is_reported_with_file_and_line_and_left_out(path: Path) -
     assert book.names() == ["good"]
     assert book.problems == (
         "address_book.toml, line 6: @typo: The checksum of this address is wrong. "
-        "Paste it again from where it came from.",
+        "Copy it again from its source.",
         'address_book.toml, line 10: @odd: "addres" is not a field of an entry.',
     )
     assert write(path, "bob = 3").problems == (
@@ -199,7 +211,7 @@ def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> N
         ("odd = 5", "is not a table"),
         (
             f'[odd]\naddress = "{EVM}"\nkind = "evm"\n[Odd]\naddress = "{EVM}"\nkind = "evm"',
-            "@odd stands there twice",
+            "@odd is there twice",
         ),
     ],
 )
@@ -217,7 +229,7 @@ def test_what_stands_in_the_file_is_not_said_to_be_missing(
 
 def test_nobody_is_said_to_be_missing_from_a_file_that_cannot_be_read(path: Path) -> None:
     book = write(path, f'[bob]\naddress = "{EVM}\n')
-    assert book.missing("@bob").startswith("Nobody is known by @bob: address_book.toml, line 2: ")
+    assert book.missing("@bob").startswith("@bob cannot be looked up: address_book.toml, line 2: ")
 
 
 def test_a_byte_order_mark_changes_nothing(path: Path) -> None:

@@ -6,13 +6,16 @@ import ast
 import json
 import re
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
+from swapdesk.cli.error_table import OWN_ROWS, Row
 from swapdesk.client.errors import QuoteUnusable
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows.failure_messages import FAILURES, failure_of
@@ -33,6 +36,7 @@ def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> 
     assert failure.cause[0].isupper()
     assert failure.money
     assert failure.next.startswith(OWNERS)
+    assert failure.next.count(": ") < 2
 
 
 @pytest.mark.parametrize(
@@ -63,10 +67,11 @@ def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
     assert isinstance(refused, QuoteUnusable) is (refused.code == "QUOTE_EXPIRED")
 
 
+@cache
 def sentences() -> list[tuple[str, str]]:
     """(file, text) of every text of the desk that reads like a sentence; docstrings left out."""
     found = []
-    for room in (swapdesk.flows, swapdesk.tui):
+    for room in (swapdesk.flows, swapdesk.tui, swapdesk.cli):
         for path in sorted(Path(next(iter(room.__path__))).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docs = {
@@ -87,3 +92,41 @@ def test_no_sentence_pleads_cheers_or_promises() -> None:
     texts = sentences()
     assert len(texts) > 300
     assert [(file, text) for file, text in texts if NEVER.search(text)] == []
+
+
+SQL = re.compile(r"SELECT |INSERT |CREATE |json_extract\(")
+KINDS = {
+    "two colons behind Next": re.compile(r"\bNext: ?$|\bNext:? (?:[a-z]+ ?)+: [^.\n]*: "),
+    "another word for lock and edit": re.compile(r"\b(?:freez\w*|frozen|thaw\w*)\b", re.I),
+    "a plural of one": re.compile(
+        r"(?<![\d.,:-])\b1 (?:more |other |later )?(?!is\b|has\b)[a-z]+s\b"
+    ),
+    "a word twice": re.compile(r"(?<![\w.-])(?!rrrr)([a-z]{2,}) \1(?![\w.-])"),
+    "words of our own": re.compile(
+        r"hands it on|nowhere safe|not told of|more behind|hop over|wallets in turn|\bheld stands"
+    ),
+}
+"""Slips that every text can make, each once made on a screen."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
+    slip = KINDS[kind]
+    said = [(file, text) for file, text in sentences() if not SQL.search(text)]
+    assert [(file, text) for file, text in said if slip.search(text)] == []
+    for golden in sorted((Path(__file__).parents[1] / "tui/goldens").rglob("*.txt")):
+        found = slip.search(golden.read_text(encoding="utf-8"))
+        assert found is None, (golden.name, found)
+
+
+@pytest.mark.parametrize("row", OWN_ROWS, ids=lambda row: row[0])
+def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
+    _, _, said, money, next_ = row
+    assert said[0].isupper()
+    assert said.endswith(".")
+    # Read as "The money is ...".
+    assert money.split()[0] in ("in", "where", "with", "the")
+    assert ": " not in money
+    assert next_.count(": ") < 2
+    assert not money.endswith(".")
+    assert not next_.endswith(".")

@@ -183,7 +183,7 @@ def readings(width: int, text: str) -> list[Line]:
 
 def checks(width: int, text: str) -> list[Line]:
     said = text or 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
-    again = "Paste it again from where it came from."
+    again = "Copy it again from its source."
     return [
         *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
         *check_lines(Check(CheckMark.REFUSED, said, again), width),

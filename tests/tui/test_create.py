@@ -256,7 +256,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
 
 
 async def tag_when_created(run: DeskRun) -> list[str]:
-    """Create the frozen order; what its page says of the tag."""
+    """Create the locked order; what its page says of the tag."""
     await run.press("c")
     await run.compare()
     await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
@@ -553,7 +553,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
         await run.type(ME[2:][(group - 1) * 4 : group * 4])
         await run.press("enter")
-        assert "Not what stands there." in run.text
+        assert "Those are not its characters." in run.text
         assert posts(market) == 0
 
         await run.press("escape", "e", "ctrl+u")
@@ -569,7 +569,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         assert "••••" in run.text
         await run.type("zzzz")
         await run.press("enter")
-        assert "Not what stands there." in run.text
+        assert "Those are not its characters." in run.text
         assert posts(market) == 0
         await run.press("escape")
         assert "••••" not in run.text

@@ -178,9 +178,13 @@ async def test_every_hash_of_a_demonstration_can_be_read_and_esc_ends_what_it_ex
                 await run.press("down")
         assert len(hashes) == 3
         assert [one for one in hashes if one not in seen] == []
+        await run.press("l")
+        await run.see("no path on the chains")
+        assert "Privacy here is a crowd" in run.text
         await run.see("esc close")
         await run.press("escape")
         await run.settle(lambda: "esc end" in run.text, "the stage without its explanation")
         assert "Privacy here is a crowd" not in run.text
+        assert "no path" not in run.text
         await run.press("escape")
         await run.see("What do you want to swap?")

@@ -32,5 +32,5 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
 
 
 def _bad_amount(message: str, place: int | None, field: str) -> CommandError:
-    where = f" (character {place + 1})" if place is not None else ""
+    where = f" The mistake is at character {place + 1}." if place is not None else ""
     return bad_input("BAD_AMOUNT", f"{message}{where}", field=field, place=place)

@@ -22,7 +22,7 @@ def sell_option(command: F) -> F:
         default="",
         metavar="TOKEN",
         shell_complete=completion.tokens,
-        help="Sold by rows that name no token.",
+        help="The token sold by rows that name none.",
     )(command)
 
 
@@ -66,7 +66,10 @@ def batch_argument(command: F) -> F:
 
 def group_option(command: F) -> F:
     return click.option(
-        "--group", type=click.IntRange(1), metavar="N", help="Not the first that is not over."
+        "--group",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Its number; the first that is not over by default.",
     )(command)
 
 
@@ -130,7 +133,9 @@ def plan(
 @skip_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
 def create(
@@ -236,7 +241,9 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @desk_command
 def run(
     call: CliContext,
@@ -301,7 +308,7 @@ def status(call: CliContext, name: str | None) -> int:
 )
 @desk_command
 def export(call: CliContext, name: str | None, out: Path | None) -> int:
-    """The results as CSV, one line for each line of the file."""
+    """The results as CSV, one line for each row that was created."""
     from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session
 

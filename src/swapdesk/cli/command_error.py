@@ -102,7 +102,7 @@ def unusable_journal(problem: str) -> CommandError:
         "NO_JOURNAL",
         f"The journal cannot be used: {problem}. Which orders there are stands in it.",
         UNMOVED,
-        "you: make room or mend the file; swapdesk api GET /orders says what the service lists",
+        "you: make room or mend the file; swapdesk api GET /orders shows what the service lists",
     )
 
 

@@ -29,7 +29,7 @@ MOST_SEED = 2**32 - 1
     type=click.IntRange(0, MOST_SEED),
     default=7,
     show_default=True,
-    help="Who takes part, and with --auto everything: the same seed tells the same.",
+    help="Chooses who takes part, and with --auto all that happens: the same seed tells the same.",
 )
 @click.option(
     "--speed",

@@ -184,7 +184,7 @@ def _of_rules() -> Iterator[ErrorCodeFacts]:
     from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
 
     said = {
-        **{code: f"The wallet refuses, unless {holds}." for code, holds in RULES.items()},
+        **{code: f'The wallet refuses what breaks "{holds}".' for code, holds in RULES.items()},
         **{code: f"The wallet refuses: {why}." for code, why in PAYLOADS.items()},
         **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
     }

@@ -130,7 +130,7 @@ def _not_paid(outcome: Outcome) -> CommandError:
             outcome.code,
             f"{outcome.cause}{hash_}",
             money=PAID,
-            next="the venue; you: swapdesk orders show tells how it stands",
+            next="the venue; swapdesk orders show tells how it stands",
         )
     gas = "; gas was paid" if outcome.hash else ""
     return CommandError(
@@ -138,7 +138,7 @@ def _not_paid(outcome: Outcome) -> CommandError:
         outcome.code,
         f"Nothing was paid. {outcome.cause}",
         money=f"{HOME}{gas}",
-        next="you: look at the order: swapdesk orders show",
+        next="you: look at the order with swapdesk orders show",
     )
 
 

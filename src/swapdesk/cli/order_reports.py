@@ -263,7 +263,7 @@ def _not_known(name: str, how: str = "") -> CommandError:
         NOT_FOUND,
         f"Order {name} is not in this journal{how}, and the service does not know it or it is older"
         " than 48 hours.",
-        money="not known here: this desk knows nothing of such an order",
+        money="in a place not known here; this desk has no such order",
         next="you: check the id and the profile, or write to support with the id if you paid it",
     )
 

@@ -133,7 +133,7 @@ def route_options(command: F) -> F:
                      help="Recent orders whose payout wallets count; 10."),
         click.option("--deviation", callback=read_percent, metavar="PCT",
                      help="Most that rotation may cost in percent; 5."),
-        click.option("--rotate", is_flag=True, help="Payout wallets take turns."),
+        click.option("--rotate", is_flag=True, help="Use another payout wallet each time."),
         click.option("--use-xmr/--no-xmr", "use_xmr", default=None,
                      help="Private routes: the middle is XMR, or is not."),
         click.option("--markup", callback=read_percent, metavar="PCT",

@@ -96,7 +96,7 @@ class CommandSession(Struct):
             )
         for intent, unknown in report.unknown:
             self.call.output.talk(
-                f"{unknown.failure.cause} Intent {intent.id} stays open. Next:"
+                f"{unknown.failure.cause} Intent {intent.id} stays open. Next"
                 f" {unknown.failure.next}."
             )
         again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"

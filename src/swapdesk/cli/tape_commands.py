@@ -30,7 +30,7 @@ MOST_TEXT = 4 << 20
 """Bytes of a file of texts."""
 MOST_DIFFERENT, MOST_ROWS = 10, 100
 """Moments and rows of a comparison that are shown."""
-IN_SANDBOX = "in the sandbox, which has none that is real"
+IN_SANDBOX = "in the sandbox; none of it is real"
 
 
 class TapeDocument(Struct, frozen=True):

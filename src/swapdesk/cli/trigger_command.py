@@ -45,7 +45,7 @@ def trigger() -> None:
     "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
 )
 @click.option("--depth", type=click.IntRange(1, 64), help="Blocks that a reorg unwinds.")
-@click.option("--part", metavar="PART", help="What of an operation is another one.")
+@click.option("--part", metavar="PART", help="The part of an operation that is tampered with.")
 @desk_command
 def set_fault(call: CliContext, target: str | None, **given: Any) -> int:
     """Set a fault on TARGET: an order, provider, chain, group, quote or operation.

@@ -211,7 +211,7 @@ async def _accepted(asked: Awaitable[T]) -> T:
             error.code or "REFUSED",
             f"The sandbox refused: {error.message.rstrip('.')}.",
             money=UNMOVED,
-            next="you: choose another target, or an order that is not so far yet",
+            next="you: choose another target, or an order that has not come so far",
             status=error.status,
         ) from None
 

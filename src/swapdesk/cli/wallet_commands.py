@@ -187,7 +187,9 @@ def allowances(call: CliContext, account: str | None) -> int:
 )
 @account_option
 @click.option(
-    "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
+    "--permit2/--direct",
+    default=None,
+    help="Where there are both: the one in Permit2, or the other.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @desk_command
@@ -200,7 +202,7 @@ def revoke(
     permit2: bool | None,
     yes: bool,
 ) -> int:
-    """End an allowance. TOKEN: symbol or contract; SPENDER: address or code of a venue.
+    """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
     Given again it goes on with a transaction that is not confirmed yet.
     """
@@ -420,8 +422,9 @@ def set_(
     takes a limit or a price away. A limit in USD needs the price of all that moves, coins for gas
     among it.
     """
-    from swapdesk.cli.wallet_policy import PolicyChange, set_policy
+    from swapdesk.cli.wallet_policy import set_policy
     from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.flows.wallet.policy_change import PolicyChange
     from swapdesk.wallet.spending import SpendWindow
 
     limits = {

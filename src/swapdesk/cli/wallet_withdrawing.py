@@ -105,7 +105,7 @@ async def _withdrawn(
         if taken is not None:
             return _told(session, account, link, outcome, taken, deployment)
         deployment = outcome.hash
-        output.talk(f"The smart account stands now. Transaction {deployment}")
+        output.talk(f"The smart account exists now. Transaction {deployment}")
 
 
 async def _owner(wallet: LocalWallet, named: str | None, link: ChainLink) -> Account:
@@ -132,7 +132,7 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
     lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
     if step.proposal.action.purpose is Purpose.DEPLOY:
-        lines.append("It does not stand yet: one transaction makes it, and a second one pays you.")
+        lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines
 
 

@@ -307,7 +307,7 @@ def _endless(fault: ActiveFault[AnswerFault], _: str, answer: WholeAnswer) -> An
 
 
 class TamperedPart(StrEnum):
-    """What of an operation is another one."""
+    """The part of an operation that is tampered with."""
 
     RECIPIENT = "recipient"
     AMOUNT = "amount"

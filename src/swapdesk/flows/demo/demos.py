@@ -168,7 +168,7 @@ SWAP = Demo(
             "seen",
             "Deposit seen",
             "Alice paid the address of the order. The exchange waits for confirmations.",
-            "Until the chain has so many blocks on top, the payment could be undone.",
+            "Until enough blocks are on top of it, the payment could be undone.",
             _leg(0, "CONFIRMING"),
             Demonstration.pay,
             holder=(0, "CONFIRMING"),

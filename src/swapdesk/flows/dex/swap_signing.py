@@ -195,7 +195,7 @@ class SwapSigning(SigningSession):
 
     @property
     def notice(self) -> str:
-        return f"is signed and sent. Next: {self.intent.provider_name or 'the venue'} pays out."
+        return f"is signed and sent. {self.intent.provider_name or 'The venue'} pays out next."
 
     @property
     def brief(self) -> str | None:

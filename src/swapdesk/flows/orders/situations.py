@@ -212,8 +212,8 @@ class Situation(Enum):
     # What a chain shows of the deposit before the service has seen it.
     PAYMENT_MISSING = SituationRow(
         _ANY, None, "Payment missing", "trouble",
-        "{network} does not know the payment that was sent: it was dropped, or another transaction"
-        " took its place",
+        "{network} does not know the payment that was sent: it never went out, was dropped, or"
+        " another transaction took its place",
         "in the wallet that sent it, unless another transaction took it.",
         "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
         known=_chain_shows(PaymentMatch.MISSING),
@@ -258,7 +258,7 @@ class Situation(Enum):
         "The payment waited at {looked} UTC, and its network fee was below what a block of"
         " {network} cost",
         "in the wallet that sent it, until the payment is in a block.",
-        "you", "raise the fee of the same transaction, or wait; not pay a second time", NO_TIME,
+        "you", "raise the fee of the same transaction, or wait; do not pay a second time", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.UNDERPRICED),
     )
     PAYMENT_NOT_IN_A_BLOCK = SituationRow(
@@ -273,7 +273,7 @@ class Situation(Enum):
         "The payment of {paid} was not in a block of {network} at {looked} UTC, and the order is"
         " closed",
         "in the wallet that sent it, until the payment is in a block.",
-        "you", "cancel the transaction, where the wallet can; not pay a second time", NO_TIME,
+        "you", "cancel the transaction, where the wallet can; do not pay a second time", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.CLOSED_BEFORE),
     )
     PAYMENT_LATE_STUCK = SituationRow(
@@ -306,7 +306,7 @@ class Situation(Enum):
         _ANY, None, "Too much came", "trouble",
         "{Paid} arrived on {network}, more than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
-        _AT_ADDRESS, "the service", "it exchanges what it takes, and sends a rest back", NO_TIME,
+        _AT_ADDRESS, "the service", "it exchanges what it takes, and sends the rest back", NO_TIME,
         _LIKELY, known=_chain_shows(PaymentMatch.TOO_MUCH),
     )
     PAYMENT_AS_ASKED = SituationRow(
@@ -529,7 +529,7 @@ class Situation(Enum):
     COMPLETED_FLAGGED = SituationRow(
         _DONE, _flagged, "Needs support", "trouble",
         "The payout arrived, and the service marked the order for support without a reason",
-        "{got} arrived at {recipient}; the service may hold a rest.",
+        "{got} arrived at {recipient}; the service may hold the rest.",
         "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, stranded=True,
     )
     PAID_BY_FALLBACK = SituationRow(

@@ -96,7 +96,7 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
                 raise WishRefused(name, f"At most {MOST_PROVIDERS} providers.")
             twice = next((code for code in codes if codes.count(code) > 1), None)
             if twice is not None:
-                raise WishRefused(name, f"{twice} stands there twice.")
+                raise WishRefused(name, f"{twice} is there twice.")
 
     @property
     def options(self) -> QuoteOptions:

@@ -40,7 +40,7 @@ PUBLIC = (
 )
 
 
-SHOWN = "What stands as it is is for those alone whom you send the file to: do not post it."
+SHOWN = "What is not masked is for those alone whom you send the file to: do not post it."
 
 
 class BundleScreen(Page):

@@ -78,6 +78,6 @@ def first_payment(challenge: Challenge, title: str = FIRST_PAYMENT) -> Question:
         challenge.answer,
         "compare",
         asked="Four characters",
-        wrong="Not what stands there. Compare the whole address with where you have it from.",
+        wrong="Those are not its characters. Compare the whole address with its source.",
         folds=challenge.folds,
     )

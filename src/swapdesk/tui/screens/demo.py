@@ -243,7 +243,8 @@ class DemoScreen(Page):
         low = not self.has_class("-tall")
         self._path.show(lambda width: path_lines(stage.facts, width))
         self._path.display = bool(path_of(stage.facts)) and (self._linking or not low)
-        self._sentence.display = not (low and self._path.display) or bool(self._said)
+        instead = low and self._path.display and not self._more
+        self._sentence.display = not instead or bool(self._said)
         rows = compared(stage.facts)
         self._compared.show(lambda width: compared_lines(rows, width))
         self._compared.display = not (self.has_class("-short") and self._more)
@@ -299,7 +300,7 @@ class DemoScreen(Page):
         if verb is ReadBack:
             return self._body.above
         if verb is End:
-            return CommandState(verb="close") if self._more else READY
+            return CommandState(verb="close") if self._more or self._linking else READY
         return READY
 
     def do_read_on(self) -> None:
@@ -354,7 +355,8 @@ class DemoScreen(Page):
             self.post_message(self.Stopped(f"The speed stayed: {error}."))
 
     def do_end(self) -> None:
-        if self._more:
-            self.do_explain()
+        if self._more or self._linking:
+            self._more = self._linking = False
+            self._show()
             return
         self.post_message(self.Go(Back))

@@ -138,7 +138,7 @@ class RawPayloadScreen(Page):
     def on_mount(self) -> None:
         self._text.show(self._lines)
         self._text.focus()
-        self.set_money("as on the screen before.", "you: esc goes back to the review")
+        self.set_money("as on the review.", "you: esc goes back to the review")
 
     def do_copy_all(self) -> None:
         self.controls.copy_value("fields as JSON", self._text.value)

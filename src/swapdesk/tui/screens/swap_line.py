@@ -169,7 +169,7 @@ def with_options(reading: IntentReading, options: QuoteOptions | None) -> Intent
     words = options_in_words(options) if options is not None else ""
     if not words:
         return reading
-    asks: Line = [Span("f2", "accent", bold=True), Span(f" asks for {words}", "muted")]
+    asks: Line = [Span("f2", "accent", bold=True), Span(f" options: {words}", "muted")]
     below = line_of(reading.below, "muted")
     return replace(reading, below=[*below, Span(f" {DOT} ", "muted"), *asks] if below else asks)
 

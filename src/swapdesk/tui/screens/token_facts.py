@@ -202,7 +202,7 @@ def token_notes(
 
 def row_notes(row: TokenRow, alike: Sequence[TokenRow], *, legend: bool = True) -> TokenNotes:
     """What the row alone says, while whole tokens cannot be read yet; it says so itself."""
-    checks: Line = [Span("Its checks follow when the desk is open.", "muted")]
+    checks: Line = [Span("Its checks come once the desk is open.", "muted")]
     return TokenNotes(_head(row), (), (checks,), _facts(row, alike, [], legend=legend))
 
 

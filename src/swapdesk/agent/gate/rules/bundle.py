@@ -75,14 +75,14 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
         yield Objection(
-            "Whether the smart account stands could not be read.",
+            "Whether the smart account exists could not be read.",
             _field(case, Meaning.SMART_ACCOUNT),
         )
     for field, maker in claim.texts(Meaning.ACCOUNT_FACTORY):
         if factory is None or maker != factory.address:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
-            yield Objection("The smart account stands already and cannot be made again.", field)
+            yield Objection("The smart account exists already and cannot be made again.", field)
     for field, owner in claim.texts(Meaning.OWNER):
         if owner != case.policy.account:
             yield Objection("The smart account would be made for somebody else.", field)
