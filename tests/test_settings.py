@@ -222,11 +222,22 @@ def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: i
     assert line in [problem.line for problem in problems]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"a = " + b"[" * 5000, b"x" * (256 * 1024 + 1)])
-def test_a_file_that_is_no_configuration_is_one_problem(home: Home, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('theme = "ink"'.encode("utf-16"), "is UTF-16: save it as UTF-8"),
+        (b"a = '\xe9'", "is not UTF-8"),
+        (b"a = " + b"[" * 5000, "nested too deep"),
+        (b"x" * (256 * 1024 + 1), "exceeds 262144 bytes"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_one_problem(
+    home: Home, content: bytes, said: str
+) -> None:
     home.config_file.write_bytes(content)
     settings = load_settings({}, home)
-    assert len(settings.problems) == 1
+    (problem,) = settings.problems
+    assert problem.message.endswith(said)
     assert not settings.live
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import os
 import re
@@ -114,7 +115,8 @@ def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocum
         text = without_mark(content).decode("utf-8")
         document.content = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
-        return broken("is not UTF-8")
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return broken("is UTF-16: save it as UTF-8" if wide else "is not UTF-8")
     except tomllib.TOMLDecodeError as error:
         at = _TOML_LINE.search(str(error))
         line = int(at[1]) if at is not None and at[1] else content.count(b"\n") + 1

@@ -111,7 +111,13 @@ def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
     result = here("quote", "1", "--json")
     assert result.code == 2
     assert result.error["code"] == "USAGE"
-    assert result.error["money"] == "in your wallet; nothing was sent"
+    assert result.error["money"] == "nothing was sent"
+    # Where the money of a batch is, stands with the batch.
+    plain = here("batch", "submit", "--yes")
+    assert plain.code == 2
+    assert "Nothing was sent.\n" in plain.stderr
+    assert "money" not in plain.stderr
+    assert "wallet" not in plain.stderr
 
 
 def test_choices_are_told_on_one_line(here: InProcess) -> None:

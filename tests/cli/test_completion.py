@@ -21,7 +21,7 @@ from cli.test_doctor import tree
 from harness import environment
 from patience import PATIENCE
 from swapdesk.cli.completion import VARIABLE
-from swapdesk.cli.completion_command import SHELLS
+from swapdesk.cli.completion_command import SHELLS, script_of
 from swapdesk.cli.main import COMMANDS, swapdesk
 from swapdesk.clock import SystemClock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
@@ -179,7 +179,7 @@ def shell_environment(home: Path) -> dict[str, str]:
 _IN_BASH = """
 source <(swapdesk completion bash)
 cd "$1"
-COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)) COMP_LINE="${*:2}" COMP_POINT=1000
 _swapdesk_completion swapdesk
 printf '%s\\0' "${COMPREPLY[@]}"
 """
@@ -213,46 +213,88 @@ def test_bash_takes_names_and_runs_nothing(
     assert not (tmp_path / "gone").exists()
 
 
-def test_a_name_of_the_address_book_is_completed_at_the_prompt_of_bash(home: Path) -> None:
-    window = TerminalWindow(
-        ["bash", "--norc", "--noprofile", "-i"], shell_environment(home), 120, 30
-    )
+_FOLDER_OF_BASH = """
+begin() { . ~/.local/share/bash-completion/completions/"$1"; return 124; }
+complete -D -F begin
+"""
+"""As the completion package of bash loads a file when its command is completed first."""
+_IN_FRONT = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""A shell wants to be told which terminal is its own."""
+PLACES: dict[str, tuple[list[str], dict[str, str]]] = {
+    "bash in .bashrc": (
+        ["bash", "--noprofile", "-i"],
+        {".bashrc": "source <(swapdesk completion bash)\nPS1='> '\n"},
+    ),
+    "bash in a folder": (
+        ["bash", "--noprofile", "-i"],
+        {
+            ".bashrc": f"{_FOLDER_OF_BASH}PS1='> '\n",
+            ".local/share/bash-completion/completions/swapdesk": "bash",
+        },
+    ),
+    "zsh in .zshrc, with completion begun after it": (
+        ["zsh", "-d", "-i"],
+        {
+            ".zshrc": "source <(swapdesk completion zsh)\nautoload -Uz compinit; compinit -u -D\n"
+            "PS1='> '\n"
+        },
+    ),
+    "zsh in .zshrc, without completion": (
+        ["zsh", "-d", "-i"],
+        {".zshrc": "source <(swapdesk completion zsh)\nPS1='> '\n"},
+    ),
+    "zsh in a folder": (
+        ["zsh", "-d", "-i"],
+        {
+            ".zshrc": "fpath=(~/own $fpath); autoload -Uz compinit; compinit -u -D\nPS1='> '\n",
+            "own/_swapdesk": "zsh",
+        },
+    ),
+    "fish in config.fish": (
+        ["fish", "-i"],
+        {".config/fish/config.fish": "swapdesk completion fish | source\n"},
+    ),
+    "fish in a folder": (["fish", "-i"], {".config/fish/completions/swapdesk.fish": "fish"}),
+}
+"""By where the script is: the shell, and files of the home; the name of a shell stands for the
+script of it."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_at_a_prompt_names_are_completed_wherever_the_script_is(
+    place: str, home: Path, tmp_path: Path
+) -> None:
+    command, files = PLACES[place]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(script_of(content) if content in SHELLS else content)
+    seen = {**shell_environment(home), "HOME": str(tmp_path), "TERM": "vt100"}
+    window = TerminalWindow([sys.executable, "-c", _IN_FRONT, *command], seen, 120, 30)
     try:
-        window.press("PS1='> '; source <(swapdesk completion bash); echo rea''dy\n")
-        window.read_until("ready")
+        window.press("echo rea''dy\n")
+        window.read_until("\nready")
+        # Nothing fits, and the line stays as it is.
+        window.press("swapdesk xyz\t!")
+        window.read_until("swapdesk xyz!")
+        window.press("\x15")
         window.press("swapdesk swap 1 usdc.ba\t")
         window.read_until("swapdesk swap 1 usdc.base")
         window.press("eth.base --to @bo\t")
-        window.read_until("swapdesk swap 1 usdc.base eth.base --to @bob")
+        window.read_until("eth.base --to @bob")
+        window.press("--refund=@bi\t")
+        window.read_until("@bob --refund=@bill")
+        window.press("--to '@bo\t")
+        window.read_until("--refund=@bill --to '@bob'")
     finally:
         # It does not end by a kind word.
         window.kill()
         window.close()
-
-
-_IN_ZSH = """
-autoload -Uz compinit; compinit -u -D
-source <(swapdesk completion zsh)
-compadd() { print -rl -- $completions }
-words=(swapdesk swap 1 us) CURRENT=4
-_swapdesk_completion
-"""
-_IN_FISH = 'swapdesk completion fish | source; complete -C "swapdesk swap 1 us"'
-
-
-@pytest.mark.parametrize(("shell", "program"), [("zsh", _IN_ZSH), ("fish", _IN_FISH)])
-def test_other_shells_take_names(shell: str, program: str, home: Path, tmp_path: Path) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    ended = subprocess.run(
-        [shell, "-c", program],
-        env=shell_environment(home),
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert ended.stdout.decode().split() == ["usdc.base", "usdc.bsc"], ended.stderr
 
 
 def test_the_command_prints_a_script_for_each_shell(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,16 @@ def test_anything_but_yes_creates_nothing(desk: Desk, subtests: pytest.Subtests)
             assert (code, data) == (130, "")
             assert "Nothing was created." in shown
             assert order_count(desk) == before
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_batch_is_shown_where_it_is_asked_about(desk: Desk, tmp_path: Path, form: str) -> None:
+    file = tmp_path / "pay.csv"
+    file.write_text("to,sell_amount,sell,buy,chain\n@bob,0.17,ETH.ethereum,USDC,base\n")
+    words = [word for word in ("batch", "create", str(file), form) if word]
+    code, data, shown = at_a_terminal(desk, "no", *words)
+    assert (code, data) == (130, "")
+    assert "0.17 ETH" in shown
 
 
 def test_yes_creates_what_was_shown(desk: Desk) -> None:

@@ -7,12 +7,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from patience import PATIENCE
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.listen_command import AttemptDocument
+from swapdesk.cli.main import swapdesk
+from swapdesk.cli.output import Exact, Form, Output
 
 
 def shell(tmp_path: Path, command: str) -> subprocess.CompletedProcess[str]:
@@ -69,3 +75,54 @@ def test_a_question_that_nobody_saw_has_no_answer(monkeypatch: pytest.MonkeyPatc
         output = Output(Form.TABLE, stderr=full)
         assert output.ask("Create it?") == ""
         os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
+
+
+WRITTEN = {
+    "−0.43%": "-0.43%",
+    "(−$1,234.50)": "(-$1,234.50)",
+    "—": "-",
+    "≈ 107.9 XRP": "~ 107.9 XRP",
+    "0.5 BTC → 14.5 ETH · 41m": "0.5 BTC -> 14.5 ETH | 41m",
+    "net − gas, $61.12 ÷ $3": "net - gas, $61.12 / $3",
+    "Δ 0.3%, Halyard Exc…": "diff 0.3%, Halyard Exc...",
+    "• ✓ ▲ ↑": "* + ! ^",
+    "a\x07b": "a?b",
+    # Names mean what they are.
+    "café/→x": "caf\\u00e9/\\u2192x",
+    "日本": "\\u65e5\\u672c",
+    "a–b": "a\\u2013b",
+}
+
+
+@pytest.mark.parametrize("form", [Form.TABLE, Form.PLAIN])
+def test_numbers_and_sentences_are_read_in_ascii(form: Form) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "swapdesk-signs") for _ in range(2))
+    output = Output(form, stdout=out, stderr=err)
+    output.say(*WRITTEN)
+    output.talk(*WRITTEN)
+    for stream in (out, err):
+        assert stream.buffer.getvalue().decode().splitlines() == list(WRITTEN.values())  # type: ignore[attr-defined]
+    output.table(("loss", "end"), [("−0.43%", "·"), ("日本", "·"), ("…", "·")])
+    output.facts([("Memo", Exact("— a · b…")), ("Loss", "−1%")])
+    output.document(AttemptDocument("−1", "→", "…", 1, None, "·", 1, False))
+    output.failure(CommandError(Exit.REFUSED, "X", "− →"))
+    *lines, memo, loss, document = out.buffer.getvalue().decode().splitlines()[len(WRITTEN) :]  # type: ignore[attr-defined]
+    assert (memo.split()[-4:], loss.split()[-1]) == (["\\u2014", "a", "\\u00b7", "b\\u2026"], "-1%")
+    assert json.loads(document)["serviceId"] == "→"
+    if form is Form.TABLE:
+        assert len({line.index("|") for line in lines[1:]}) == 1
+
+
+def test_help_is_ascii() -> None:
+    """Where an encoding lacks a sign, click writes UTF-8 all the same."""
+
+    def texts(command: click.Command, context: click.Context) -> Iterator[str]:
+        yield command.get_help(context)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from texts(inner, click.Context(inner, context, name))
+
+    whole = "\n".join(texts(swapdesk, click.Context(swapdesk, info_name="swapdesk")))
+    assert [line for line in whole.splitlines() if not line.isascii()] == []

@@ -37,6 +37,7 @@ MINED: dict[str, Any] = {
     "eth_getTransactionByHash": {"value": "0xde0b6b3a7640000", "to": TO, "gasPrice": "0x10"},
     "eth_getTransactionReceipt": {"status": "0x1", "blockNumber": "0x64", "logs": []},
     "eth_blockNumber": "0x6d",
+    "eth_call": "0x6",
     "eth_getBlockByNumber": {"timestamp": hex(AT), "baseFeePerGas": "0x9"},
 }
 WAITS = {**MINED, "eth_getTransactionReceipt": None}
@@ -53,7 +54,12 @@ SOLANA: dict[str, Any] = {
             "loadedAddresses": {"writable": ["W"], "readonly": ["R"]},
             "preTokenBalances": [{"accountIndex": 1, "uiTokenAmount": {"amount": "7"}}],
             "postTokenBalances": [
-                {"accountIndex": 1, "mint": "M", "owner": "O", "uiTokenAmount": {"amount": "19"}},
+                {
+                    "accountIndex": 1,
+                    "mint": "M",
+                    "owner": "O",
+                    "uiTokenAmount": {"amount": "19", "decimals": 6},
+                },
                 {"accountIndex": 2, "mint": "M", "owner": "N", "uiTokenAmount": {"amount": "0"}},
             ],
         },
@@ -102,9 +108,17 @@ async def test_a_payment_in_tokens_is_read_from_its_events() -> None:
     )
     assert found is not None
     assert found.payments == (
-        Payment(TO, 12_000_000, TOKEN),
-        Payment(TO, 5, "0x" + "3c" * 20),
+        Payment(TO, 12_000_000, TOKEN, decimals=6),
+        Payment(TO, 5, "0x" + "3c" * 20, decimals=6),
     )
+
+
+@pytest.mark.parametrize("told", ["0x", "0x" + "f" * 64, None, "six", {}])
+async def test_a_token_that_states_no_decimals_has_none(told: object) -> None:
+    receipt = {**MINED["eth_getTransactionReceipt"], "logs": [log(5)]}
+    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt, "eth_call": told}))
+    assert found is not None
+    assert [one.decimals for one in found.payments] == [None, None]
 
 
 async def test_one_that_failed_moved_nothing() -> None:
@@ -145,7 +159,7 @@ async def test_a_transaction_of_solana_by_what_its_accounts_gained() -> None:
     assert found == ChainTransaction(
         "base",
         SIGNATURE,
-        (Payment("B", 25), Payment("W", 1), Payment("O", 12, "M")),
+        (Payment("B", 25), Payment("W", 1), Payment("O", 12, "M", decimals=6)),
         10,
         datetime.fromtimestamp(AT, UTC),
     )

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
+from flows.support.cases import BACK, WITH_COIN, paid
 from swapdesk.flows.intents.intent import DepositRelease, Intent
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
@@ -28,6 +30,7 @@ from swapdesk.flows.orders.order_export import (
     export_bytes,
     export_directory,
     export_name,
+    export_rows,
     form_of,
     inert,
     write_export,
@@ -390,6 +393,19 @@ def test_a_link_that_was_named_stays_and_leads_to_the_export(tmp_path: Path) -> 
         write_export_file(link, content)
         assert link.is_symlink()
         assert target.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [((), None), ((paid("0.5"),), Decimal("0.01")), ((paid("0.7"),), Decimal("0.21"))],
+)
+def test_kept_of_a_refund_is_what_a_chain_shows_to_have_come(
+    shown: tuple[PaidOnChain, ...], kept: Decimal | None
+) -> None:
+    facts = {**BACK, **WITH_COIN, "in_amount": Decimal("0.5"), "refund_amount": Decimal("0.49")}
+    one = TrackedOrder(order(**facts), None, None, False, NOW, "read", payments=shown)
+    (row,) = export_rows([one], LATER, {})
+    assert row["refundKept"] == kept
 
 
 def test_where_exports_go(tmp_path: Path) -> None:

@@ -619,6 +619,18 @@ SHOWING = (
         ),
     ),
     Defect(
+        "payment-counted-by-the-list",
+        "A token has other decimals than the service says, and support tells a customer that a"
+        " million times as much arrived.",
+        "swapdesk/flows/support/paid_on_chain.py",
+        "    decimals = payment.decimals\n",
+        "    decimals = None\n",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_what_arrived_counts_by_the_decimals_of_its_chain",
+        ),
+    ),
+    Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
         "swapdesk/flows/support/replies.py",

@@ -220,6 +220,20 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         assert checked.recipient.address == account.address
         assert checked.recipient.ok
 
+        # What is filled in of itself is complete, until somebody types: then it never comes back.
+        await run.press("escape")
+        await run.to_form("0.5 btc eth")
+        form = run.screen(CreateScreen)._form
+        form.own((account,), account)
+        await run.settle(lambda: form.values == (account.address,), "the account")
+        assert form.complete
+        await run.press("backspace")
+        assert not form.complete
+        await run.press("ctrl+u")
+        form.own((account,), account)
+        assert form.values == ("",)
+        assert not form.complete
+
         market.network.after = fixed_are(FIXED)
         await run.press("escape")
         await run.to_quotes("5 eth btc")

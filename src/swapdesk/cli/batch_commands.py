@@ -308,7 +308,7 @@ def status(call: CliContext, name: str | None) -> int:
 )
 @desk_command
 def export(call: CliContext, name: str | None, out: Path | None) -> int:
-    """The results as CSV, one line for each line of the file."""
+    """The results as CSV, one line for each row that was created."""
     from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session
 

@@ -125,7 +125,7 @@ async def creatable_plan(
     if not request.yes:
         if not session.call.interactive:
             raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-        tell_plan(output, plan, left)
+        tell_plan(output.before_a_question, plan, left)
         if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
     elif plan.doubts and not request.accept_warnings:

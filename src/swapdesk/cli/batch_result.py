@@ -19,6 +19,7 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
 from swapdesk.flows.batch.progress import (
     PAY_OUT,
     ResultRow,
+    journaled_orders,
     payouts_of,
     result_rows,
     results_csv,
@@ -275,7 +276,7 @@ async def show_status(session: CommandSession, batch: str | None) -> int:
 
 
 async def export_batch(session: CommandSession, batch: str | None, out: Path | None) -> int:
-    """One line for each line of the file."""
+    """One line for each row that was created."""
     found = find_batch(session, batch)
     asked = await ask_orders(session, found)
     rows = result_rows(found, asked.orders)
@@ -337,11 +338,7 @@ async def ask_orders(
     """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
     and not after the first call that fails. Those the service forgot are as the journal has
     them."""
-    orders: dict[str, Order] = {}
-    for row in batch.rows:
-        known = session.desk.journal.orders.get(row.service_id) if row.service_id else None
-        if known is not None:
-            orders[known.order.service_id] = known.order
+    orders = journaled_orders(session.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):
             continue

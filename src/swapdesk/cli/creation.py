@@ -27,7 +27,7 @@ from swapdesk.cli.order_document import (
     order_document,
     shown_order,
 )
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Exact, Form, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
@@ -413,9 +413,9 @@ def review_lines(
         ("ETA", expected_minutes(intent.minutes)),
         ("Recipient", grouped_address(without(intent.recipient, hidden))),
         ("", intent.recipient_label or ""),
-        ("Memo", intent.memo or ("none, waived" if intent.memo_waived else "")),
+        ("Memo", Exact(intent.memo or ("none, waived" if intent.memo_waived else ""))),
         ("Refund", grouped_address(intent.refund_address) if intent.refund_address else ""),
-        ("Refund memo", intent.refund_memo or ""),
+        ("Refund memo", Exact(intent.refund_memo or "")),
         ("Middle", grouped_address(intent.intermediate_refund or "")),
         ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
     ]

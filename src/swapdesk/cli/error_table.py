@@ -12,6 +12,8 @@ from swapdesk.cli.exit_codes import Exit
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
 """Of commands about orders there are: what was paid for those is with them."""
+UNSENT = "nothing was sent"
+"""Of a command line that cannot be read: what it was to do is not known, nor where money is."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -36,7 +38,7 @@ _FAR = (Exit.UNREACHABLE,)
 Row = tuple[str, tuple[Exit, ...], str, str, str]
 
 _OF_INPUT: tuple[Row, ...] = (
-    ("USAGE", _BAD, "The command line cannot be read.", UNTOUCHED, CORRECT),
+    ("USAGE", _BAD, "The command line cannot be read.", UNSENT, CORRECT),
     ("CONFIG", _BAD, "The configuration is wrong.", UNTOUCHED, "you: correct the configuration"),
     ("CREDENTIALS", _BAD, "The key or secret of the profile cannot be used.", UNTOUCHED,
      "you: correct the credentials"),

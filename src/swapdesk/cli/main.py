@@ -79,7 +79,7 @@ COMMANDS: dict[str, str] = {
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
 """Of a command. The imports of one that connects make 90,000, and nothing of them is garbage."""
 
-ENDS = "Exit codes: " + " · ".join(f"{end.value} {said}" for end, said in MEANINGS.items()) + "."
+ENDS = "Exit codes: " + " | ".join(f"{end.value} {said}" for end, said in MEANINGS.items()) + "."
 
 
 class CommandTable(click.Group):

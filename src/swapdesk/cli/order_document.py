@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from msgspec import Struct, field
 
+from swapdesk.cli.output import Exact
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.notation import Moment, day, elapsed, grouped_address
@@ -191,7 +192,7 @@ def order_facts(
         ),
         ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
         ("Recipient", grouped_address(order.receiver_address) if order.receiver_address else ""),
-        ("Memo", order.receiver_tag or ""),
+        ("Memo", Exact(order.receiver_tag or "")),
         ("Created", day(order.created, now) if order.created else ""),
         ("Elapsed", spent),
         *_paid_facts(tracked, made),
@@ -212,7 +213,7 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
         return []
     return [
         ("Was paid to", grouped_address(place.address)),
-        ("Paid with memo", place.memo or ""),
+        ("Paid with memo", Exact(place.memo or "")),
         ("Do not pay again", place.warning),
     ]
 
@@ -260,7 +261,7 @@ def deposit_facts(
         ("Pay", f"{deposit.amount:f} {deposit.symbol}{on}"),
         ("Note", (deposit.note or "").rstrip(".")),
         ("To", grouped_address(address) if grouped else address),
-        ("With memo", deposit.memo or ""),
+        ("With memo", Exact(deposit.memo or "")),
         ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
     ]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -20,12 +21,19 @@ from typing import Any, TextIO
 from msgspec import UNSET, Struct
 
 from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.error_table import UNSENT
 
 SCHEMA_VERSION = 1
 """Of all documents that commands print. It is raised when a field is removed or changes its
 meaning or type, and not when one is added."""
 
-_ESCAPE = "swapdesk-escape"
+_ESCAPE, _SIGNS = "swapdesk-escape", "swapdesk-signs"
+_SIGN = re.compile(
+    # A word by itself, as an arrow or a dash; the minus of a number; the end of what was cut; and
+    # what stands for a control character.
+    r"(?<!\S)[^\s\x00-\x7f](?!\S)|(?<!\w)−(?=[$\d])|(?<=\S)…(?!\w)|\ufffd"
+)
+"""A sign of the program's own, by where it stands: in a name or a path it may mean something."""
 
 
 def replace_closed() -> None:
@@ -45,10 +53,10 @@ def replace_closed() -> None:
 
 
 def escape_foreign() -> None:
-    """What the encoding of standard output has no character for is written as JSON escapes it,
-    and what is read without being text is replaced: neither ends a command half-way."""
-    codecs.register_error(_ESCAPE, _escape_unencodable)
-    for stream, errors in ((sys.stdout, _ESCAPE), (sys.stdin, "replace")):
+    """What the encoding of a stream has no character for is written in ASCII where it is a sign of
+    a sentence or a number, else as JSON escapes it. What is read without being text is replaced.
+    Neither ends a command half-way."""
+    for stream, errors in ((sys.stdout, _SIGNS), (sys.stderr, _SIGNS), (sys.stdin, "replace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
 
@@ -59,6 +67,37 @@ def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
     return "".join(f"\\u{pair}" for pair in pairs), error.end
+
+
+def _write_signs(error: UnicodeError) -> tuple[str, int]:
+    if isinstance(error, UnicodeEncodeError) and _SIGN.match(error.object, error.start):
+        # On demand: most terminals have every character.
+        from swapdesk.tui.glyphs import ascii_sign
+
+        sign = ascii_sign(error.object[error.start])
+        if sign.isascii():
+            return sign, error.start + 1
+    if isinstance(error, UnicodeEncodeError):
+        error.end = error.start + 1
+    return _escape_unencodable(error)
+
+
+codecs.register_error(_ESCAPE, _escape_unencodable)
+codecs.register_error(_SIGNS, _write_signs)
+
+
+class Exact(str):
+    """A text that somebody copies and pays by, as a memo: none of it is written otherwise."""
+
+    __slots__ = ()
+
+
+def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
+    """The text as ``stream`` will write it, so that its width is known."""
+    if text.isascii():
+        return text
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, errors).decode(encoding)
 
 
 def silence(stream: TextIO) -> None:
@@ -109,12 +148,22 @@ class Output:
         """Whether data is read on a terminal, as it is printed."""
         return not self.json and (self._stdout or sys.stdout).isatty()
 
+    @property
+    def before_a_question(self) -> Output:
+        """Where data are read before a question about them: with the question, which stands on
+        standard error, unless this goes to a terminal as well. Nobody agrees to what is in a
+        file."""
+        if self.to_person:
+            return self
+        form = Form.TABLE if self.json else self.form
+        return Output(form, stdout=self._stderr or sys.stderr, stderr=self._stderr)
+
     # Data
 
     def document(self, value: Struct) -> None:
         """One JSON document on one line, of a type that ``cli.schemas`` knows. Amounts are exact
         JSON numbers."""
-        self._out(document_text(value))
+        self._json(document_text(value))
 
     def say(self, *sentences: str) -> None:
         """Data as sentences, one a line."""
@@ -136,7 +185,7 @@ class Output:
         if self.form is Form.PLAIN:
             self.say(*(_sentence(heads, row) for row in rows))
             return
-        columns = [[safe_line(cell) for cell in column] for column in zip(*rows, strict=True)]
+        columns = [[self._shown(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
             return
         if numbers:
@@ -155,7 +204,7 @@ class Output:
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """Labels and values, one a line, empty values left out."""
-        shown = [(label, value) for label, value in rows if value]
+        shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form is Form.PLAIN:
             self.say(*(f"{label}: {value}" for label, value in shown))
             return
@@ -165,7 +214,7 @@ class Output:
 
     def raw_json(self, text: str) -> None:
         """JSON text of another program, escaped for the terminal and otherwise as it came."""
-        self._out(_escaped(text))
+        self._json(_escaped(text))
 
     def file(self, content: bytes) -> None:
         """A whole file of text, as it would be on disk; to a terminal through its filter."""
@@ -174,7 +223,11 @@ class Output:
         if out.isatty():
             text = "".join(f"{safe_line(line)}\n" for line in text.splitlines())
         try:
-            out.write(text)
+            if isinstance(out, TextIOWrapper) and not out.isatty():
+                out.flush()
+                out.buffer.write(content)
+            else:
+                out.write(text)
             out.flush()
         except BrokenPipeError:
             raise ReaderLeft from None
@@ -202,10 +255,12 @@ class Output:
     def failure(self, error: CommandError) -> None:
         """Cause, place of the money, next actor; code and request id last."""
         if self.json:
-            self._aside(document_text(error.document()))
+            stream = self._stderr or sys.stderr
+            self._aside(_encodable(document_text(error.document()), stream, _ESCAPE))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
-        rows = [error.message, f"The money is {error.money}.", f"Next {error.next}.", f"({last})"]
+        money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
+        rows = [error.message, f"{money}.", f"Next {error.next}.", f"({last})"]
         rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
         self.talk(*rows)
 
@@ -222,6 +277,13 @@ class Output:
             self._unheard = True
             if stream is sys.stderr:
                 silence(stream)
+
+    def _shown(self, text: str) -> str:
+        errors = _ESCAPE if isinstance(text, Exact) else _SIGNS
+        return _encodable(safe_line(text), self._stdout or sys.stdout, errors)
+
+    def _json(self, text: str) -> None:
+        self._out(_encodable(text, self._stdout or sys.stdout, _ESCAPE))
 
     def _out(self, line: str) -> None:
         try:

@@ -16,7 +16,7 @@ from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.support.diagnosis import Owner
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, read_pasted
+from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, ReadAs, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
 from swapdesk.wire.orders import Order
 
@@ -95,6 +95,8 @@ async def report_search(session: CommandSession, text: str, reads: int, *, whole
     known = (facts_of(session.desk, service_id, search) for service_id in search.found)
     cases = [support_case(facts) for facts in known if facts is not None]
     if not cases:
+        if pasted.problem:
+            raise _unreadable(pasted)
         if search.verdict and not unspent:
             _tell_nothing(session, search)
         raise _not_found(search, unspent)
@@ -140,9 +142,13 @@ def _read(session: CommandSession, text: str) -> PastedText:
             "SECRET_PASTED",
             pasted.problem,
         )
-    if pasted.problem:
-        raise bad_input("NOTHING_TO_LOOK_UP", pasted.problem, field="text")
+    if not pasted.searchable:
+        raise _unreadable(pasted)
     return pasted
+
+
+def _unreadable(pasted: PastedText) -> CommandError:
+    return bad_input("NOTHING_TO_LOOK_UP", pasted.problem, field="text")
 
 
 def _not_found(search: OrderSearch, unspent: str) -> CommandError:
@@ -176,6 +182,7 @@ def _tell(
         output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
     if unspent:
         output.talk(unspent)
+    output.talk(*(f"No order {name} was found." for name in search.unanswered))
     if len(cases) > 1:
         output.say(*map(case_sentence, cases))
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
@@ -223,6 +230,8 @@ def _document(search: OrderSearch, orders: tuple[CaseDocument, ...] = ()) -> Cas
 
 def _readings(pasted: PastedText) -> list[str]:
     said = [f"Read as {one.called}: {one.value}." for one in pasted.readings]
+    if not said:
+        said.append(f"Read as {MAY_BEGIN}: {', '.join(pasted.beginnings)}.")
     if pasted.cut:
         said.append("The end of the text was not read.")
     return [*said, pasted.warning] if pasted.warning else said

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.node_http import NodeHttp
 from swapdesk.wire.encoding.text import identity_text
@@ -21,6 +22,13 @@ DEADLINE = 5.0
 MOST_PAYMENTS = 200
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
+
+MOST_TOKENS = 8
+"""Contracts that are asked for their decimals: those of the other tokens are airdrops."""
+MOST_DECIMALS = 77
+"""A unit with more is no number of 256 bits."""
+_DECIMALS = "0x313ce567"
+"""Selector of ``decimals()``."""
 
 _AUTHORIZATION_STATE = "0xe94a0102"
 """Selector of ``authorizationState(address,bytes32)`` (EIP-3009)."""
@@ -41,6 +49,8 @@ class Payment(Struct, frozen=True):
     memo: str | None = None
     token_id: str | None = None
     """Of the catalogue, where whoever was asked knows it."""
+    decimals: int | None = None
+    """Of the token, as its chain states them; None for the coin, and where it does not."""
 
 
 class ChainTransaction(Struct, frozen=True):
@@ -122,13 +132,14 @@ class NodeReader:
                 )
             height = await node.ask("eth_blockNumber")
             block = await node.ask("eth_getBlockByNumber", receipt["blockNumber"], False)
-        failed = int(receipt["status"], 16) == 0
-        logs = receipt.get("logs") or []
-        moved = (*payments, *(_token(log) for log in logs if _moves(log)))
+            failed = int(receipt["status"], 16) == 0
+            logs = receipt.get("logs") or []
+            moved = (*payments, *(_token(log) for log in logs if _moves(log)))
+            stated = () if failed else await _with_decimals(node, moved[:MOST_PAYMENTS])
         return ChainTransaction(
             self.chain,
             transaction_hash,
-            () if failed else moved[:MOST_PAYMENTS],
+            stated,
             int(height, 16) - int(receipt["blockNumber"], 16) + 1,
             _time(int(block["timestamp"], 16)),
             failed,
@@ -180,6 +191,21 @@ def _token(log: Mapping[str, Any]) -> Payment:
     return Payment(to, int(log["data"], 16), _name(log["address"]))
 
 
+async def _with_decimals(node: _Node, payments: tuple[Payment, ...]) -> tuple[Payment, ...]:
+    """The payments with the decimals that the contracts of their tokens state."""
+    contracts = dict.fromkeys(one.contract for one in payments if one.contract is not None)
+    stated: dict[str | None, int] = {}
+    for contract in tuple(contracts)[:MOST_TOKENS]:
+        try:
+            told = await node.ask("eth_call", {"to": contract, "data": _DECIMALS}, "latest")
+            decimals = int(str(told), 16)
+        except (LookupFailed, ValueError):
+            continue
+        if decimals <= MOST_DECIMALS:
+            stated[contract] = decimals
+    return tuple(replace(one, decimals=stated.get(one.contract)) for one in payments)
+
+
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
     """Accounts that hold more than before."""
     gains = [
@@ -204,7 +230,10 @@ def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
     for one in meta.get("postTokenBalances") or []:
         gained = _whole(one["uiTokenAmount"]["amount"]) - before.get(one["accountIndex"], 0)
         if gained > 0:
-            found.append(Payment(_name(one["owner"]), gained, _name(one["mint"])))
+            told = one["uiTokenAmount"].get("decimals")
+            decimals = None if told is None else _whole(told)
+            mint = _name(one["mint"])
+            found.append(Payment(_name(one["owner"]), gained, mint, decimals=decimals))
     return found
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
-from swapdesk.wire.encoding.timestamps import http_date
+from swapdesk.wire.encoding.time_range import EARLIEST, LATEST, http_date
 
 # A Date header is cut to whole seconds.
 _RESOLUTION = timedelta(seconds=1)

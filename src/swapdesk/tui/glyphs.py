@@ -94,6 +94,14 @@ def ascii_forms(text: str) -> list[str]:
     return forms
 
 
+_LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "÷": "/", "×": "x", "Δ": "diff"}
+
+
+def ascii_sign(char: str) -> str:
+    """The ASCII form of a glyph in a line that may become longer; any other character as it is."""
+    return _LONGER.get(char) or _ONE_CELL.get(char, char)
+
+
 _PLAIN = ("C", "POSIX")
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from pathlib import Path
 
 import httpx2
@@ -15,6 +16,7 @@ from msgspec import Struct
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
 from flows.marketplace import book, catalog, clock, service, venues
+from flows.orders import order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_result import next_words
 from swapdesk.client.api import PartnerApi
@@ -37,9 +39,11 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.notation import iso
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.wire.orders import DisplayStatus
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
@@ -264,6 +268,64 @@ async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> No
     assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
     assert read[1][2] == "'@bob"
     assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
+
+
+async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
+    """Also where cells would be computed, and where a token was named beside the file."""
+    to, memos = derive_address("xlm", bytes(32)), ("'-7", "a;=1", "'text", "''@x", "1,5")
+    rows = [*CLEAN, "@bob,101,ETH,base,,,", *(f'{to},250,XLM,stellar,"{one}",,' for one in memos)]
+    desk.planner._sell = "USDC.ethereum"
+    plan = await desk.plan(*rows)
+    assert plan.creatable
+    batch_id = desk.creation.write(plan, agreed=True)
+    await desk.creation.run(batch_id)
+    batch = desk.journal.batches.get(batch_id)
+    assert batch is not None
+    desk.planner._sell = ""
+    written = results_csv(result_rows(batch, {}))
+    again = await desk.planner.with_limits(
+        await desk.planner.judged(await desk.planner.read("results.csv", written)), desk.api
+    )
+    assert [row.order for row in again.rows] == [row.order for row in plan.rows]
+    assert [row.order.memo for row in again.rows if row.order][3:] == [
+        "-7",
+        "a;=1",
+        "'text",
+        "'@x",
+        "1,5",
+    ]
+    with pytest.raises(BatchCreatedBefore):
+        desk.creation.write(again, agreed=True)
+
+
+async def test_results_say_what_arrived_by_which_transaction_and_when(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    (made,) = await desk.creation.run(batch_id)
+    batch = desk.journal.batches.get(batch_id)
+    assert batch is not None
+    paid, back = (str(row.service_id) for row in made.group.rows)
+    at = desk.clock.now()
+    about = {"in_transaction_out_hash": "0xpaid", "order_finished_received": at}
+    orders = {
+        name: order(service_id=name, out_amount=Decimal("0.030190"), **about).model_copy(
+            update={"status": status, "display_status": display}
+        )
+        for name, status, display in (
+            (paid, 4, DisplayStatus.SWAP_COMPLETED),
+            (back, 5, DisplayStatus.REFUNDED),
+        )
+    }
+    first, second = result_rows(batch, orders)
+    assert (first.order_state, first.received_amount) == ("SWAP_COMPLETED", Decimal("0.030190"))
+    assert (first.payout_hash, first.finished) == ("0xpaid", at)
+    assert (second.order_state, second.received_amount, second.payout_hash) == (
+        "REFUNDED",
+        None,
+        None,
+    )
+    read = list(csv.DictReader(io.StringIO(results_csv([first, second]).decode())))
+    assert [row["receivedAmount"] for row in read] == ["0.030190", ""]
+    assert read[0]["finished"] == read[1]["finished"] == iso(at)
 
 
 async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: Desk) -> None:

@@ -7,7 +7,14 @@ import pytest
 from flows.marketplace import api, catalog, clock, service, venues
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import SheetTokens
-from swapdesk.flows.batch.planned import InputRow, Level, SheetColumn
+from swapdesk.flows.batch.planned import (
+    InputRow,
+    Level,
+    Separator,
+    Sheet,
+    SheetColumn,
+    selling,
+)
 from swapdesk.flows.catalog.catalog import Catalog
 
 __all__ = ["api", "catalog", "clock", "service", "venues"]
@@ -15,7 +22,7 @@ __all__ = ["api", "catalog", "clock", "service", "venues"]
 
 @pytest.fixture
 def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
-    return SheetTokens(catalog, clock.now(), "USDC.ethereum")
+    return SheetTokens(catalog, clock.now())
 
 
 def row(**cells: str) -> InputRow:
@@ -46,13 +53,15 @@ async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: She
     assert sold.chain_data.short_name == "ethereum"
 
 
-async def test_a_row_that_sells_nothing_by_name_sells_what_the_sheet_does(
-    tokens: SheetTokens, catalog: Catalog, clock: ManualClock
+async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(
+    tokens: SheetTokens,
 ) -> None:
-    sold, said = tokens.named(row(buy="ETH.base"), SheetColumn.SELL)
-    assert sold is not None
-    assert (sold.symbol, said) == ("USDC", ())
-    none, (finding,) = SheetTokens(catalog, clock.now()).named(row(), SheetColumn.SELL)
+    rows = (row(buy="ETH.base"), row(buy="ETH.base", sell="ETH.base"), row(sell=" "))
+    sheet = selling(Sheet("a.csv", Separator.COMMA, True, (), rows), "USDC.ethereum")
+    sold = [tokens.named(one, SheetColumn.SELL) for one in sheet.rows]
+    assert [token.symbol for token, _ in sold if token] == ["USDC", "ETH", "USDC"]
+    assert selling(sheet, "") is sheet
+    none, (finding,) = tokens.named(row(), SheetColumn.SELL)
     assert (none, finding.code, finding.column) == (None, "NO_TOKEN", SheetColumn.SELL)
 
 

@@ -182,7 +182,8 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         assert (said.place, said.actor) == ("in your smart account.", "you")
         assert said.act == (
             "pay the batch; b shows it,"
-            " or take the money back: swapdesk wallet withdraw --chain base"
+            " or take the money back: swapdesk wallet withdraw --chain base, or w and d in an open"
+            " desk"
         )
         assert said.brief == "you: pay the batch; b shows it"
         assert said.cause.startswith("The bundle failed. The service says: given up. ")

@@ -92,7 +92,7 @@ class SupportDesk(Struct):
         pasted = read_pasted(
             text, is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word))
         )
-        assert not pasted.problem, pasted
+        assert pasted.searchable, pasted
         search = OrderSearch(self.desk, pasted)
         search.look_here()
         assert len(self.asked) == before

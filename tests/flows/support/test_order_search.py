@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sqlite3
 from collections.abc import Callable
@@ -18,10 +19,11 @@ from flows.support.searching import (
     said,
     support_desk,
 )
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
-from swapdesk.flows.support.order_search import MOST_FOUND, Answer, Cost, Place
+from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Answer, Cost, Place
 from swapdesk.flows.support.support_case import facts_of, support_case
 from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market
@@ -84,7 +86,13 @@ async def test_orders_of_a_group_that_only_the_batch_knows_are_read_with_it(
     assert support.look(group.multi_id).next_cost is None
 
 
-@pytest.mark.parametrize("kind", ["beginning", "deposit", "receiver", "refund", "amount", "record"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("beginning", "deposit", "receiver", "refund", "amount", "record"),
+        *("in a sentence", "groups", "ends"),
+    ],
+)
 async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: str) -> None:
     receiver = derive_address("evm", b"a" * 32)
     order = await support.make("0.4321", receiver=receiver)
@@ -96,6 +104,9 @@ async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: s
         "refund": (REFUND, "refund address"),
         "amount": ("I sent 0.4321 btc to you", "amount"),
         "record": (str(order.id), "record id"),
+        "in a sentence": (f"Hola, {order.service_id[:8]} no llega", "the beginning of its id"),
+        "groups": (f"支付到 {grouped(str(order.deposit_address))}。", "deposit address"),
+        "ends": (f"to {receiver[:6]}…{receiver[-4:]}", "receiver address"),
     }[kind]
     search = await support.find(text)
     assert search.found[order.service_id] == way
@@ -103,6 +114,83 @@ async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: s
     count = len(search.found)
     assert said(search)[LISTS] == (Answer.FOUND, f"matched {count} of 2 by {way}, 1 read")
     assert search.verdict == ""
+    # The journal has it now, and is asked in the same words.
+    again = support.look(text)
+    assert (again.found[order.service_id], again.next_cost) == (way, None)
+
+
+async def test_a_word_that_may_begin_an_id_names_an_order_only_alone(support: SupportDesk) -> None:
+    first, second = await support.make(), await support.make("0.6")
+    for order in (first, second):
+        await support.find(order.service_id)
+    both = f"{first.service_id[:8]} y {second.service_id[:8]}"
+    assert set(support.look(f"Hola, {both} no llegan").found) == {
+        first.service_id, second.service_id,
+    }  # fmt: skip
+    index = support.look("Hola, h8Kq2P no llega")
+    index._match_beginnings(["h8Kq2Pa", "h8Kq2Pb"])
+    assert index.found == {}
+
+
+async def test_of_two_orders_in_a_message_the_one_not_known_here_is_asked_for(
+    support: SupportDesk,
+) -> None:
+    known, other = await support.make(), await support.make("0.6")
+    await support.find(known.service_id)
+    search = support.look(f"Wo sind „{known.service_id}“ und „{other.service_id}“?")
+    assert list(search.found) == [known.service_id]
+    assert search.next_cost is not None
+    assert search.next_cost.said == "2 reads by id"
+    assert await support.spend(search) == 1
+    assert set(search.found) == {known.service_id, other.service_id}
+
+
+async def test_a_transaction_is_found_by_every_spelling_of_its_hash(support: SupportDesk) -> None:
+    order = await support.make()
+    await support.find(order.service_id)
+    octets = bytes(range(40, 72))
+    told = order.model_copy(update={"in_transaction_out_hash": octets.hex()})
+    await support.desk.link.tracker.take([told])
+    plain = base64.b64encode(octets).decode()
+    for text in (
+        plain,
+        plain.replace("+", "-").replace("/", "_"),
+        f"0x{octets.hex()}",
+        octets.hex().upper(),
+        f"{octets.hex()[:40]}\n{octets.hex()[40:]}",
+        f"{octets.hex()[:12]}...{octets.hex()[-6:]}",
+        octets.hex()[:20],
+    ):
+        assert support.look(f"my hash {text} here").found == {
+            order.service_id: "payout transaction"
+        }, text
+
+
+async def test_digits_that_no_chain_knows_as_a_hash_may_be_a_key(market: Market) -> None:
+    base = ChainLink("base", Kind.EVM, 8453, "http://127.0.0.1:9/evm/base", 3)
+
+    def knows_nothing(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if request.url.path != "/evm/base":
+            return response
+        told = httpx2.ByteStream(b'{"jsonrpc": "2.0", "id": 1, "result": null}')
+        return httpx2.Response(200, stream=told, request=request)
+
+    market.network.after = knows_nothing
+    async with support_desk(market, chains=(base,)) as support:
+        search = support.look(f"it is {HASH[2:]}")
+
+        async def go_on() -> None:
+            async for _ in search.go_on():
+                pass
+
+        await support.in_time(go_on())
+        assert said(search)[Place.CHAINS] == (
+            Answer.NOTHING, "no transaction of this hash, 1 asked",
+        )  # fmt: skip
+        assert search.may_be_key
+        assert search.verdict.endswith(NO_HASH)
+        assert HASH[2:] not in search.escalation
+        assert f"{HASH[2:12]}...{HASH[-8:]}" in search.escalation
 
 
 async def test_places_are_searched_in_their_order(support: SupportDesk) -> None:
@@ -123,8 +211,14 @@ async def test_several_hits_are_a_list_and_one_message_may_name_several(
     search = await support.find(f"first {ids[0]}, then {ids[1]} and {UNKNOWN}")
     assert set(search.found) == set(ids[:2])
     assert said(search)[SERVICE] == (Answer.FOUND, "2 orders of this partner")
+    assert search.unanswered == [UNKNOWN]
+    # One of two is known here by now; the other one is asked for, too.
+    half = support.look(f"{ids[0]} and {ids[2]}")
+    assert (set(half.found), half.next_cost) == ({ids[0]}, Cost(2, "2 reads by id"))
+    await support.spend(half)
+    assert (set(half.found), half.unanswered) == ({ids[0], ids[2]}, [])
     receiver = await support.find(str(orders[0].receiver_address))
-    assert len(receiver.found) == 2, "those the journal has by now, at no cost"
+    assert len(receiver.found) == 3, "those the journal has by now, at no cost"
     assert MOST_FOUND >= 10
 
 

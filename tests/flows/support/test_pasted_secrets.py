@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Callable
 from importlib.resources import files
 
@@ -119,6 +120,101 @@ def phrase(seed: str, count: int = 12) -> list[str]:
     return [WORDS[int.from_bytes(chosen[at : at + 2]) % 2048] for at in range(0, count * 2, 2)]
 
 
+_OTHERS = (files("swapdesk.flows.support") / "seed_words_of_languages.txt").read_text("utf-8")
+LANGUAGES = {name: words for name, *words in map(str.split, _OTHERS.splitlines())}
+PUBLISHED = {
+    "spanish": "46846a5a0139d1e3cb77293e521c2865f7bcdb82c44e8d0a06a2cd0ecba48c0b",
+    "french": "ebc3959ab7801a1df6bac4fa7d970652f1df76b683cd2f4003c941c63d517e59",
+    "italian": "d392c49fdb700a24cd1fceb237c1f65dcc128f6b34a8aacb58b59384b5c648c2",
+    "czech": "7e80e161c3e93d9554c2efb78d4e3cebf8fc727e9c52e03b83b94406bdcc95fc",
+    "portuguese": "2685e9c194c82ae67e10ba59d9ea5345a23dc093e92276fc5361f6667d79cd3f",
+    "japanese": "2eed0aef492291e061633d7ad8117f1a2b03eb80a29d0e4e3117ac2528d05ffd",
+    "korean": "9e95f86c167de88f450f0aaf89e87f6624a57f973c67b516e338e8e8b8897f60",
+    "chinese_simplified": "5c5942792bd8340cb8b27cd592f1015edf56a8c5b26276ee18a482428e7c5726",
+    "chinese_traditional": "417b26b3d8500a4ae3d59717d7011952db6fc2fb84b807f3f94ac734e89c1b5f",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("form", ["NFC", "NFKD", "without accents"])
+def test_a_phrase_of_every_official_list_is_seen(language: str, form: str) -> None:
+    listed = LANGUAGES[language]
+    for count, between in ((12, " "), (15, "\n"), (24, "\u3000"), (12, ", ")):
+        chosen = [
+            listed[int.from_bytes(octets(f"{language} {at}", 2)) % 2048] for at in range(count)
+        ]
+        text = between.join(chosen)
+        if form != "without accents":
+            text = unicodedata.normalize(form, text)
+        elif language in ("japanese", "korean"):
+            continue
+        else:
+            text = "".join(one for one in text if not unicodedata.combining(one))
+        numbered = between.join(f"{at}. {word}" for at, word in enumerate(text.split(between), 1))
+        for whole in (text, f"Bonjour, 您好:\n{text}\nGrüße", numbered):
+            assert read(whole) == PastedText(problem=PHRASE, secret=True), whole
+
+
+def test_signs_of_chinese_in_a_row_are_a_phrase_where_their_checksum_holds() -> None:
+    listed = LANGUAGES["chinese_simplified"]
+    bits = "".join(f"{one:08b}" for one in octets("signs", 32))
+    bits += f"{hashlib.sha256(octets('signs', 32)).digest()[0]:08b}"
+    signs = "".join(listed[int(bits[at : at + 11], 2)] for at in range(0, 264, 11))
+    assert read(signs).problem == PHRASE
+    assert read(f"你好，我的助记词是：{signs}。").problem == PHRASE
+    assert not read(f"{signs[1:]}{signs[0]}").secret
+    assert not read("我的助记词是什么我不知道请告诉我怎么办才好，订单还没有到。").secret
+
+
+def test_the_lists_of_all_languages_are_the_published_ones() -> None:
+    told = {
+        name: hashlib.sha256(("\n".join(words) + "\n").encode()).hexdigest()
+        for name, words in LANGUAGES.items()
+    }
+    assert told == PUBLISHED
+
+
+KEY_SAID = (
+    "mi clave privada es {}",
+    "Clave privada: {}",
+    "ma clé privée est : {}",
+    "Mein privater Schlüssel lautet {}",
+    "chave privada da minha carteira: {}",
+    "la chiave privata è {}",
+    "мой приватный ключ: {}",
+    "Закрытый ключ от кошелька — {}",
+    "我的私钥是{}",
+    "私鑰：{}",
+    "秘密鍵は{}です",
+    "개인 키: {}",
+    "المفتاح الخاص: {}",
+    "निजी कुंजी: {}",
+    "{} es mi clave privada",
+    "{} ist mein privater Schlüssel",
+)
+
+
+@pytest.mark.parametrize("said", KEY_SAID)
+@pytest.mark.parametrize("form", ["{}", "0x{}", "0X{}", "broken", "in groups"])
+def test_digits_that_a_text_of_any_language_calls_a_key_are_one(said: str, form: str) -> None:
+    key = {
+        "broken": f"{HEX[:40]}\n{HEX[40:]}",
+        "in groups": " ".join(HEX[at : at + 8] for at in range(0, 64, 8)),
+    }.get(form) or form.format(HEX)
+    assert read(f"Hola, 你好. {said.format(key)} ok").problem == KEY
+
+
+@pytest.mark.parametrize("name", ["wif", "solana pair", "xrp seed", "hex of both halves"])
+def test_a_key_is_seen_over_two_lines_in_an_answer_and_in_a_link(name: str) -> None:
+    key = KEYS[name]
+    for text in (
+        f"it is {key[:17]}\n{key[17:]} ok",
+        f"> it is {key[:17]}\n> {key[17:]} ok",
+        "https://x.example/?k=" + "".join(f"%{ord(one):02X}" for one in key),
+    ):
+        assert read(text).problem == KEY, text
+
+
 SPELLINGS: dict[str, Callable[[list[str]], str]] = {
     "in a row": " ".join,
     "in lines": "\n".join,
@@ -194,6 +290,13 @@ HONEST = (
     "Dear support, I have been waiting for two days now and my money is still not here. I did what"
     " your page says and sent the amount to the address. What should I do? Please answer soon.",
     "Hi! I would like to know where my coins are. I sent 1,200 USDT on Tron with the memo 774411",
+    "Je ne trouve pas ma commande, pouvez-vous me dire où est mon argent ? J’ai envoyé la somme"
+    " hier soir vers l’adresse donnée et rien n’est arrivé. Merci pour votre aide, Camille",
+    "Hola, envié el dinero ayer por la tarde a la dirección que me dieron y todavía no ha llegado."
+    " ¿Pueden revisar qué pasó con mi pedido, por favor? Muchas gracias por su ayuda y saludos",
+    "我的钱昨天已经转到你们的地址了，到现在还没有收到，请帮我查一下是什么问题，谢谢你们的帮助",
+    "昨日送金しましたがまだ届いていません。どうなっているのか確認していただけますでしょうか。",
+    "No comparto mi clave privada. El hash es 0x" + "ef" * 32,
     "private key of my car is not the order number; the order number is 12345678",
 )
 

@@ -6,7 +6,7 @@ import random
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from re import _constants as code  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from corpus import texts
+from corpus import Case, load, texts
 from sampling import examples
-from swapdesk.chain.addresses.display import transaction_link
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address
+from swapdesk.chain.addresses.display import grouped, short, transaction_link, wrap_groups
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, derive_transaction_hash
 from swapdesk.flows.support import pasted_secret, pasted_text
 from swapdesk.flows.support.pasted_secret import KEY
 from swapdesk.flows.support.pasted_text import (
@@ -51,6 +51,7 @@ def read(text: str) -> PastedText:
     return read_pasted(text, is_symbol=lambda word: word.upper() in SYMBOLS)
 
 
+FULL_WIDTH = {at: at - 0xFEE0 for at in range(0xFF01, 0xFF5F)}
 HIDDEN = ("Cf", "Cs", "Co", "Cn")
 """Categories of characters that are not drawn."""
 
@@ -101,6 +102,11 @@ def kinds(text: str) -> list[tuple[str, str]]:
 )
 def test_texts_are_read(text: str, wanted: list[tuple[str, str]]) -> None:
     assert kinds(text) == wanted
+
+
+@pytest.mark.parametrize("case", load(name="pasted"), ids=lambda case: case.id)
+def test_what_people_paste_is_read_as_what_it_is(case: Case) -> None:
+    assert [list(one) for one in kinds(case.text)] == case.expect["readings"]
 
 
 def test_one_word_can_be_two_things_and_is_kept_as_both() -> None:
@@ -260,10 +266,13 @@ def clean(found: PastedText) -> None:
 def test_any_text_is_read_without_an_error_and_said_from_what_is_in_it(text: str) -> None:
     found = read(text)
     clean(found)
-    drawn = "".join(char for char in text if unicodedata.category(char) not in HIDDEN)
+    drawn = "".join(char for char in text if unicodedata.category(char) not in HIDDEN).lower()
+    drawn += "".join(str(unicodedata.decimal(one, one)) for one in drawn.translate(FULL_WIDTH))
     for one in found.readings:
-        if one.kind is not ReadAs.AMOUNT:
-            assert any(spelled.lower() in drawn.lower() for spelled in one.texts), one
+        if one.kind is ReadAs.SHORTENED:
+            assert all(end.lower() in drawn for end in one.ends), one
+        elif one.kind is not ReadAs.AMOUNT:
+            assert any(spelled.lower() in drawn for spelled in one.texts), one
 
 
 @settings(max_examples=examples(400))
@@ -290,6 +299,174 @@ def test_amounts_are_read_to_their_digits(amount: Decimal, symbol: str) -> None:
         assert [one.symbol for one in found] == [symbol]
     with_groups = read(f"{amount:,f} {symbol}").of(ReadAs.AMOUNT)
     assert amount in [one.amount for one in with_groups]
+
+
+SCRIPTS = {
+    "latin": "abcdefghijklmnopqrstuvwxyzäéñøß",
+    "cyrillic": "абвгдежзиклмнопрстуфхцчшщыьэюяїє",
+    "greek": "αβγδεζηθικλμνξοπρστυφχψωάέήίόύώ",
+    "arabic": "ابتثجحخدذرزسشصضطظعغفقكلمنهويةءی",
+    "hebrew": "אבגדהוזחטיכלמנסעפצקרשתםןץ",
+    "han": "我你他们的了是不在有钱转帐没到请问怎么办谢快点等很久",
+    "kana": "あいうえおかきくけこさしすせそアイウエオカキクケコー",
+    "hangul": "가나다라마바사아자차카타파하입금했는데안와요",
+    "devanagari": "अआइईउऊएऐकखगघचछजटठडतथदनपफबमयरलवशसह\u093e\u093f\u0940\u0947",
+    "thai": "กขคงจฉชซญดตถทธนบปผพมยรลวสหอะา",
+}
+QUOTES = (
+    "",
+    " ",
+    "“",
+    "”",
+    "„",
+    "«",
+    "»",
+    "「",
+    "』",
+    "：",
+    "。",
+    "、",
+    "，",
+    "（",
+    "؟",
+    "—",
+    "\n",
+    "|",
+)
+TELLING = {
+    "order": ORDER,
+    "request": REQUEST,
+    **{f"address {kind}": derive_address(kind, b"k" * 32) for kind in ADDRESS_KINDS},
+    **{f"hash {kind}": derive_transaction_hash(kind, b"h" * 32) for kind in ADDRESS_KINDS},
+}
+BROKEN: dict[str, Callable[[str], str]] = {
+    "whole": lambda word: word,
+    "over a line": lambda word: f"{word[: len(word) // 3 * 2]}\n{word[len(word) // 3 * 2 :]}",
+    "in an answer": lambda word: f"{word[:15]}\n> {word[15:]}",
+    "escaped": lambda word: "".join(f"%{ord(char):02X}" for char in word),
+    "hidden": lambda word: f"{word[:7]}\u200b{word[7:]}",
+    "in groups": grouped,
+    "in groups of lines": lambda word: "\n     ".join(wrap_groups(word, 5)),
+}
+
+
+def prose(script: str, draw: random.Random, words: int = 6) -> str:
+    """Some words of a script, with signs of any."""
+    letters = SCRIPTS[script]
+    said = ("".join(draw.choices(letters, k=draw.randint(1, 9))) for _ in range(words))
+    return "".join(word + draw.choice(QUOTES) + " " for word in said)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("broken", BROKEN)
+def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) -> None:
+    """Beside letters of other scripts without a blank, and in the forms in which it arrives."""
+    draw = random.Random(f"{script} {broken}")
+    for name, word in TELLING.items():
+        glued = script != "latin" and " in " not in broken
+        before, after = prose(script, draw).rstrip(), prose(script, draw)
+        part = draw.choice(QUOTES) if glued else " "
+        text = f"{before}{part}{BROKEN[broken](word)}{part}{after}"
+        assert any(word in one.texts for one in read(text).readings), (name, text)
+
+
+@settings(max_examples=examples(400))
+@given(
+    st.sampled_from(sorted(SCRIPTS)),
+    st.integers(0, 1 << 30),
+    st.sampled_from(
+        [
+            "Memo",
+            "memo (ID)",
+            "Destination Tag",
+            "DT",
+            "标签",
+            "备注",
+            "мемо",
+            "Zieltag",
+            "タグ",
+            "메모",
+        ]
+    ),
+    st.sampled_from([": ", "：", " ", " = ", "\n", " #", " — ", ' "']),
+    st.integers(1, 2**32),
+    st.decimals("0.000001", "99999999", places=6),
+    st.sampled_from([" ", "\u00a0", "\u202f", "\u2009", "", " **"]),
+)
+def test_memos_and_amounts_are_found_in_every_script(
+    script: str, seed: int, label: str, between: str, memo: int, amount: Decimal, blank: str
+) -> None:
+    draw = random.Random(seed)
+    before, after = prose(script, draw), prose(script, draw)
+    text = f"{before}{label}{between}{memo} {after}"
+    assert str(memo) in [one.value for one in read(text).of(ReadAs.MEMO)], text
+    grouping = draw.choice(["", " ", "\u00a0", "\u202f", "\u2009", "’"])
+    written = f"{amount:,f}".replace(",", grouping)
+    text = f"{before}{written}{blank}USDT {after}"
+    assert [one.amount for one in read(text).of(ReadAs.AMOUNT)] == [amount], text
+
+
+def test_nothing_is_found_in_texts_that_name_nothing() -> None:
+    draw = random.Random(35)
+    named = (
+        *(
+            "MetaMask",
+            "iPhone",
+            "Alice",
+            "KuCoin",
+            "Windows",
+            "11",
+            "2026",
+            "3:45",
+            "14.02.",
+            "50%",
+        ),
+        *("$500", "24h", "No", "3", "v2", "#4", "A4", "1st"),
+    )
+    for _ in range(1_000):
+        script = draw.choice(sorted(SCRIPTS))
+        words = [prose(script, draw, draw.randint(1, 5)) for _ in range(draw.randint(1, 6))]
+        beside = draw.choices(named, k=draw.randint(0, 3))
+        whole = [*words, *beside]
+        draw.shuffle(whole)
+        text = draw.choice((" ", "\n", "... ", ", ")).join(whole)
+        assert read(text).readings == (), text
+
+
+@pytest.mark.parametrize("kind", ADDRESS_KINDS)
+def test_an_address_or_a_hash_cut_short_is_known_by_its_ends(kind: str) -> None:
+    for whole in (derive_address(kind, b"k" * 32), derive_transaction_hash(kind, b"h" * 32)):
+        other = derive_transaction_hash(kind, b"i" * 32)
+        mark = "0x" if whole.startswith("0x") else ""
+        for cut in (
+            short(whole),
+            f"{whole[:8]}…{whole[-6:]}",
+            f"{whole[:8]}...{whole[-6:]}",
+            f"{whole[:9]} … {whole[-6:]}",
+        ):
+            found = [one for one in read(f"I see {cut} there").readings if one.cut_from(whole)]
+            assert found, cut
+            assert not found[0].cut_from(other)
+            assert not found[0].cut_from(mark + whole[-5:])
+
+
+def test_words_that_may_begin_an_id_prove_nothing() -> None:
+    """Only who knows the orders can say whether one begins so."""
+    found = read("Hola, h8Kq2P o hKqPdT no llega a MetaMask")
+    assert found.readings == ()
+    assert found.beginnings == ("h8Kq2P", "hKqPdT")
+    assert found.problem == UNREADABLE
+    assert found.searchable
+    assert not read("nada llega").searchable
+
+
+def test_two_ids_in_two_lines_stay_two() -> None:
+    rng = random.Random(5)
+    for _ in range(50):
+        first, second = new_order_id(rng), new_order_id(rng)
+        for between in ("\n", ",", "/", "-", "_", "和", " & ", "\n> "):
+            values = [one.value for one in read(f"It is {first}{between}{second}").of(ReadAs.ID)]
+            assert values == [first, second], between
 
 
 def test_what_is_longer_than_it_may_be_is_not_read() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from flows.orders import NOW, created_here, intent, order
+from flows.orders import DEPOSIT, NOW, created_here, intent, order
 from flows.support.cases import (
     ACT,
     COIN,
@@ -30,17 +30,21 @@ from flows.support.cases import (
 from flows.support.cases import place_of as place_for_support
 from flows.support.searching import SECOND, SupportDesk, support_desk
 from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.deposits.funding import not_payable
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.transaction_log import Fate
+from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.order_status import order_status, time_at
 from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.support.case_file import case_file
 from swapdesk.flows.support.diagnosis import for_support
+from swapdesk.flows.support.paid_on_chain import paid_by
 from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from tui.desk_run import Market
@@ -122,6 +126,12 @@ def test_no_amount_is_told_that_nobody_stated_and_all_lines_agree(
     ]  # fmt: skip
     for text in told:
         _amounts_are_stated(text, asked, set(sums.values()), refund)
+    # What the order asked for less what came back was kept by nobody, as far as anybody knows.
+    (exported,) = export_rows([one], now, {})
+    assert exported["refundKept"] in (
+        None,
+        *(max(Decimal(0), each - (refund or 0)) for each in sums.values()),
+    )
     for label, value in order_facts(one, now):
         if label == "You sent":
             assert Decimal(value.split()[0].replace(",", "")) in sums.values()
@@ -204,6 +214,19 @@ def test_an_order_that_a_chain_shows_as_paid_or_nobody_knows_is_not_offered_to_b
     for changed in (replace(one, payments=(paid("0.1"),)), replace(one, gone=True)):
         assert not order_status(changed, now).payable
         assert not_payable(changed, now)
+
+
+@pytest.mark.parametrize(("stated", "amount"), [(None, "12"), (6, "12"), (18, "0.000000000012")])
+def test_what_arrived_counts_by_the_decimals_of_its_chain(
+    catalog: Catalog, stated: int | None, amount: str
+) -> None:
+    """The list is the service's word: one that is wrong in it tells a million times as much."""
+    usdc = next(row for row in catalog.rows_of_symbol("USDC") if row.chain == "base")
+    assert usdc.contract is not None
+    payment = Payment(DEPOSIT, 12_000_000, usdc.contract, decimals=stated)
+    found = ChainTransaction("base", HASH, (payment,), 3)
+    [paid_there] = paid_by(found, catalog, NOW)
+    assert (paid_there.symbol, paid_there.amount) == ("USDC", Decimal(amount))
 
 
 async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market: Market) -> None:

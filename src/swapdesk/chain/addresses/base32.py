@@ -206,6 +206,13 @@ def _algorand_link(payment: PaymentRequest) -> PaymentLink:
     return PaymentLink(f"algorand://{payment.address}?{asked}", payment.memo is not None)
 
 
+def _read_algorand_hash(text: str) -> bytes | None:
+    if len(text) != _HASH_LENGTH or not set(text) <= set(ALPHABET):
+        return None
+    return base64.b32decode(text + "====")
+
+
+_HASH_LENGTH = 52
 _FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
 """Tokens are numbers; generated ones begin here."""
 
@@ -222,5 +229,6 @@ ALGORAND = AddressKind(
     contract_shape=r"^[1-9][0-9]{0,19}$",
     generate=lambda seed, _: encode_algorand(generated_point(seed, "algo address")),
     generate_contract=lambda _, seed: str(_FIRST_ASSET + int.from_bytes(seed[:4], "big") % _ASSETS),
-    write_hash=_base32,
+    read_hash=_read_algorand_hash,
+    spell_hash=lambda octets: (_base32(octets),),
 )

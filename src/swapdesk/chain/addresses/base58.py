@@ -6,6 +6,7 @@ Lengths are bounded by the callers; decoding a text is quadratic in its length.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 BITCOIN_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 CLASS = "1-9A-HJ-NP-Za-km-z"
@@ -38,6 +39,27 @@ def decode(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
         number = number * 58 + digit
     zeros = len(text) - len(text.lstrip(alphabet[0]))
     return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def reader(size: int) -> Callable[[str], bytes | None]:
+    """Reads so many bytes without a checksum; None for any other text."""
+    shortest, longest = size, len(encode(b"\xff" * size))
+
+    def read(text: str) -> bytes | None:
+        if not shortest <= len(text) <= longest:
+            return None
+        try:
+            payload = decode(text)
+        except Base58Error:
+            return None
+        return payload if len(payload) == size else None
+
+    return read
+
+
+def spelled(payload: bytes) -> tuple[str, ...]:
+    """The one spelling of some bytes, where others ask for several."""
+    return (encode(payload),)
 
 
 def checksum(payload: bytes) -> bytes:

@@ -18,6 +18,7 @@ from swapdesk.chain.addresses.kind import (
     ParsedAddress,
     burned,
     expand,
+    in_capitals,
     wrong_length,
     wrong_start,
 )
@@ -148,5 +149,5 @@ COSMOS = AddressKind(
     memo=MemoRule("memo", per_client=True),
     explorers=("www.mintscan.io",),
     generate=lambda seed, mark: encode(str(mark), expand(seed, "cosmos address", 20)),
-    write_hash=lambda digest: digest.hex().upper(),
+    spell_hash=in_capitals,
 )

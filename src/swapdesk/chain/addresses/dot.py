@@ -12,8 +12,10 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     Network,
     ParsedAddress,
+    behind_0x,
     burned,
     expand,
+    marked_hash,
     require_alphabet,
     wrong_checksum,
     wrong_length,
@@ -126,5 +128,6 @@ POLKADOT = AddressKind(
     networks=tuple(NETWORKS.values()),
     explorers=("polkadot.subscan.io", "kusama.subscan.io"),
     generate=lambda seed, mark: encode(int(mark), expand(seed, "dot address", 32)),
-    write_hash=lambda digest: "0x" + digest.hex(),
+    read_hash=marked_hash,
+    spell_hash=behind_0x,
 )

@@ -11,6 +11,7 @@ character: a proposal that is accepted without looking is a payment to a strange
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import IntEnum
@@ -216,6 +217,32 @@ class PaymentLink(Struct, frozen=True):
     memo: bool = False
 
 
+_HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+
+
+def bare_hash(text: str) -> bytes | None:
+    """The octets of a hash in 64 hexadecimal digits; None for any other text."""
+    return bytes.fromhex(text) if len(text) == 64 and _HASH.fullmatch(text) else None
+
+
+def marked_hash(text: str) -> bytes | None:
+    """As :func:`bare_hash`, also behind ``0x``, which people leave out."""
+    found = _HASH.fullmatch(text)
+    return bytes.fromhex(found[1]) if found is not None else None
+
+
+def in_hexadecimal(octets: bytes) -> tuple[str, ...]:
+    return (octets.hex(),)
+
+
+def behind_0x(octets: bytes) -> tuple[str, ...]:
+    return f"0x{octets.hex()}", octets.hex()
+
+
+def in_capitals(octets: bytes) -> tuple[str, ...]:
+    return (octets.hex().upper(),)
+
+
 def _no_secret(_text: str) -> bool:
     return False
 
@@ -279,7 +306,12 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     generate_contract: Callable[[str, bytes], str] = _address_itself
     """A token's contract out of a generated address and its seed."""
     hash_bytes: int = 32
-    write_hash: Callable[[bytes], str] = bytes.hex
+    hash_called: str = ""
+    """A noun phrase, where it is no transaction hash of the chain: ``a Solana signature``."""
+    read_hash: Callable[[str], bytes | None] = bare_hash
+    """The octets of a transaction's hash in any spelling in use; None for any other text."""
+    spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
+    """The spellings in use, the chain's own first."""
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:

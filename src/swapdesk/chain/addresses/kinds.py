@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
+from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.ada import CARDANO
 from swapdesk.chain.addresses.base32 import ALGORAND, STELLAR
 from swapdesk.chain.addresses.bitcoin import BITCOIN, BITCOIN_CASH, DASH, DOGECOIN, LITECOIN, TRON
 from swapdesk.chain.addresses.cosmos import COSMOS
 from swapdesk.chain.addresses.dot import POLKADOT
 from swapdesk.chain.addresses.evm import EVM
-from swapdesk.chain.addresses.kind import AddressKind, Network, Proof, expand
+from swapdesk.chain.addresses.kind import AddressKind, Network, Proof, expand, with_article
 from swapdesk.chain.addresses.sol import SOLANA
 from swapdesk.chain.addresses.sui import SUI
 from swapdesk.chain.addresses.ton import TON
@@ -57,6 +60,43 @@ def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
     return sorted(found, key=lambda kind: -kind.proof)
 
 
+class HashReading(Struct, frozen=True):
+    """What the hash of a transaction can be: ``called`` is a noun phrase, ``kinds`` are names of
+    kinds of chains, ``spellings`` how these write it."""
+
+    called: str
+    kinds: tuple[str, ...]
+    spellings: tuple[str, ...] = ()
+
+
+def read_hash(text: str) -> HashReading | None:
+    """The hash of a transaction on all kinds of chains that write such ones; None for no hash."""
+    found = [
+        (kind, octets)
+        for kind in ADDRESS_KINDS.values()
+        if (octets := kind.read_hash(text)) is not None
+    ]
+    if not found:
+        return HashReading("a Tezos operation hash", ()) if _is_of_tezos(text) else None
+    spellings = dict.fromkeys(one for kind, octets in found for one in kind.spell_hash(octets))
+    names = tuple(kind.name for kind, _ in found)
+    first = found[0][0]
+    called = first.hash_called or f"{with_article(first.chain)} transaction hash"
+    return HashReading(
+        called if len(found) <= _FEW else "a transaction hash", names, tuple(spellings)
+    )
+
+
+_FEW = 2
+"""Kinds up to which a hash is called after the first."""
+
+
+def _is_of_tezos(text: str) -> bool:
+    """A chain of no kind here, whose hashes carry a checksum and would be taken for order ids."""
+    payload = base58.payload(text) if len(text) == 51 and text[0] == "o" else None
+    return payload is not None and len(payload) == 34 and payload[:2] == b"\x05\x74"
+
+
 def network_of(kind: str, chain_name: str | None) -> Network | None:
     """The network a chain's name stands for, or None when its marks are not known here."""
     known = ADDRESS_KINDS.get(kind)
@@ -94,7 +134,7 @@ def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str
 def derive_transaction_hash(kind: str, seed: bytes) -> str:
     """A transaction hash in the shape of the chain. Raises ValueError as ``derive_address``."""
     known = _required(kind, seed)
-    return known.write_hash(expand(seed, f"{kind} transaction", known.hash_bytes))
+    return known.spell_hash(expand(seed, f"{kind} transaction", known.hash_bytes))[0]
 
 
 def _required(kind: str, seed: bytes) -> AddressKind:

@@ -81,5 +81,7 @@ SOLANA = AddressKind(
     contract_shape=rf"^[{base58.CLASS}]{{32,44}}$",
     generate=lambda seed, _: base58.encode(generated_point(seed, "sol address")),
     hash_bytes=64,
-    write_hash=base58.encode,
+    hash_called="a Solana signature",
+    read_hash=base58.reader(64),
+    spell_hash=base58.spelled,
 )

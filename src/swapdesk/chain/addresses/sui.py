@@ -58,5 +58,6 @@ SUI = AddressKind(
     contract_account=contract_account,
     generate=lambda seed, _: "0x" + expand(seed, "sui address", 32).hex(),
     generate_contract=lambda address, _: f"{address}::coin::COIN",
-    write_hash=base58.encode,
+    read_hash=base58.reader(32),
+    spell_hash=base58.spelled,
 )

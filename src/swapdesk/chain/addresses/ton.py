@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
+from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
     NO_CHECKSUM,
     AddressKind,
@@ -14,6 +15,7 @@ from swapdesk.chain.addresses.kind import (
     PaymentLink,
     PaymentRequest,
     UnpaidForm,
+    bare_hash,
     burned,
     expand,
     link_query,
@@ -133,6 +135,27 @@ def _link(payment: PaymentRequest) -> PaymentLink | None:
     return PaymentLink(f"ton://transfer/{payment.address}?{asked}", payment.memo is not None)
 
 
+def _read_hash(text: str) -> bytes | None:
+    """Explorers write it in hexadecimal and in both alphabets of base64, with or without the sign
+    that fills it up."""
+    digits = text.removesuffix("=")
+    if len(digits) != _HASH_LENGTH or set(digits) <= _BASE58:
+        # Without any sign of base64 it is as likely an address of another chain.
+        return bare_hash(text)
+    try:
+        octets = base64.b64decode(digits.replace("-", "+").replace("_", "/") + "=", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return octets if digits in (one.removesuffix("=") for one in _spell_hash(octets)) else None
+
+
+def _spell_hash(octets: bytes) -> tuple[str, ...]:
+    plain = base64.b64encode(octets).decode("ascii")
+    return octets.hex(), plain, base64.urlsafe_b64encode(octets).decode("ascii")
+
+
+_HASH_LENGTH = 43
+_BASE58 = frozenset(base58.BITCOIN_ALPHABET)
 _SHAPE = r"^([EU][Qf][A-Za-z0-9_-]{46}|(0|-1):[0-9a-fA-F]{64})$"
 
 TON = AddressKind(
@@ -150,4 +173,6 @@ TON = AddressKind(
     contract_shape=_SHAPE,
     contract_account=_contract_account,
     generate=lambda seed, _: encode(expand(seed, "ton address", 32)),
+    read_hash=_read_hash,
+    spell_hash=_spell_hash,
 )

@@ -16,6 +16,7 @@ from swapdesk.chain.addresses.kind import (
     PaymentRequest,
     UnpaidForm,
     expand,
+    in_capitals,
     link_query,
     plain_amount,
     require_alphabet,
@@ -145,5 +146,5 @@ XRP = AddressKind(
     generate=lambda seed, _: base58.encode_check(
         ACCOUNT_VERSION + expand(seed, "xrp address", 20), base58.XRP_ALPHABET
     ),
-    write_hash=lambda digest: digest.hex().upper(),
+    spell_hash=in_capitals,
 )

@@ -53,11 +53,8 @@ _MOST_NAMED = 8
 
 
 class SheetTokens(Struct):
-    """``sell`` is the token of rows that name none."""
-
     catalog: Catalog
     now: datetime
-    sell: str = ""
     _tokens: dict[tuple[str, str, SheetColumn], Token | RowFinding] = field(default_factory=dict)
     _checks: dict[str, TokenCheck] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -69,8 +66,6 @@ class SheetTokens(Struct):
         names none."""
         spec = row.cell(column)
         chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
-        if column is SheetColumn.SELL and not spec:
-            spec = self.sell
         known = self._tokens.get((spec, chain, column))
         if known is None:
             known = self._find(spec, chain, column)

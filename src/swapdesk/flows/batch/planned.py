@@ -145,6 +145,20 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
     return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
 
 
+def selling(sheet: Sheet, token: str) -> Sheet:
+    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
+    beside the file stands in its results."""
+    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
+        return sheet
+    rows = tuple(
+        row
+        if row.cell(SheetColumn.SELL)
+        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
+
+
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
     """The sheet with these rows skipped, and with those of them taken in again that were.
 

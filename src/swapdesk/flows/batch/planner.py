@@ -25,7 +25,14 @@ from swapdesk.flows.batch.judging import (
     limit_finding,
 )
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import PlannedRow, RowFinding, Sheet, SheetColumn, problem
+from swapdesk.flows.batch.planned import (
+    PlannedRow,
+    RowFinding,
+    Sheet,
+    SheetColumn,
+    problem,
+    selling,
+)
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
@@ -75,8 +82,9 @@ class BatchPlanner:
         self, sheet: Sheet, on_rows: Callable[[Sequence[PlannedRow]], None] | None = None
     ) -> BatchPlan:
         """A plan without limits; ``on_rows`` gets the rows so far at every rest."""
+        sheet = selling(sheet, self._sell)
         judge = RowJudge(
-            SheetTokens(self._catalog, self._clock.now(), self._sell),
+            SheetTokens(self._catalog, self._clock.now()),
             self._book,
             paid_addresses(self._journal),
             own_deposits(self._journal),

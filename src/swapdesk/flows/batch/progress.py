@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from msgspec import Struct, field
 from msgspec.structs import astuple
@@ -26,9 +27,9 @@ from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.notation import counted, exact_amount, short_clock
-from swapdesk.flows.orders.order_export import inert
+from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
+from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
+from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
@@ -100,11 +101,15 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
             order = orders.get(service_id)
             if order is None or not ended(display_of(order)):
                 continue
-            if situation_of(order).meaning.level == "done":
+            if _arrived(order):
                 arrived += 1
             else:
                 otherwise += 1
     return Payouts(total, arrived, otherwise, smart) if total else None
+
+
+def _arrived(order: Order) -> bool:
+    return ended(display_of(order)) and situation_of(order).meaning.level == "done"
 
 
 _NEXT = {
@@ -198,7 +203,9 @@ class BatchProgress(Struct, frozen=True):
             return "you: c goes on"
         shown = self.current
         if shown is not None and shown.next is not None:
-            under_way = shown.bundle is not None and shown.bundle.under_way
+            if shown.bundle is None:
+                return "you: s builds and signs it"
+            under_way = shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
@@ -230,7 +237,7 @@ class BatchProgress(Struct, frozen=True):
             return ""
         reason = shown.bundle.reason if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
-        return f"{said}The money is in your smart account: {shown.way_out} takes it back."
+        return f"{said}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the
@@ -268,7 +275,8 @@ _TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN
 
 class ResultRow(Struct, frozen=True, rename="camel"):
     """A line of the file with its cells, and what became of it. ``orderState`` is the displayed
-    state of its order."""
+    state of its order, ``receivedAmount`` and ``payoutHash`` are what the recipient was paid and by
+    which transaction, null until then; ``finished`` is when the order ended."""
 
     row: int
     line: int
@@ -284,12 +292,21 @@ class ResultRow(Struct, frozen=True, rename="camel"):
     multi_id: str | None
     service_id: str | None
     order_state: str | None
+    received_amount: Decimal | None
+    payout_hash: str | None
+    finished: Moment | None
     code: str | None
     reason: str | None
 
 
 HEADS = ResultRow.__struct_encode_fields__
 """Of the file of results."""
+
+
+def journaled_orders(journal: Journal, batch: JournaledBatch) -> dict[str, Order]:
+    """The orders of a batch by id, as the journal has them."""
+    found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
+    return {one.order.service_id: one.order for one in found if one is not None}
 
 
 def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[ResultRow]:
@@ -303,7 +320,7 @@ def results_csv(rows: list[ResultRow]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
-    writer.writerows(map(_cell, astuple(row)) for row in rows)
+    writer.writerows(map(csv_cell, astuple(row)) for row in rows)
     return out.getvalue().encode("utf-8")
 
 
@@ -311,6 +328,7 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
     order = orders.get(row.service_id or "")
     cells = sheet_cells(row.cells)
     display = display_of(order) if order is not None else None
+    paid = order if order is not None and _arrived(order) else None
     return ResultRow(
         row=row.number,
         line=row.line,
@@ -319,14 +337,12 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
         multi_id=multi_id,
         service_id=row.service_id,
         order_state=str(display) if display is not None else None,
+        received_amount=paid.out_amount if paid is not None else None,
+        payout_hash=payout_hash(paid) if paid is not None else None,
+        finished=order.order_finished_received if order is not None else None,
         code=row.code,
         reason=row.reason,
     )
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return inert(text)
 
 
 class NoFailedRows(Exception):

@@ -22,8 +22,13 @@ from typing import Any
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, iso
-from swapdesk.flows.orders.deposit_destination import deposit_destination, deposit_hash
-from swapdesk.flows.orders.order_fields import kept_by_provider, route_of
+from swapdesk.flows.orders.deposit_destination import (
+    deposit_destination,
+    deposit_hash,
+    deposit_known,
+    kept_of,
+)
+from swapdesk.flows.orders.order_fields import route_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
@@ -171,7 +176,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
-        "refundKept": kept_by_provider(order),
+        "refundKept": kept_of(order, deposit_known(tracked, made)),
         "refundChain": order.refund_chain,
         "refundHash": order.refund_hash,
         "money": status.money,
@@ -192,11 +197,12 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
+    writer.writerows([csv_cell(row[name]) for name in COLUMNS] for row in rows)
     return text.getvalue().encode()
 
 
-def _cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
+    """Exact amounts, times as ISO 8601, and no formula; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):

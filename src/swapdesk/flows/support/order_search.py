@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -37,7 +37,7 @@ from swapdesk.flows.support.paid_on_chain import (
     paid_by,
     read_transfer,
 )
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
+from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading, is_drawn_id
 from swapdesk.flows.support.replies import (
     lacking,
     not_found_escalation,
@@ -95,10 +95,12 @@ class OrderSearch:
         self.pasted = pasted
         self._searched: dict[Place, Searched] = {}
         self._found: dict[str, str] = {}
+        self._matched: set[str] = set()
+        """Values of readings that found an order."""
         self._left: list[Place] = []
         self._page = 1
         self._pages: int | None = None
-        self._listed = 0
+        self._listed_ids: set[str] = set()
         self._skipped = 0
         self.payments: list[PaidOnChain] = []
         """What the transactions in the text paid, as their chains show it."""
@@ -213,8 +215,11 @@ class OrderSearch:
             self._say(Place.JOURNAL, Answer.FAILED, f"it cannot be read: {error}")
         self._look_into_requests()
         askable = self._askable()
-        # Who pasted a hash may still learn what its transaction paid.
-        left = {Place.CHAINS, Place.SERVICE} if self._groups else {Place.CHAINS}
+        # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
+        # two orders.
+        left = {Place.CHAINS}
+        if self._groups or self.unanswered:
+            left.add(Place.SERVICE)
         self._left = [one for one in askable if not self._found or one in left]
 
     def _look_into_journal(self) -> None:
@@ -226,6 +231,7 @@ class OrderSearch:
         # Of an amount there may be many orders: it is looked for where nothing else names one.
         for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
+        self._match_beginnings(self._desk.journal.orders.index.ids())
         new = [name for name in self._found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
@@ -248,14 +254,45 @@ class OrderSearch:
         for text in reading.texts:
             if reading.kind in (ReadAs.ID, ReadAs.MEMO):
                 ids |= dict.fromkeys(sorted(index.called(text)))
-            else:
+            elif reading.kind is not ReadAs.SHORTENED:
                 ids |= dict.fromkeys(sorted(index.named(text)))
+        if not ids and reading.ends[0]:
+            ids |= dict.fromkeys(self._cut_to(reading))
         return self._take(ids, _WAYS[reading.kind], reading)
+
+    def _cut_to(self, reading: Reading) -> list[str]:
+        """The journal's orders with an address, a hash or an id that a reading is the rest of."""
+        index = self._desk.journal.orders.index
+        parts = [index.named(end) | index.called(end) for end in reading.ends if end]
+        holding = frozenset.intersection(*parts) if parts else frozenset()
+        return [
+            name for name in sorted(holding) if any(map(reading.cut_from, self._names_of(name)))
+        ]
+
+    def _names_of(self, service_id: str) -> Iterator[str]:
+        """Ids, addresses and hashes of an order, as far as they are known here."""
+        tracked = self.order(service_id)
+        if tracked is not None:
+            yield from (str(value) for field, _ in _FIELDS
+                        if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
+            yield from (one.hash for one in tracked.payments)
+        with suppress(JournalUnavailable):
+            yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
+
+    def _match_beginnings(self, known: Collection[str]) -> None:
+        """Take the orders that a word names by the beginning of their id: of a word that proves
+        nothing only the one that it can mean."""
+        for word in self.pasted.beginnings:
+            begun = [name for name in known if name.startswith(word)]
+            if len(begun) == 1:
+                self._take(begun, _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> int:
         count = 0
         for service_id in ids:
             count += 1
+            if reading is not None:
+                self._matched.add(reading.value)
             if len(self._found) < MOST_FOUND:
                 tracked = self.order(service_id) if reading is not None else None
                 named = _field_of(tracked.order, reading) if tracked and reading else None
@@ -337,8 +374,13 @@ class OrderSearch:
         )
         return max(1, -(-recent // PAGE))
 
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids as a service draws them of which nothing was found so far."""
+        return list(filter(is_drawn_id, self._ids()))
+
     def _ids(self) -> list[str]:
-        return whole_ids(self.pasted)
+        return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
         """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
@@ -363,13 +405,13 @@ class OrderSearch:
     async def _ask_by_id(self) -> None:
         """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
         found: Counter[str] = Counter()
-        failed = ""
-        for text in self._groups or self._ids():
+        texts, failed = self._groups or self._ids(), ""
+        for text in texts:
             try:
                 found[await self._read_by_id(text)] += 1
             except ClientError as error:
                 failed = f"{_why(error)}; " if found else _why(error)
-                failed += f"asked for {short_id(text)}" if len(self._ids()) > 1 else ""
+                failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del found[""]
         said = " and ".join(
@@ -391,11 +433,13 @@ class OrderSearch:
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
                 self._found.setdefault(text, "order id")
+                self._matched.add(text)
                 return "order"
         if link.connection.read_only:
             return ""
         with suppress(NotFound, RequestRefused):
             group = await link.api.get_multi_exchange(text)
+            self._matched.add(text)
             await link.tracker.take(group.orders)
             for order in group.orders:
                 self._found.setdefault(order.service_id, "group id")
@@ -411,12 +455,14 @@ class OrderSearch:
             said = f"{_why(error)}{read}; the rest was not searched"
             self._say(Place.LISTS, Answer.FAILED, said)
             return True
-        self._pages, self._listed = answer.total_pages, self._listed + len(answer.orders)
+        self._pages = answer.total_pages
+        self._listed_ids |= {order.service_id for order in answer.orders}
         self._skipped += answer.skipped
         before = set(self._found)
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
             self._match_listed(order)
+        self._match_beginnings(self._listed_ids)
         self._match_payments()
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)
@@ -429,7 +475,7 @@ class OrderSearch:
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
-            said = f"none of {self._listed:,}{so_far}, {spent}{gap}"
+            said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
             self._say(Place.LISTS, Answer.FAILED if gap else Answer.NOTHING, said)
         if over:
             self._left.remove(Place.LISTS)
@@ -574,6 +620,19 @@ class OrderSearch:
     def verdict(self) -> str:
         """Why nothing was found, as far as the places allow to tell; empty while something was
         found or is left to ask."""
+        said = self._not_found
+        return f"{said} {NO_HASH}" if said and self.may_be_key else said
+
+    @property
+    def may_be_key(self) -> bool:
+        """Whether the text holds sixty-four digits that no chain knew when it was asked: what is no
+        hash has the form of a private key."""
+        chains = self._searched.get(Place.CHAINS)
+        unknown = chains is not None and chains.answer is Answer.NOTHING
+        return unknown and any(self._answered.values()) and bool(self.pasted.warning)
+
+    @property
+    def _not_found(self) -> str:
         failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
         if self._found or (self._left and not failed):
             return ""
@@ -635,12 +694,20 @@ class OrderSearch:
         """To the service, where nothing was found."""
         searched = [(str(one.place), one.said) for one in self.searched]
         now = self._desk.service_clock.now()
-        return not_found_escalation(self.pasted, self.named(), searched, now)
+        text = not_found_escalation(self.pasted, self.named(), searched, now)
+        # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
+        for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():
+            text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
+        return text
 
     def _say(self, place: Place, answer: Answer, said: str) -> None:
         self._searched[place] = Searched(place, answer, said)
 
 
+NO_HASH = (
+    "No chain that was asked knows the sixty-four digits as a hash: they may be a private key. If"
+    " so, do not pass them on; their owner moves the money to a new wallet now."
+)
 _LEDGER = ""
 """Stands for every chain of a sandbox."""
 _MARGIN = timedelta(minutes=30)
@@ -649,6 +716,7 @@ _WAYS = {
     ReadAs.ID: "id",
     ReadAs.MEMO: "memo",
     ReadAs.ADDRESS: "address",
+    ReadAs.SHORTENED: "what it was cut from",
     ReadAs.TRANSACTION: "transaction",
     ReadAs.REQUEST: "request id",
     ReadAs.AMOUNT: "amount",
@@ -679,7 +747,14 @@ def _field_of(order: Order, reading: Reading) -> str | None:
     if reading.kind is ReadAs.AMOUNT:
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
-    return "the beginning of its id" if begun and reading.kind is ReadAs.ID else None
+    if begun and reading.kind is ReadAs.ID:
+        return _BEGINNING
+    values = ((getattr(order, field), name) for field, name in _FIELDS)
+    cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))
+    return next(cut, None)
+
+
+_BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:

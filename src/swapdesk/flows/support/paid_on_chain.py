@@ -93,6 +93,10 @@ def _paid(
     found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
 ) -> PaidOnChain:
     token = paid_token(found.chain, payment, catalog)
+    # The list is the service's word, and a sandbox's ledger counts by it.
+    decimals = payment.decimals
+    if decimals is None and token is not None:
+        decimals = token.decimals
     chain = catalog.chain(found.chain)
     return PaidOnChain(
         hash=found.hash,
@@ -101,7 +105,9 @@ def _paid(
         to=payment.to,
         token_id=token.id if token is not None else None,
         symbol=token.symbol if token is not None else "",
-        amount=short(from_base_units(payment.units, token.decimals)) if token is not None else None,
+        amount=None
+        if token is None or decimals is None
+        else short(from_base_units(payment.units, decimals)),
         memo=payment.memo,
         confirmations=found.confirmations,
         at=found.at,

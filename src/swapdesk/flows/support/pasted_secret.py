@@ -1,13 +1,19 @@
 """Keys and seed phrases in what was pasted: recognised first, so that nothing else reads them.
 
-A phrase counts when eleven of twelve words in a row are of the BIP-39 list (``seed_words.txt``, in
-English), however they are numbered or separated: one may be mistyped. Sixty-four hexadecimal
-digits are a key only where the text says so, because every transaction hash looks the same.
+A phrase counts when eleven of twelve words in a row are of one list of BIP-39 (``seed_words.txt``
+in English, ``seed_words_of_languages.txt`` all others), however they are numbered or separated:
+one may be mistyped. Signs of Chinese count where each stands alone; in a row they are a sentence,
+unless the text says what they are, or is nothing else and long, and their checksum holds.
+Sixty-four hexadecimal digits are a key only where the text says so, because every transaction hash
+looks the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain, islice
@@ -30,7 +36,25 @@ OWN = (
 SHORTEST_OWN = 8
 PHRASE_WORDS = 12
 _MISTYPED = 1
-_WORD = re.compile(r"[a-z]+")
+_WORDS = {
+    "latin": re.compile(r"[a-z]+"),
+    "kana": re.compile(r"[\u3041-\u30ff]+"),
+    "hangul": re.compile(r"[\u1100-\u11ff]+"),
+    "han": re.compile(r"[\u4e00-\u9fff]+"),
+}
+"""What a word is in each script, once accents are taken from its letters."""
+_LISTS = {
+    "latin": ("english", "spanish", "french", "italian", "czech", "portuguese"),
+    "kana": ("japanese",),
+    "hangul": ("korean",),
+    "han": ("chinese_simplified", "chinese_traditional"),
+}
+_NAMED_SIGNS = re.compile(
+    r"(?:助记词|助記詞|助记符|种子|種子|恢复短语|恢復短語)[^\u4e00-\u9fff]{0,5}[是为為]?"
+    r"[^\u4e00-\u9fff]{0,5}([\u4e00-\u9fff]{12,24})(?![\u4e00-\u9fff])"
+)
+_SIGNS_ALONE = re.compile(r"[^\u4e00-\u9fff]{0,20}([\u4e00-\u9fff]{18,24})[^\u4e00-\u9fff]{0,20}")
+"""Shorter ones are a sentence as often."""
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
 """Pairs of keys that are looked into: each costs a millisecond, and of so many nobody asks for
@@ -42,10 +66,27 @@ _MARKED = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----|\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100}"
     r'|"ciphertext"\s{0,8}:\s{0,8}"[0-9a-f]{32}'
 )
-_FILLED = r"(?:\W{1,3}(?:of|for|to|is|was|the|my|this|our|his|her|wallet|account|here)){0,6}"
+_FILLED = (
+    r"(?:\W{1,3}(?:of|for|to|is|was|the|my|this|our|his|her|wallet|account|here"
+    r"|de|del|di|da|do|la|le|el|mi|mia|ma|mon|minha|mein|meine|meiner|meines|es|est|ist|lautet|é|è"
+    r"|cartera|billetera|carteira|portefeuille|portafoglio|это|моего|моя|от|кошелька|είναι|هو|هي|है"
+    r"|jest|je|là|adalah)){0,6}(?:\W{0,3}[是为為はがの는은이]){0,2}"
+)
+_KEY_WORDS = (
+    r"(?:private|secret|wallet|priv)[\s_-]{0,4}key"
+    r"|(?:clave|llave)s?\W{1,3}(?:privada|secreta)|chave\W{1,3}(?:privada|secreta)"
+    r"|cl[eé]f?\W{1,3}(?:priv[eé]e|secr[eè]te)|chiave\W{1,3}(?:privata|segreta)"
+    r"|(?:privat|geheim)\w{0,3}\W{0,3}schl(?:ü|ue)ssel|priv[eé]sleutel|klucz\W{1,3}prywatny"
+    r"|soukrom[yý]\W{1,3}kl[ií]č|özel\W{1,3}anahtar|kunci\W{1,3}(?:pribadi|privat)"
+    r"|kh[oó][aá]\W{1,3}(?:riêng|bí\W{1,3}mật)|(?:приватн|закрыт|секретн|особист)\w{1,3}\W{1,3}ключ"
+    r"|ιδιωτικ[οό]\W{1,3}κλειδ[ιί]|المفتاح\W{1,3}الخاص|مفتاح\W{1,3}خاص|מפתח\W{1,3}פרטי"
+    r"|निजी\W{1,3}कुंजी|प्राइवेट\W{1,3}की|私钥|私鑰|密钥|密鑰|秘密鍵|プライベートキー|개인\W{0,2}키|비밀\W{0,2}키"
+)
 _NAMED_KEY = re.compile(
-    rf"(?:private|secret|wallet|priv)[\s_-]{{0,4}}key{_FILLED}\W{{0,20}}(?:0x)?[0-9a-f]{{64}}\b"
+    rf"(?:{_KEY_WORDS}){_FILLED}\W{{0,20}}(?:0x)?[0-9a-f]{{64}}(?![0-9a-z_])"
     r"|\b(?:0x)?[0-9a-f]{64}\b\W{0,5}(?:is\W{1,5})?(?:my|the|his|her)\W{1,5}(?:private|secret)"
+    r"|(?<![0-9a-z_])(?:0x)?[0-9a-f]{64}(?![0-9a-z_])\W{0,5}"
+    rf"(?:es|ist|est|é|è|это|είναι|هو|है|是|は)\W{{0,5}}(?:\w{{1,8}}\W{{0,5}}){{0,2}}(?:{_KEY_WORDS})"
 )
 
 
@@ -65,15 +106,34 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 def _has_phrase(lowered: str) -> bool:
     """Also one between tags, of which each is a word more; or in what looks like a tag."""
     texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
-    return any(_in_a_row(_WORD.findall(text)) for text in texts)
+    return any(map(_holds_phrase, texts))
 
 
-def _in_a_row(words: list[str]) -> bool:
-    listed = _words()
+def _holds_phrase(lowered: str) -> bool:
+    text = _without_accents(lowered)
+    for script, pattern in _WORDS.items():
+        words = pattern.findall(text) if script == "latin" or not text.isascii() else []
+        if len(words) >= PHRASE_WORDS and any(
+            _in_a_row(words, _words(language)) for language in _LISTS[script]
+        ):
+            return True
+    signs = [found[1] for found in _NAMED_SIGNS.finditer(text)]
+    if (alone := _SIGNS_ALONE.fullmatch(text)) is not None:
+        signs.append(alone[1])
+    return any(map(_is_phrase, signs))
+
+
+def _without_accents(text: str) -> str:
+    """As the lists are compared: people leave accents out, and programs write them in two ways."""
+    if text.isascii():
+        return text
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
     known = [word in listed for word in words]
     within = sum(known[:PHRASE_WORDS])
-    if len(known) < PHRASE_WORDS:
-        return False
     for at in range(PHRASE_WORDS, len(known) + 1):
         if within >= PHRASE_WORDS - _MISTYPED:
             return True
@@ -82,10 +142,35 @@ def _in_a_row(words: list[str]) -> bool:
     return False
 
 
+def _is_phrase(signs: str) -> bool:
+    """Whether signs of Chinese are a phrase by their checksum, as one sentence in sixteen is."""
+    if len(signs) % 3:
+        return False
+    for language in _LISTS["han"]:
+        places = {sign: at for at, sign in enumerate(_list(language))}
+        if not places.keys() >= set(signs):
+            continue
+        bits = "".join(f"{places[sign]:011b}" for sign in signs)
+        size = len(bits) * 32 // 33
+        entropy = int(bits[:size], 2).to_bytes(size // 8)
+        if f"{hashlib.sha256(entropy).digest()[0]:08b}".startswith(bits[size:]):
+            return True
+    return False
+
+
 @cache
-def _words() -> frozenset[str]:
-    text = (files(__package__) / "seed_words.txt").read_text(encoding="ascii")
-    return frozenset(text.split())
+def _words(language: str) -> frozenset[str]:
+    return frozenset(map(_without_accents, _list(language)))
+
+
+@cache
+def _list(language: str) -> tuple[str, ...]:
+    folder = files(__package__)
+    if language == "english":
+        return tuple((folder / "seed_words.txt").read_text(encoding="ascii").split())
+    text = (folder / "seed_words_of_languages.txt").read_text(encoding="utf-8")
+    lists = (line.split() for line in text.splitlines())
+    return next(tuple(words) for name, *words in lists if name == language)
 
 
 def _has_key(text: str) -> bool:

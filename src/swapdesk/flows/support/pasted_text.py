@@ -3,6 +3,9 @@
 A single word is read as everything it can be. Of a longer text (an e-mail, a page, a link) only
 words are taken that prove something by their form, and what a word in front of them names. One
 word can have several readings, and all of them are kept.
+
+Words are runs of letters and digits of ASCII, as ids, addresses and hashes are written: whatever
+else stands beside one, in any script or punctuation, parts it from the text.
 """
 
 from __future__ import annotations
@@ -10,15 +13,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
 from enum import StrEnum
+from itertools import islice, pairwise
+from urllib.parse import unquote
 
 from msgspec import Struct
 
-from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import AddressProblem, Proof, with_article
-from swapdesk.chain.addresses.kinds import kinds_by_proof
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, kinds_by_proof, read_hash
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.support.pasted_secret import secret_in
 
@@ -26,9 +30,15 @@ LONGEST = 1 << 20
 """Characters that are read; what is longer is refused."""
 MOST_WORDS = 200_000
 """Words of a long text, and parts of its links, that are looked at."""
+MOST_PIECES = 4_000
+"""Ways to put pieces of a text together that are tried: each is read as every kind of address."""
 CUT = "Its end was not read: it is very long. Paste the part that names the order."
 MOST_READINGS = 12
+MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
+NAMED_WITHIN = 200_000
+"""Characters of a long text in which memos, ids and amounts are looked for by what is around
+them."""
 
 
 class ReadAs(StrEnum):
@@ -38,6 +48,8 @@ class ReadAs(StrEnum):
     """Of an order, a group, a quote or a record."""
     TRANSACTION = "transaction"
     ADDRESS = "address"
+    SHORTENED = "shortened"
+    """An address, a hash or an id of which the middle is missing."""
     REQUEST = "request"
     AMOUNT = "amount"
     MEMO = "memo"
@@ -52,15 +64,28 @@ class Reading(Struct, frozen=True):
     called: str
     """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an amount``."""
     spellings: tuple[str, ...] = ()
-    """Other spellings of the same address."""
+    """Other spellings of the same address or hash."""
     chains: tuple[str, ...] = ()
     """Kinds of chains it can belong to (contract 5.1): ``("evm",)``."""
     amount: Decimal | None = None
     symbol: str = ""
+    ends: tuple[str, str] = ("", "")
+    """What is left of a shortened one; the second is empty where only one end is."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.value, *self.spellings)
+
+    def cut_from(self, whole: str) -> bool:
+        """Whether the reading is what is left of ``whole``, in letters of either case."""
+        head, tail = (end.lower() for end in self.ends)
+        lowered = whole.lower()
+        if head and not tail:
+            return lowered.removeprefix("0x").startswith(head.removeprefix("0x")) or (
+                lowered.endswith(head)
+            )
+        fits = len(lowered) >= len(head) + len(tail) > 0
+        return fits and lowered.startswith(head) and lowered.endswith(tail)
 
 
 class PastedText(Struct, frozen=True):
@@ -72,9 +97,16 @@ class PastedText(Struct, frozen=True):
     """Whether the problem is a key or a phrase."""
     cut: bool = False
     """Whether the end of a long text was not looked at."""
+    beginnings: tuple[str, ...] = ()
+    """Words that prove nothing, and name an order where the id of exactly one begins so."""
 
     def of(self, kind: ReadAs) -> list[Reading]:
         return [reading for reading in self.readings if reading.kind is kind]
+
+    @property
+    def searchable(self) -> bool:
+        """Whether it is worth looking for an order."""
+        return bool(self.readings or self.beginnings)
 
     @property
     def warning(self) -> str:
@@ -83,6 +115,8 @@ class PastedText(Struct, frozen=True):
 
 
 BEGINNING = "an order id, or the beginning of one"
+MAY_BEGIN = "what the id of an order may begin with"
+CUT_SHORT = "an address, a hash or an id cut short"
 NOTHING = "Nothing was pasted."
 UNREADABLE = (
     "Nothing in it can be looked up. Paste an order id, an address, a hash, a memo, a request id,"
@@ -94,38 +128,18 @@ MAY_BE_KEY = (
 )
 TOO_LONG = "This text is longer than 1 MiB. Paste the part with the id, the address or the hash."
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID = re.compile(
+    r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
+)
 _HEX_64 = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
 _HEX_24 = re.compile(r"[0-9a-fA-F]{24}")
 _ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
 _STRONG_ID = re.compile(r"(?=[^ ]*[0-9])(?=[^ ]*[A-Za-z])[A-Za-z0-9_-]{16,64}")
-_SHORT_UUID = re.compile(r"(?=[^ ]*[a-z])(?=.[^ ]*[A-Z])[2-9A-HJ-NP-Za-km-z]{22}")
-"""One id in thirty has no digit."""
-_BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,88}")
-_BASE58_HASHES = {64: ("a Solana signature", "sol"), 32: ("a Sui transaction hash", "sui")}
-_BASE32_52 = re.compile(r"[A-Z2-7]{52}")
+_DRAWN_ID = re.compile(r"[2-9A-HJ-NP-Za-km-z]{22}")
 _MEMO = re.compile(r"[!-~]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,20}")
-_BETWEEN = re.compile(r"[\s<>()\[\]{}\"'`,;|*\\]+")
-_PARTS = re.compile(r"[/?#&=:]+")
-# No pattern that is searched has a repetition without an end: every character costs the same.
-_NAMED_MEMO = re.compile(
-    r"\b(?:memo|(?:destination[\s_-]{0,3})?tag|payment[\s_-]{0,3}id|comment)\b[\s:#='\"*]{0,8}"
-    r"(?:(?:is|was)[\s:]{1,3})?((?=[A-Za-z]{0,63}[0-9])[A-Za-z0-9]{1,64})\b",
-    re.IGNORECASE,
-)
-_NAMED_ID = re.compile(
-    r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#='\"*]{0,8}"
-    r"(?:(?:id|number|no|nr)\b[\s.:#='\"*]{0,8})?(?:(?:is|was)[\s:]{1,3})?#?"
-    r"((?=[A-Za-z_-]{0,63}[0-9])[A-Za-z0-9_-]{6,64})\b",
-    re.IGNORECASE,
-)
-_NUMBER = r"\d{1,3}(?:[ ,.'’\u00a0]\d{3}){1,6}(?:[.,]\d{1,18})?|\d{1,18}(?:[.,]\d{1,18})?"
-_AMOUNT = re.compile(
-    rf"(?<![\w.,])(?:(?P<number>{_NUMBER})\s?(?P<symbol>[A-Za-z][A-Za-z0-9.]{{1,9}})"
-    rf"|(?P<before>[A-Z][A-Z0-9]{{1,9}})\s?(?P<after>{_NUMBER}))(?![\w])"
-)
-_FREE = frozenset({"\n", "\r", "\t"})
+_BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
+_FREE = frozenset("\n\r\t")
 
 
 def read_pasted(
@@ -136,30 +150,31 @@ def read_pasted(
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
-    # Characters that are not drawn are left out below, and may hide a key until then.
-    for written in (text,) if len(visible) == len(text) else (text, visible):
+    shown = visible.strip()
+    mended = _mended(shown)
+    # A key may be hidden by what is not drawn, by a link's escapes or by the ends of lines.
+    for written in dict.fromkeys((text, visible, *_spelled(mended))):
         if (secret := secret_in(written, own_secrets)) is not None:
             return PastedText(problem=secret, secret=True)
-    shown = visible.strip()
     if not shown:
         return PastedText(problem=NOTHING)
-    words = [word for word in _BETWEEN.split(shown) if word]
-    found: dict[tuple[ReadAs, str], Reading] = {}
-    for reading in _named(shown):
-        found.setdefault((reading.kind, reading.value), reading)
-    if len(words) == 1 and "://" not in shown:
-        for reading in _of_one_word(words[0].strip(".,:!?") or words[0]):
-            found.setdefault((reading.kind, reading.value), reading)
-    parts = [part for word in words[:MOST_WORDS] for part in _parts(word)]
-    for part in parts[:MOST_WORDS]:
-        for reading in _of_strong_word(part):
-            found.setdefault((reading.kind, reading.value), reading)
-    for reading in _amounts(shown, is_symbol):
-        found.setdefault((reading.kind, reading.value), reading)
-    cut = max(len(words), len(parts)) > MOST_WORDS or len(found) > MOST_READINGS
-    if not found:
-        return PastedText(problem=f"{UNREADABLE} {CUT}" if cut else UNREADABLE, cut=cut)
-    return PastedText(_most_telling(list(found.values())), cut=cut)
+    words = _Words(is_symbol)
+    words.alone(mended)
+    # What is not drawn joins words as often as it stands between two.
+    parted = _visible(text, " ").strip()
+    others = (_mended(parted),) if parted != shown else ()
+    for written in dict.fromkeys((*_spelled(mended), *others)):
+        words.read(written)
+    readings = [one for one in words.readings.values() if not words.tells_less(one)]
+    cut = words.cut or len(readings) > MOST_READINGS
+    problem = ""
+    if not readings:
+        problem = f"{UNREADABLE} {CUT}" if cut else UNREADABLE
+    whole = {one.value for one in readings}
+    beginnings = [word for word in words.beginnings if not any(word in one for one in whole)]
+    return PastedText(
+        _most_telling(readings), problem, cut=cut, beginnings=tuple(beginnings[:MOST_BEGINNINGS])
+    )
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
@@ -175,43 +190,365 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
     return tuple(reading for *_, reading in sorted(kept, key=lambda place: (place[1], place[0])))
 
 
-def _visible(text: str) -> str:
-    """Without characters that are not drawn; control characters part words."""
+# Spellings of the whole text
+
+
+def _visible(text: str, hidden: str = "") -> str:
+    """Without characters that are not drawn, in place of which ``hidden`` stands; control
+    characters part words, and ends of lines stay."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
-    for char in text:
+    for char in text.replace("\r\n", "\n").replace("\r", "\n"):
         category = unicodedata.category(char)
         if category in ("Cf", "Cs", "Co", "Cn"):
-            continue
-        kept.append(" " if category == "Cc" or char in _FREE else char)
+            kept.append(hidden)
+        elif category in ("Zl", "Zp"):
+            kept.append("\n")
+        else:
+            kept.append(" " if category == "Cc" and char != "\n" else char)
     return "".join(kept)
 
 
-def _parts(word: str) -> Iterator[str]:
-    """The word, and the parts of a link in it."""
-    whole = word.strip(".,:!?")
-    if len(whole) <= WORD_LIMIT:
-        yield whole
-    parts = _PARTS.split(whole)
-    if len(parts) > 1:
-        for part in parts[:40]:
-            yield part.strip(".,!")
+def _spelled(text: str) -> Iterator[str]:
+    """The text as it is, with letters and digits of other widths and scripts, and without the
+    escapes of links and e-mails. None of them alone is enough: beside a word of ASCII a digit of
+    another script parts it from the text, and in a number it is a digit."""
+    yield text
+    if not text.isascii():
+        yield _folded(text)
+    if "%" in text or "=3D" in text:
+        once = unquote(text.replace("=3D", "="))
+        yield _visible(once)
+        if "%25" in text:
+            yield _visible(unquote(once))
+
+
+def _folded(text: str) -> str:
+    """Full-width signs and the digits of all scripts as those of ASCII, accents as one letter."""
+    text = unicodedata.normalize("NFC", text)
+    table = {ord(char): _ascii_of(char) for char in set(text) if not char.isascii()}
+    return text.translate(table)
+
+
+def _ascii_of(char: str) -> str:
+    if "\uff01" <= char <= "\uff5e":
+        return chr(ord(char) - 0xFEE0)
+    if char in _SEPARATORS:
+        return _SEPARATORS[char]
+    digit = unicodedata.decimal(char, None)
+    return char if digit is None else str(digit)
+
+
+_SEPARATORS = {"\u066b": ".", "\u066c": "'"}
+"""Arabic signs within a number: the decimal one, and the one between groups."""
+
+
+# Words that were broken
+
+
+_PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
+_BROKEN = re.compile(r"\\?[ \t\u00a0]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
+"""Between the pieces of a word: the end of a line, and the marks of a quoted one."""
+_SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
+_MOST_JOINED = 8
+"""Lines over which a word goes."""
+_LONGEST_WORD = 128
+_SHORTEST_WORD = 22
+_GROUP = range(3, 17)
+
+
+class _Piece(Struct, frozen=True):
+    text: str
+    start: int
+    end: int
+
+
+def _mended(text: str) -> str:
+    """The text with those words whole that an end of a line broke, and those that stand in
+    groups, as this desk draws addresses: what reads as a hash, an address or an id."""
+    if "\n" not in text and " " not in text and "\u00a0" not in text:
+        return text
+    pieces = [
+        _Piece(found[0], found.start(), found.end())
+        for found in islice(_PIECE.finditer(text), MOST_WORDS)
+    ]
+    gaps = [text[one.end : other.start] for one, other in pairwise(pieces)]
+    tried = iter(range(MOST_PIECES))
+    kept, at, end = [], 0, 0
+    while at < len(pieces) - 1:
+        count, whole, several = _joined(pieces, gaps, at, tried)
+        if not whole:
+            at += max(1, count)
+            continue
+        last = pieces[at + count - 1]
+        # What may as well be several words stays beside the one that they may be.
+        kept += [text[end : last.end] + " " if several else text[end : pieces[at].start], whole]
+        at, end = at + count, last.end
+    return "".join([*kept, text[end:]]) if kept else text
+
+
+def _joined(
+    pieces: list[_Piece], gaps: list[str], at: int, tried: Iterator[int]
+) -> tuple[int, str, bool]:
+    """How many pieces from this place on are one word, the word, empty for none, and whether they
+    may be several words as well."""
+    likely: tuple[int, str, bool] = (0, "", False)
+    for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
+        if next(tried, None) is None:
+            # Nothing more is put together in this text.
+            return len(pieces), "", False
+        if _is_certain(word):
+            return count, word, False
+        if not likely[0] and _proves(word):
+            parts = [piece.text for piece in pieces[at : at + count]]
+            if not any(map(_proves, parts)):
+                likely = (count, word, False)
+            elif min(map(len, parts)) >= _STRONG and read_hash(word) is not None:
+                likely = (count, word, True)
+    return likely
+
+
+def _over_lines(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
+    """What the pieces are together that nothing but ends of lines parts."""
+    word = pieces[at].text
+    for count in range(2, _MOST_JOINED + 1):
+        last = at + count - 1
+        if last >= len(pieces) or _BROKEN.fullmatch(gaps[last - 1]) is None:
+            return
+        word, soft = word + pieces[last].text, word.removesuffix("=") + pieces[last].text
+        if len(word) > _LONGEST_WORD:
+            return
+        for whole in dict.fromkeys((word, soft)):
+            if len(whole) >= _SHORTEST_WORD and _changes(whole) > 2:
+                yield count, whole
+        word = soft
+
+
+def _in_groups(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
+    """What groups of one length are together, the longest first; the last may be shorter."""
+    first = pieces[at].text
+    size = len(first)
+    if not _is_gap(gaps[at]):
+        return
+    if first[:2] in ("0x", "0X") and at + 1 < len(pieces):
+        size = len(pieces[at + 1].text)
+        if len(first) not in (len("0x"), size, size + len("0x")):
+            return
+    if size not in _GROUP or len(pieces[at + 1].text) > size:
+        return
+    word, found, telling = first, [], int(_drawn(first))
+    for count in range(2, _LONGEST_WORD // size + 2):
+        last = at + count - 1
+        if last >= len(pieces) or not _is_gap(gaps[last - 1]):
+            break
+        piece = pieces[last].text
+        word += piece
+        telling += _drawn(piece)
+        if len(piece) > size or len(word) > _LONGEST_WORD or 4 * telling + 4 < count:
+            # Words of prose of one length are no groups.
+            break
+        if len(word) >= _SHORTEST_WORD:
+            found.append((count, word))
+        if len(piece) < size:
+            break
+    yield from reversed(found)
+
+
+def _is_gap(gap: str) -> bool:
+    return _SPACED.fullmatch(gap) is not None or _BROKEN.fullmatch(gap) is not None
+
+
+def _is_certain(word: str) -> bool:
+    """Whether a word carries a checksum, or has as many digits as a hash or a pair of keys."""
+    if _HEXADECIMAL.issuperset(word.removeprefix("0x")) and (
+        len(word) == 128 or read_hash(word) is not None
+    ):
+        return True
+    if any(kind.is_secret(word) for kind in ADDRESS_KINDS.values()):
+        return True
+    return any(ADDRESS_KINDS[kind].proof is Proof.CHECKSUM for one in _addresses(word)
+               for kind in one.chains)  # fmt: skip
+
+
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_STRONG = 16
+"""Characters from which on a word proves something by its form."""
+
+
+def _proves(word: str) -> bool:
+    """Whether a word is a hash, an address or an id for more than its length."""
+    if len(word) < _STRONG or _changes(word) < 3:
+        return False
+    return any(
+        one.kind is not ReadAs.SHORTENED and not one.ends[0] for one in _of_strong_word(word)
+    )
+
+
+# What the form of a word proves
+
+
+_RUN = re.compile(r"[A-Za-z0-9_.:/?#&=+%@~-]+")
+_EDGES = ".:/?#&%@~+=_-"
+_PARTED_BY = (re.compile(r"[?#&:%@~]+|=(?!$)"), re.compile(r"[/.+]+|=(?!$)"), re.compile(r"[_-]+"))
+"""What parts a run, one after the other: a hash in base64 has signs that part a link."""
+_LINK_PARTS = re.compile(r"[/?#&=:]+")
+_MOST_PARTS = 40
+_MOST_FOUND = 5_000
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_BEGUN_HASH = re.compile(
+    r"0[xX][0-9a-fA-F]{6,63}"
+    r"|(?=[0-9]{0,63}[a-fA-F])(?=[a-fA-F]{0,63}[0-9])[0-9a-fA-F]{10,63}"
+)
+_CAMEL = re.compile(r"[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,4}")
+_SHORTEST_BEGINNING, _LONGEST_BEGINNING = 6, 21
+
+
+class _Words:
+    """The readings so far, by kind and value, in the order in which they were found."""
+
+    def __init__(self, is_symbol: Callable[[str], bool]) -> None:
+        self._is_symbol = is_symbol
+        self.readings: dict[tuple[ReadAs, str], Reading] = {}
+        self.beginnings: dict[str, None] = {}
+        self.cut = False
+
+    def take(self, readings: Iterator[Reading]) -> None:
+        for reading in readings:
+            self.readings.setdefault((reading.kind, reading.value), reading)
+
+    def tells_less(self, reading: Reading) -> bool:
+        """Whether a reading that proves little is a part of a better one, or one with something
+        around it."""
+        if not reading.ends[0] or reading.ends[1]:
+            return False
+        others = islice(self.readings.values(), MOST_BEGINNINGS)
+        return any(
+            other.value != reading.value
+            and (reading.value in other.value
+                 or (other.kind is reading.kind and other.value in reading.value))
+            for other in others
+        )  # fmt: skip
+
+    def alone(self, text: str) -> None:
+        """What a text can be that is nothing but one word."""
+        if len(text) > 2 * WORD_LIMIT or any(
+            char.isalnum() and not char.isascii() for char in _folded(text)
+        ):
+            return
+        words = [word for word in _BETWEEN.split(_folded(text)) if word]
+        if len(words) == 1 and "://" not in text and not _SHORTENED.search(text):
+            self.take(_of_one_word(words[0].strip(".,:!?") or words[0]))
+
+    def read(self, text: str) -> None:
+        """Everything that a spelling of the text holds."""
+        begin = text[:NAMED_WITHIN]
+        named = list(_named(begin, self._is_symbol))
+        self.take(iter(named))
+        self.take(_shortened(begin))
+        self.take(_amounts(begin, self._is_symbol, {one.value for one in named}))
+        for found in _UUID.finditer(text):
+            self.take(_of_strong_word(found[0]))
+        self._read_runs(_UUID.sub(" ", text))
+
+    def _read_runs(self, text: str) -> None:
+        for count, found in enumerate(_RUN.finditer(text)):
+            if count == MOST_WORDS or len(self.readings) > _MOST_FOUND:
+                self.cut = True
+                return
+            run = found[0]
+            if len(run) >= _SHORTEST_BEGINNING:
+                self.take(iter(_of_run(run)))
+                if "%" in run:
+                    self._read_escaped(run)
+                if len(self.beginnings) < MOST_BEGINNINGS:
+                    self._begin(run)
+
+    def _read_escaped(self, link: str) -> None:
+        """The parts of a link, each without its escapes: a hash in base64 holds signs that part
+        a link where they are not escaped."""
+        for part in _LINK_PARTS.split(link)[:_MOST_PARTS]:
+            if "%" in part:
+                self.take(_of_strong_word(unquote(part)))
+
+    def _begin(self, run: str) -> None:
+        for word in _WORD.findall(run[:WORD_LIMIT]):
+            if (
+                _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING
+                and _changes(word)
+                and not _is_name(word)
+                and not self._is_symbol(word)
+            ):
+                self.beginnings.setdefault(word)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word is the name of a product or a firm: ``MetaMask``, ``iPhone``."""
+    if _CAMEL.fullmatch(word) is None:
+        return False
+    return not any(
+        _VOWELS.isdisjoint(part.lower()) for part in re.split(r"(?=[A-Z])", word) if part
+    )
+
+
+def is_drawn_id(text: str) -> bool:
+    """Whether a text has the form of the ids that a service draws for orders and groups."""
+    return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
+
+
+def _changes(word: str) -> int:
+    """How often small letters, capitals and digits take turns, a capital in front left out: a
+    word of a language has none, and one that was drawn has many."""
+    if word.islower() and word.isalpha():
+        return 0
+    kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
+    if kinds[:2] == [1, 2]:
+        kinds[0] = 2
+    return sum(one != other for one, other in pairwise(kinds))
+
+
+def _of_run(run: str, level: int = 0) -> list[Reading]:
+    """What the form of a run proves; of one that proves little, what its parts prove."""
+    readings: list[Reading] = []
+    for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
+        readings = list(_of_strong_word(word))
+        if any(one.kind is not ReadAs.SHORTENED and not one.ends[0] for one in readings):
+            return readings
+    for at in range(level, len(_PARTED_BY)):
+        parts = _PARTED_BY[at].split(run)
+        if len(parts) > 1:
+            within = [
+                reading
+                for part in parts[:_MOST_PARTS]
+                if len(part) >= _SHORTEST_BEGINNING
+                for reading in _of_run(part, at + 1)
+            ]
+            return within or readings
+    return readings
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
     """What a word can be that stands alone, besides what its form proves."""
     strong = list(_of_strong_word(word))
-    if _ID.fullmatch(word) and not strong:
+    if _ID.fullmatch(word) and all(one.kind is ReadAs.SHORTENED for one in strong):
         yield Reading(ReadAs.ID, word, BEGINNING)
-    if _MEMO.fullmatch(word) and all(one.kind is ReadAs.ID for one in strong):
+    if _MEMO.fullmatch(word) and all(one.kind in (ReadAs.ID, ReadAs.SHORTENED) for one in strong):
         called = "a memo or tag" if _DIGITS.fullmatch(word) else "a memo"
         yield Reading(ReadAs.MEMO, word, called)
 
 
 def _of_strong_word(word: str) -> Iterator[Reading]:
     """What the form of a word proves, at least by length and alphabet."""
-    if not 16 <= len(word) <= WORD_LIMIT or not word.isascii():
+    if len(word) > WORD_LIMIT or not word.isascii():
+        return
+    if (
+        _BEGUN_HASH.fullmatch(word)
+        and not _HEX_24.fullmatch(word)
+        and (len(word) != _ADDRESS_LENGTH or not any(_addresses(word)))
+    ):
+        yield Reading(ReadAs.SHORTENED, word.lower(), CUT_SHORT, (word,), ends=(word, ""))
+        return
+    if len(word) < _STRONG:
         return
     if _UUID.fullmatch(word):
         yield Reading(ReadAs.REQUEST, word.lower(), "a request id", (word,))
@@ -224,32 +561,26 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     for reading in (*_hashes(word), *_addresses(word)):
         known = True
         yield reading
-    if not known and (_STRONG_ID.fullmatch(word) or _SHORT_UUID.fullmatch(word)):
+    if known:
+        return
+    if is_drawn_id(word):
         yield Reading(ReadAs.ID, word, "an order id")
+    elif _STRONG_ID.fullmatch(word) and _changes(word) > 2:
+        yield Reading(ReadAs.ID, word, "an order id", ends=(word, ""))
+
+
+_ADDRESS_LENGTH = 42
 
 
 def _hashes(word: str) -> Iterator[Reading]:
-    if _HEX_64.fullmatch(word):
-        if word[:2] in ("0x", "0X"):
-            yield Reading(
-                ReadAs.TRANSACTION, word.lower(), "a transaction hash of an EVM chain",
-                (word,), ("evm",),
-            )  # fmt: skip
-        else:
-            bare = word.lower()
-            yield Reading(ReadAs.TRANSACTION, bare, "a transaction hash", (word, f"0x{bare}"))
-    elif _BASE32_52.fullmatch(word):
-        yield Reading(ReadAs.TRANSACTION, word, "an Algorand transaction hash", (), ("algo",))
-    elif _BASE58.fullmatch(word) and (octets := _decoded(word)) in (32, 64):
-        called, chain = _BASE58_HASHES[octets]
-        yield Reading(ReadAs.TRANSACTION, word, called, (), (chain,))
-
-
-def _decoded(word: str) -> int:
-    try:
-        return len(base58.decode(word))
-    except (ValueError, AddressProblem):
-        return 0
+    found = read_hash(word)
+    if found is None:
+        return
+    same = (one for one in found.spellings if one.rstrip("=") == word.rstrip("="))
+    value = word.lower() if _HEX_64.fullmatch(word) else next(same, word)
+    spellings = dict.fromkeys((word, *found.spellings))
+    spellings.pop(value, None)
+    yield Reading(ReadAs.TRANSACTION, value, found.called, tuple(spellings), found.kinds)
 
 
 def _addresses(word: str) -> Iterator[Reading]:
@@ -286,46 +617,282 @@ def _addresses(word: str) -> Iterator[Reading]:
     )
 
 
-def _named(text: str) -> Iterator[Reading]:
-    """Memos and ids that a word in front of them names."""
-    for found in _NAMED_MEMO.finditer(text[:200_000]):
-        yield Reading(ReadAs.MEMO, found[1], "a memo or tag")
-    for found in _NAMED_ID.finditer(text[:200_000]):
-        strong = list(_of_strong_word(found[1]))
-        yield from strong or [Reading(ReadAs.ID, found[1], BEGINNING)]
+_SHORTENED = re.compile(
+    r"(?<![A-Za-z0-9])(?P<mark>0[xX][ \u00a0]?)?(?P<head>[A-Za-z0-9]{2,64})[ \u00a0]{0,2}"
+    r"(?:\u2026|\u22ef|\u2025|\[\u2026\]|\[\.{3}\]|\.{2,6}|\*{2,8})"
+    r"[ \u00a0]{0,2}(?P<tail>[A-Za-z0-9]{3,64})(?![A-Za-z0-9])"
+)
 
 
-def _amounts(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    for found in _AMOUNT.finditer(text[:200_000]):
-        symbol = (found["symbol"] or found["before"]).rstrip(".")
-        number = found["number"] or found["after"]
-        if not is_symbol(symbol):
+def _shortened(text: str) -> Iterator[Reading]:
+    """Addresses and hashes as wallets and this desk draw them in lists: ``0xb6c0…9C7e``."""
+    for found in _SHORTENED.finditer(text):
+        head, tail = found["head"], found["tail"]
+        mark = "0x" if found["mark"] or head[:2] in ("0x", "0X") else ""
+        head = head[2:] if head[:2] in ("0x", "0X") else head
+        if mark:
+            fits = len(head) + len(tail) > 4 and _HEXADECIMAL.issuperset(head + tail)
+        else:
+            fits = _are_ends(head, tail, here=" \u2026" in found[0])
+        if fits:
+            ends = (mark + head, tail)
+            yield Reading(ReadAs.SHORTENED, "...".join(ends), CUT_SHORT, ends=ends)
+
+
+def _are_ends(head: str, tail: str, *, here: bool) -> bool:
+    """Whether two words beside an ellipsis are the ends of one, and not of two sentences.
+    ``here``: the ellipsis stands as this desk draws it."""
+    if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
+        return True
+    drawn = (_drawn(head), _drawn(tail))
+    if head.isdigit() and tail.isdigit():
+        return False
+    if here and len(head) == len(tail) == _GROUP_HERE:
+        return any(drawn)
+    if len(tail) < _GROUP_HERE or len(head) < 3:
+        return False
+    # Of names of products and of numbers with a word no end is told.
+    changes = [0 if _is_name(end) else _changes(end) for end in (head, tail)]
+    return max(changes) > 1 and (all(drawn) or min(len(head), len(tail)) > _GROUP_HERE)
+
+
+def _drawn(part: str) -> bool:
+    """Whether letters and digits may be a part of an address rather than a word."""
+    return _changes(part) > 0 or (
+        len(part) > 3 and (part.isupper() or _VOWELS.isdisjoint(part.lower()))
+    )
+
+
+_GROUP_HERE = 4
+"""Characters of each end as this desk draws it."""
+_VOWELS = frozenset("aeiou")
+_FORMS = tuple(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks if len(mark) > 2)
+
+
+# What the words around it name
+
+
+def _folded_words(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+_ORDER_WORDS = _folded_words(
+    "order orders exchange swap trade group batch quote reference ref id nr no number ticket",
+    "transaction orderid orderno swapid exchangeid auftrag auftragsnummer bestellung vorgang",
+    "tausch bestellnummer nummer bestelling pedido orden intercambio cambio canje numero",
+    "operacion ordem transaccion referencia troca commande ordre echange operation ordine",
+    "scambio codice riferimento operación transacción número échange référence réf zamówienie",
+    "zamowienie wymiana numer siparis sipariş emir takas numara pesanan đơn mã objednávka",
+)
+_MEMO_WORDS = _folded_words(
+    "memo memos tag destinationtag desttag paymentid comment zieltag kommentar",
+    "verwendungszweck etiqueta comentario observación observação etiquette étiquette",
+    "commentaire mémo etichetta causale commento etykieta notatka etiket açıklama aciklama",
+    "catatan",
+)
+_FILLERS = _folded_words(
+    "id number no nr num nummer numero número numéro tag memo n is was are ist war lautet es",
+    "era est était è code value text required de del destino destination",
+)
+_ORDER_STEMS = _folded_words(
+    "заказ ордер обмен номер заявк сделк замовлення обмін παραγγελία εντολή συναλλαγή αριθμός",
+    "κωδικός طلب رقم معاملة הזמנה מספר سفارش شماره ऑर्डर आर्डर आदेश नंबर क्रमांक 订单 訂單",
+    "单号 單號 编号 編號 交易 兑换 兌換 注文 オーダー 番号 取引 주문 오더 번호 거래",
+    "คำสั่งซื้อ หมายเลข",
+)
+_MEMO_STEMS = _folded_words(
+    "мемо тег тэг комментари метк примечани коментар ετικέτα σημείωση σχόλιο μέμο مذكرة علامة",
+    "وسم ميمو تعليق תגית הערה मेमो टैग टिप्पणी 标签 標籤 备注 備註 留言 附言 标记 メモ タグ",
+    "コメント 메모 태그",
+)
+"""Beginnings of words, also within a text without blanks: an ending of up to six letters is
+theirs."""
+_TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
+_NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
+_WIDEST_GAP = 10
+_MOST_FILLERS = 3
+_ENDING = 6
+
+
+def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
+    """Memos and ids that a word in front of them names, in any language whose words are here."""
+    named: frozenset[ReadAs] = frozenset()
+    before, end, fillers = "", 0, 0
+    for found in _TOKEN.finditer(text):
+        token, gap = found[0], text[end : found.start()]
+        if len(gap) > _WIDEST_GAP:
+            named = frozenset()
+        if named and token[0].isascii():
+            value = _NAMED_VALUE.match(text, found.start())
+            readings = list(_of_value(value[0], named, text[value.end() :][:20], is_symbol)
+                            if value is not None else ())  # fmt: skip
+            yield from readings
+            if readings:
+                named, end, before = frozenset(), found.end(), token
+                continue
+        folded = token.lower()
+        fills = folded in _FILLERS or "(" in gap or not token[0].isalpha()
+        if named and fills and fillers < _MOST_FILLERS and not token[0].isdigit():
+            fillers += 1
+            if folded == "id" and before == "payment":
+                named |= {ReadAs.MEMO}
+        else:
+            named, fillers = _names(folded, before, token, text[found.end() :][:4]), 0
+        before, end = folded, found.end()
+
+
+def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
+    """What a word says that the next one is."""
+    if folded == "id" and before == "payment":
+        return frozenset((ReadAs.ID, ReadAs.MEMO))
+    if token == "DT" or (folded == "dt" and behind.startswith("=")):
+        return frozenset((ReadAs.MEMO,))
+    if folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a")):
+        return frozenset((ReadAs.MEMO,))
+    for words, stems, kind in (
+        (_MEMO_WORDS, _MEMO_STEMS, ReadAs.MEMO),
+        (_ORDER_WORDS, _ORDER_STEMS, ReadAs.ID),
+    ):
+        if folded in words:
+            return frozenset((kind,))
+        if not token.isascii() and any(
+            0 <= folded.rfind(stem) >= len(folded) - len(stem) - _ENDING for stem in stems
+        ):
+            return frozenset((kind,))
+    return frozenset()
+
+
+def _of_value(
+    value: str, named: frozenset[ReadAs], behind: str, is_symbol: Callable[[str], bool]
+) -> Iterator[Reading]:
+    value = value.rstrip("_-")
+    digit = any(map(str.isdigit, value))
+    if ReadAs.MEMO in named and digit:
+        first = re.split("[_-]", value, maxsplit=1)[0]
+        rest = re.split("[_-]", value)
+        whole = all(any(map(str.isdigit, part)) for part in rest)
+        yield Reading(ReadAs.MEMO, value if whole else first, "a memo or tag")
+    if ReadAs.ID in named and len(value) >= _SHORTEST_BEGINNING:
+        amount = _SYMBOL_AFTER.match(behind) if value.isdigit() else None
+        drawn = _changes(value) > 1 and not _is_name(value) and not is_symbol(value)
+        if (digit or drawn) and not (amount is not None and is_symbol(amount["symbol"])):
+            yield from _of_run(value) or [Reading(ReadAs.ID, value, BEGINNING)]
+
+
+# Amounts
+
+
+_BLANKS = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_APOSTROPHES = "'\u2019\u2018\u02bc\u2032_"
+_NUMBER = re.compile(rf"(?>[0-9]{{1,40}}(?:[{_BLANKS},.{_APOSTROPHES}][0-9]{{1,40}}){{0,12}})")
+_BESIDE = rf"[\n{_BLANKS}*_()\[\]\"'`:=|~\u00ab\u00bb\u201c-\u201e\uff1a]{{0,4}}"
+_SYMBOL_AFTER = re.compile(rf"{_BESIDE}[个個枚]?(?P<symbol>[A-Za-z0-9][A-Za-z0-9.]{{1,14}})")
+_SYMBOL_BEFORE = re.compile(rf"(?<![A-Za-z0-9])(?P<symbol>[A-Z0-9][A-Z0-9.]{{1,14}}){_BESIDE}$")
+_PLAIN_BLANK = re.compile(r"[ \t]")
+_GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
+
+
+def _amounts(
+    text: str, is_symbol: Callable[[str], bool], named: Collection[str]
+) -> Iterator[Reading]:
+    """Numbers beside the symbol of a token. One whose digits go on in a way that is not
+    understood is not read at all: half a number is another amount. Nor is one that has a name
+    (``named``), as a tag has."""
+    used = 0
+    for found in _NUMBER.finditer(text):
+        start, end = found.span()
+        if found[0] in named or not _begins(text, start):
             continue
-        for amount in _numbers(number):
-            yield Reading(
-                ReadAs.AMOUNT,
-                f"{exact_amount(amount)} {symbol.upper()}",
-                "an amount",
-                amount=amount,
-                symbol=symbol.upper(),
-            )
+        symbol = _symbol(_SYMBOL_AFTER.match(text, end), text, is_symbol)
+        after = bool(symbol)
+        if not symbol and _ends(text, end):
+            beside = text[max(used, start - 20) : start]
+            symbol = _symbol(_SYMBOL_BEFORE.search(beside), "", is_symbol)
+        if not symbol:
+            continue
+        used = end + len(symbol)
+        for amount in _amount_of(found[0], last=after):
+            if amount:
+                yield Reading(
+                    ReadAs.AMOUNT,
+                    f"{exact_amount(amount)} {symbol.upper()}",
+                    "an amount",
+                    amount=amount,
+                    symbol=symbol.upper(),
+                )
+
+
+def _begins(text: str, start: int) -> bool:
+    """Whether a number begins here, and not in the middle of one, of a date or of a word."""
+    if not start:
+        return True
+    before = text[start - 1]
+    if before.isascii() and (before.isalnum() or before in ".,"):
+        return False
+    joins = not before.isspace() and not before.isalnum() and before not in "([{\"'*|"
+    return not (joins and start > 1 and text[start - 2].isascii() and text[start - 2].isalnum())
+
+
+def _ends(text: str, end: int) -> bool:
+    """As :func:`_begins`, for what stands behind it."""
+    behind = text[end : end + 2]
+    if not behind:
+        return True
+    if behind[0].isascii() and behind[0].isalnum():
+        return False
+    return len(behind) == 1 or behind[0].isspace() or not behind[1].isdigit()
+
+
+def _symbol(found: re.Match[str] | None, text: str, is_symbol: Callable[[str], bool]) -> str:
+    """The symbol beside a number; empty for another word."""
+    if found is None or (text and text[found.end() : found.end() + 1].isascii()
+                         and text[found.end() : found.end() + 1].isalnum()):  # fmt: skip
+        return ""
+    whole = found["symbol"].rstrip(".")
+    for word in dict.fromkeys((whole, whole.partition(".")[0])):
+        if any(map(str.isalpha, word)) and is_symbol(word):
+            return word
+    return ""
+
+
+def _amount_of(number: str, *, last: bool) -> list[Decimal]:
+    """The amounts that a number can be. Other numbers before it, parted by plain blanks, are left
+    out; behind it where it does not stand ``last``."""
+    parts = _PLAIN_BLANK.split(number)
+    for count in range(len(parts), 0, -1):
+        kept = parts[-count:] if last else parts[:count]
+        if found := _numbers(" ".join(kept)):
+            return found
+    return []
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """One comma or point before three digits is read both ways."""
-    digits = re.sub(r"[ '’\u00a0]", "", text)
-    marks = re.findall(r"[.,]", digits)
+    """One comma or point before three digits is read both ways; none where digits do not stand in
+    groups as a number has them."""
+    marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
+    groups = _NO_DIGIT.split(text)
     if not marks:
-        return [Decimal(digits)]
-    if len(set(marks)) == 2:
-        decimal = marks[-1]
-        grouping = "," if decimal == "." else "."
-        return [Decimal(digits.replace(grouping, "").replace(decimal, "."))]
-    if len(marks) > 1:
-        return [Decimal(digits.replace(marks[0], ""))]
-    whole, _, rest = digits.partition(marks[0])
-    as_decimal = Decimal(f"{whole}.{rest}")
-    if len(rest) == 3 and whole not in ("", "0"):
-        grouped = Decimal(whole + rest)
-        return [grouped, as_decimal] if marks[0] == "," else [as_decimal, grouped]
-    return [as_decimal]
+        return [Decimal(text)] if text == "0" or text[0] != "0" else []
+    decimal = marks[-1] in ",." and marks.count(marks[-1]) == 1
+    in_groups = len(set(marks)) == 1 and _is_grouped(groups, marks[0])
+    fraction = decimal and (
+        (len(marks) == 1 and (groups[0] == "0" or groups[0][0] != "0"))
+        or (len(set(marks[:-1])) == 1 and _is_grouped(groups[:-1], marks[0]))
+    )
+    as_fraction = [Decimal(f"{''.join(groups[:-1])}.{groups[-1]}")] if fraction else []
+    as_groups = [Decimal("".join(groups))] if in_groups else []
+    return as_fraction + as_groups if marks[-1] == "." else as_groups + as_fraction
+
+
+_NO_DIGIT = re.compile(r"[^0-9]")
+
+
+def _is_grouped(groups: list[str], mark: str) -> bool:
+    """By thousands; by commas also as in India, hundreds before the last thousand."""
+    first, *others = groups
+    if first[0] == "0" or not others or len(others[-1]) != 3:
+        return False
+    inner = {len(group) for group in others[:-1]}
+    if inner <= {3}:
+        return len(first) <= 3
+    return mark == "," and inner == {2} and len(first) <= 2

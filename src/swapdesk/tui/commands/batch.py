@@ -80,7 +80,7 @@ class BuildBundle(Command):
 
 
 class SignBundle(Command):
-    """Show what is to be signed, one review after another; there s signs and x refuses."""
+    """Build and show what is to be signed, one review after another; there s signs, x refuses."""
 
     WRITES = True
     KEY = "s"
@@ -111,7 +111,7 @@ class BackToBatch(Command):
 
 
 class ExportBatch(Command):
-    """Write the results, one line for each line of the file; before them a template."""
+    """Write the results, one line for each row that was created; before them a template."""
 
     KEY = "x"
     VERB = "export"

@@ -10,12 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from swapdesk.tui.page import Page
+from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
     from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.tui.commands.command import EverywhereCommand
     from swapdesk.tui.screens.swap import SwapScreen
 
+NOT_STARTED = "This page needs the desk, whose start failed."
 STARTING = "The desk is starting. This is open in a moment."
 
 
@@ -36,7 +38,9 @@ class Navigation:
     def open(self, verb: type[EverywhereCommand]) -> None:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
         if not (self._session.opened or verb.BEFORE_OPENED):
-            self._host.notify(STARTING)
+            session = self._session
+            failed = session.phase is Phase.FAILED
+            self._host.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
         module, _, name = verb.OPENS.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)

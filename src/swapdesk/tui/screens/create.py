@@ -65,6 +65,7 @@ from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
+    from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
 
@@ -89,6 +90,7 @@ class CreateScreen(Page):
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._asking = False
+        self._opened_locked = False
         self._again = AskingAgain()
         self._consented = ("", Consent())
         self._typed = typed
@@ -501,6 +503,18 @@ class CreateScreen(Page):
         self._payer.read(event.found)
         self._form.own(event.found.own, event.found.payee)
         self.show()
+        self._lock_by_itself(event.found)
+
+    def _lock_by_itself(self, found: SwapAccount) -> None:
+        """Once, where nothing is left to type: the own account pays and is paid, and what it
+        takes is known. The key that starts the signing waits for a still screen as ever."""
+        state = self.state
+        lacks = self._payer.lack(state.board, state.row)
+        if self._opened_locked or state.step is not CreateStep.OPEN or found.plan is None or lacks:
+            return
+        if self._form.complete and not self.expired():
+            self._opened_locked = True
+            self._lock()
 
     @on(AccountFailed)
     def _account_failed(self, event: AccountFailed) -> None:

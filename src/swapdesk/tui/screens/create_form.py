@@ -168,6 +168,9 @@ class CreateForm(Vertical):
             )
         self._book = BookRows(id="book")
         self._hidden: frozenset[int] = frozenset()
+        self._payee = ""
+        """The own account that was filled in."""
+        self._touched = typed.recipient != ""
 
     def compose(self) -> ComposeResult:
         yield self._recipient
@@ -178,12 +181,19 @@ class CreateForm(Vertical):
         yield self._book
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """The wallet's accounts; ``payee`` is who gets it while nobody else is named."""
+        """The wallet's accounts; ``payee`` is who gets it as long as nobody typed in the field."""
         self._checks.own = {one.address: one.name for one in accounts}
-        if payee is not None and not self._recipient.value:
+        if payee is not None and not self._recipient.value and not self._touched:
+            self._payee = payee.address
             self._recipient.field.grouped = True
             self._recipient.field.set_value(payee.address)
         self.show_book()
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to type: the own account gets it, and no other field is here."""
+        one = self._payee != "" and self.values == (self._payee,)
+        return one and not self._touched and not self.checked().problems
 
     def say_recipient(self, check: Check) -> None:
         """What the empty field waits for."""
@@ -308,6 +318,7 @@ class CreateForm(Vertical):
                 event.field.grouped = _is_address(event.value)
                 event.field.redraw()
         if event.field is self._recipient.field:
+            self._touched |= event.value != self._payee
             memo = self.checked().recipient.memo or ""
             self._filled = _follow(self._memo, self._filled, memo)
         elif (

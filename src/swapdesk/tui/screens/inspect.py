@@ -36,7 +36,7 @@ from swapdesk.tui.screens.inspect_facts import (
     reading_lines,
     searched_lines,
 )
-from swapdesk.tui.session import Session
+from swapdesk.tui.session import Phase, Session
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.case_body import CaseBody, FittedLines, say_money
 from swapdesk.tui.widgets.line_table import LineTable
@@ -172,7 +172,7 @@ class InspectScreen(Page):
     # searching
 
     def do_look_up(self) -> None:
-        if self._pasted is None or not self._pasted.readings or self.link is None:
+        if self._pasted is None or not self._pasted.searchable or self.link is None:
             return
         if self._search is None:
             self._search = OrderSearch(self.desk, self._pasted)
@@ -247,8 +247,9 @@ class InspectScreen(Page):
         self._take_sheets()
         sheet = self._sheet
         many = len(self._sheets) > 1 and self._opened is None
-        problem = pasted.problem if pasted is not None and self._field_used else ""
         verdict = self._verdict
+        unread = pasted is not None and self._field_used and (verdict or not pasted.searchable)
+        problem = pasted.problem if pasted is not None and unread else ""
         self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
         self._searched.show(
             lambda width: [
@@ -329,14 +330,21 @@ class InspectScreen(Page):
             )
         else:
             money = "not known before an order is found."
-            asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
+            asks = "you: paste what you have"
+            if self._pasted is not None and self._pasted.searchable:
+                asks = "you: enter looks for it"
+                if self.link is None:
+                    failed = self.session.phase is Phase.FAILED
+                    again = "you: connect again on the first page"
+                    asks = again if failed else "the desk: it connects"
             if self._pasted is not None and self._pasted.secret:
                 asks = "the customer: move the money to a new wallet; y copies what to write"
             elif self._asking:
                 asks = "the service: it is asked"
             elif self._search is not None and self._search.verdict:
                 money, asks = f"{self._search.money}.", self._search.next
-            self.set_money(money, asks, next_short=asks.split(" for ")[0])
+            short = f"{money.partition(':')[0].removesuffix('.')}."
+            self.set_money(money, asks, where_short=short, next_short=asks.split(" for ")[0])
 
     # keys
 
@@ -359,10 +367,12 @@ class InspectScreen(Page):
         return READY
 
     def _look_up_standing(self) -> CommandState:
-        if self._pasted is None or not self._pasted.readings:
+        if self._pasted is None or not self._pasted.searchable:
             return HIDDEN
         if self._search is None:
-            return READY if self.link is not None else CommandState(locked="connecting")
+            failed = self.session.phase is Phase.FAILED
+            waits = CommandState(locked="not connected" if failed else "connecting")
+            return READY if self.link is not None else waits
         if self._asking:
             return CommandState(locked="asking")
         if len(self._sheets) > 1 and self._opened is None:

@@ -8,7 +8,7 @@ from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
-from swapdesk.flows.support.pasted_text import PastedText
+from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import Line, Span, cut, wrapped
 from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, pair_line
@@ -37,7 +37,7 @@ COLUMNS = (
 def read_as(pasted: PastedText) -> str:
     """What the text was taken for: ``a Tron address``, ``an order id, or 2 other things``."""
     if not pasted.readings:
-        return ""
+        return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
     if not others:
         return first.called

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from typing import Annotated, Any
 
 from pydantic import (
@@ -19,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.readers import reader
-from swapdesk.wire.encoding.time_range import EARLIEST, within_range
+from swapdesk.wire.encoding.time_range import EARLIEST, http_date, within_range
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -73,16 +72,6 @@ def parse_rfc3339(text: str) -> datetime:
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError("is no time of the calendar") from None
-
-
-def http_date(text: str) -> datetime:
-    """An aware UTC time from a date of a header, in any of the three forms of HTTP; without a zone
-    it is UTC. Raises ValueError."""
-    try:
-        moment = parsedate_to_datetime(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError("is no date of HTTP") from None
 
 
 LONGEST_WAIT = 10.0**9
