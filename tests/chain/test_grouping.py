@@ -16,6 +16,7 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of_form,
     short,
+    ungrouped,
     wrap_groups,
 )
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
@@ -39,6 +40,18 @@ def test_nothing_is_lost_in_groups(text: str, per_line: int) -> None:
     assert "".join(groups(text)) == text
     rejoined = "".join(line.strip(" ") for line in wrap_groups(text, per_line))
     assert rejoined.replace(" ", "") == text.replace(" ", "")
+
+
+@given(text=st.text(st.characters(codec="ascii", categories=("L", "N", "P")), max_size=110),
+       per_line=st.integers(1, 12), at=st.integers(0, 130))  # fmt: skip
+def test_what_is_drawn_in_groups_is_read_back_and_nothing_else_is_changed(
+    text: str, per_line: int, at: int
+) -> None:
+    assert ungrouped(grouped(text)) == text
+    assert ungrouped("\n".join(wrap_groups(text, per_line))) == text
+    other = f"{text[:at]} {text[at:]}"
+    assert ungrouped(other) in (other, text)
+    assert ungrouped(other) == other or other.split() == groups(text)
 
 
 def test_lines_break_at_groups_and_continue_under_the_first() -> None:

@@ -37,7 +37,8 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     assert "per day 15 USDC" in message
     assert "left, this is 20" in message
     assert refused.error["next"] == (
-        "you: pay less, wait, or raise it with swapdesk wallet policy set"
+        "you: pay less, wait, or raise it with swapdesk wallet policy set, or w and m in an open"
+        " desk"
     )
     told = free("wallet", "policy", "show")
     assert told.code == 0, told

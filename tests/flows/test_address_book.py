@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.flows.payees.address_book import (
     STARTERS,
     AddressBook,
     AddressBookError,
     BookEntry,
+    check_entry,
     write_starters,
 )
 
@@ -70,6 +72,16 @@ def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
         assert (entry.address, entry.own) == (EVM, True)
     assert book.name_of("evm", EVM) == "bob"
     assert book.name_of("sol", EVM) is None
+
+
+def test_an_address_is_read_as_the_desk_draws_it(path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{grouped(EVM)}"\nkind = "evm"\n')
+    entry = book.entry("bob")
+    assert (book.problems, entry and entry.address) == ((), EVM)
+    other = derive_address("bitcoin", b"g" * 32)
+    added = check_entry(book, "carol", grouped(other), "").entry
+    assert added is not None
+    assert added.address == other
 
 
 def test_names_by_kind_and_chain(path: Path) -> None:

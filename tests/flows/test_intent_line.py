@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
@@ -126,6 +127,7 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
 ) -> None:
     address = derive_address("sol", b"p" * 32)
     sent = parse_private_line(f"5 usdc {address}", catalog, book)
+    assert parse_private_line(f"5 usdc {grouped(address)}", catalog, book) == sent
     assert pair(sent) == ("USDC.solana", "USDC.solana")
     assert sent.recipient == address
 

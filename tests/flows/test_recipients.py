@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import grouped, wrap_groups
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import WAIVER
@@ -70,6 +71,9 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
     assert (found.label, found.lookalike) == (None, None)
     assert found.lines[0].level == "ok"
     assert ("warn", "Never paid before.") in texts(found)
+    # As the desk draws it: in groups, and in groups over lines.
+    for drawn in (grouped(stranger), "\n".join(wrap_groups(stranger, 4))):
+        assert replace(check(drawn, token(kind), book=book), text=stranger) == found
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -83,7 +83,7 @@ def test_what_was_cut_is_said() -> None:
     assert call_lines(replace(GET, answer_size=100_000))[-1] == "… 82 of 100000 bytes are kept"
     many = b"[" + b"1," * 3000 + b"1]"
     lines = call_lines(replace(GET, answer_body=many, answer_size=len(many)))
-    assert lines[-1] == "… 2003 more lines"
+    assert lines[-1] == "… 2,003 more lines"
 
 
 def test_a_command_repeats_the_call() -> None:

@@ -138,7 +138,7 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         assert isinstance(written, SignedTransaction)
         again = await revoking.propose(someone.account, someone.link, one)
         assert isinstance(again, UnderWay)
-        ended = await revoking.revoke(again)
+        ended = await revoking.send(again)
         assert ended == Outcome(hash=written.hash)
         assert await someone.allowed() == ()
         (held,) = await someone.world.client.holdings(someone.account.address, str(USDC))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.confusables import (
@@ -19,7 +20,15 @@ from swapdesk.flows.catalog.confusables import (
     is_plain,
     suspicion,
 )
-from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict, imitated_by, lookalikes, search
+from swapdesk.flows.catalog.search import (
+    CanDo,
+    TokenRow,
+    Verdict,
+    imitated_by,
+    lookalikes,
+    named_contract,
+    search,
+)
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
@@ -92,6 +101,38 @@ def test_a_contract_is_found_in_any_case() -> None:
     assert USDC.contract is not None
     assert search(ROWS, USDC.contract.upper().replace("0X", "0x"))[0] == USDC
     assert search(ROWS, USDC.contract[:12])[0] == USDC
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://etherscan.io/token/{}?a=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed#balances",
+        "https://app.example/#/swap?outputCurrency={}",
+        "https://explorer.example/address%2F{}",
+        "{chain}:{}",
+        "eip155:{id}:{}",
+        "ethereum:{}@{id}",
+        "grouped",
+    ],
+)
+def test_a_contract_is_found_in_a_link_behind_its_chain_and_as_it_is_drawn(text: str) -> None:
+    assert USDC.contract is not None
+    parts = {"chain": "eth", "id": 1}
+    asked = grouped(USDC.contract) if text == "grouped" else text.format(USDC.contract, **parts)
+    assert search(ROWS, asked) == search(ROWS, USDC.contract) == [USDC]
+    assert named_contract(asked)[0] == USDC.contract
+
+
+def test_a_contract_of_another_chain_than_the_one_before_it_is_none() -> None:
+    assert USDC.contract is not None
+    assert search(ROWS, f"avax:{USDC.contract}") == []
+    assert search(ROWS, "https://etherscan.io/token/") == []
+    for plain in (
+        "usdc",
+        "wrapped ether on the base network",
+        "https://example.com/some/long/page",
+    ):
+        assert named_contract(plain) == (plain, frozenset())
 
 
 @pytest.mark.parametrize("typed", ["udsc", "usdcc", "usc", "usdx", "isdc"])

@@ -17,6 +17,18 @@ SIGNING = (
         ),
     ),
     Defect(
+        "withdrawal-signed-after-a-no",
+        "Who refuses a withdrawal on the page that signs has signed it.",
+        "swapdesk/flows/signing/wallet_signing.py",
+        "                if await self.look(step.review) is None:\n"
+        "                    raise NotAgreed\n",
+        "                await self.look(step.review)\n",
+        (
+            "tests/wallet/test_withdrawing.py"
+            "::test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds",
+        ),
+    ),
+    Defect(
         "decimals-of-the-list",
         "A service that names other decimals gets a thousand dollars for a confirmed ten.",
         "swapdesk/agent/gate/rules/amounts.py",

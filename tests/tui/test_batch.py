@@ -34,7 +34,9 @@ def planned_anew(screen: BatchScreen, before: BatchPlan | None) -> bool:
 async def put_right(run: DeskRun, screen: BatchScreen, row: str, value: str) -> None:
     """Write the cell of the problem under the cursor anew, which goes to the next problem."""
     assert screen._table.cursor_key == row
-    await run.press("enter", "ctrl+a", "ctrl+k")
+    if not screen.writing:
+        await run.press("enter")
+    await run.press("ctrl+a", "ctrl+k")
     await run.type(value)
     plan = screen.plan
     await run.press("enter")
@@ -53,15 +55,17 @@ async def test_problems_are_walked_put_right_or_skipped_and_the_others_created(
         assert walked == ["2", "3", "6", "2"]
         await put_right(run, screen, "2", "500")
         # What was put right is there again.
-        await run.press("escape", "b")
+        await run.press("escape", "escape", "b")
         await run.see("2 problems")
         assert run.screen(BatchScreen) is not screen
         screen = run.screen(BatchScreen)
         await run.settle(partial(planned_anew, screen, None), "the plan of before")
         await run.press("right_square_bracket")
         await put_right(run, screen, "3", "@bob")
-        # The cursor goes on to the next problem by itself.
+        # The next cell that is wrong is there to be put right.
         assert screen._table.cursor_key == "6"
+        assert "Row 6, sell_amount" in run.text
+        await run.press("escape")
         for shown in ("1 skipped", "1 problem", "1 skipped"):
             await run.press("minus")
             await run.see(shown)

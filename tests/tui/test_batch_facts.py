@@ -17,6 +17,7 @@ from swapdesk.tui.screens.batch_facts import (
     tokens_named,
 )
 from swapdesk.tui.spans import plain_text
+from swapdesk.tui.widgets.table_layout import TableLayout
 
 
 def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
@@ -71,6 +72,20 @@ def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
     assert row_detail(row, None) == (
         "It takes 30. Write 30 or more. Row 1 is the same. Keep it or delete it."
     )
+
+
+def test_the_state_grows_with_the_terminal() -> None:
+    sheet = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
+    plan = BatchPlan(sheet, tuple(PlannedRow(row, None) for row in sheet.rows), (), ())
+
+    def state(width: int) -> int:
+        placed = TableLayout(batch_columns(plan, width)).placed(width)
+        return next(cells for column, cells in placed if column.key == "state")
+
+    for low, high in ((80, 99), (100, 119), (120, 159), (160, 240)):
+        widths = [state(width) for width in range(low, high + 1)]
+        assert widths == sorted(widths)
+        assert widths[-1] > widths[0] + (high - low) // 3
 
 
 def test_the_head_of_amounts_names_the_token_where_all_rows_sell_one() -> None:

@@ -15,7 +15,7 @@ async def test_c_is_locked_until_the_frozen_intent_is_seen_whole(market: Market)
         await run.type("@rita")
         await run.press("enter", "enter")
         await run.still()
-        assert "rows more: enlarge the window" in run.text
+        assert "more rows: enlarge the window" in run.text
         assert "enlarge the window" in run.text.split("\n")[-1]
         await run.press("c")
         run.screen(CreateScreen)

@@ -129,7 +129,7 @@ async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market:
         assert "in your wallet. 2 orders of the service cannot be read." in run.text
         listed.append(json.loads(encode_json(waiting(market.clock).states[-1])))
         await run.press("r")
-        await run.see("1 orders, read now. 2 orders of the service's list cannot be read")
+        await run.see("1 order, read now. 2 orders of the service's list cannot be read")
         assert "Cannot be read" in run.text
         assert "2, left out or as last known" in run.text
         await run.press("slash", *"nothing")

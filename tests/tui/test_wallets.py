@@ -14,6 +14,7 @@ from patience import PATIENCE
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.messages import SigningMoved
+from swapdesk.tui.screens.sign import SignScreen
 from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
 from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Row, Section
@@ -56,7 +57,7 @@ def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
     subject = subjects[last.key]
     assert subject.address == smart
     said = "".join(plain_text(line_of(line)) for line in wallet_pane(subject))
-    assert "swapdesk wallet withdraw --chain base takes it back to trading" in said
+    assert "d takes it back to trading" in said
     assert len({one.key for one in rows}) == len(rows)
 
 
@@ -89,18 +90,40 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.settle(lambda: whole(run), "the first reading")
         await run.press("r")
         await run.see("May take")
-        await run.see("to fa")
+        await run.see("to Fathom AMM")
         await run.press("end")
         await run.see("0x 568b a200 66d0")
         # A money key counts on a still screen only.
         await run.still()
         await run.press("x")
-        await run.see('Type "revoke"')
-        assert "Digest 0x" in run.text
-        await run.type("revoke")
-        await run.press("enter")
-        await run.see("Revoked: nobody may take this any more.")
+        await run.settle(lambda: isinstance(run.app.screen, SignScreen), "what is signed")
+        await run.see("sign and send")
+        assert "USDC allowance of Fathom AMM" in run.text
+        await run.still()
+        await run.press("s")
+        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets again")
+        await run.see(
+            "USDC allowance of Fathom AMM on Base is over: nobody may take this any more."
+        )
         assert (await client.allowances(account.address, "base", [usdc])).allowances == ()
+
+        await run.settle(lambda: whole(run), "what is left to take")
+        assert "No spending policy" in run.text
+        await run.press("m")
+        await run.see("What the wallet may sign at most")
+        await run.type("per-day usdc.base")
+        await run.press("enter")
+        await run.see("is no TOKEN.CHAIN=AMOUNT")
+        await run.press("m")
+        await run.type("per-day usdc.base=15, per-payment usd=50 price usdc.base=1")
+        await run.press("enter")
+        await run.see("The limits are set.")
+        await run.settle(lambda: whole(run), "the limits")
+        await run.press("end")
+        # What was approved counts.
+        await run.see("10 left")
+        limits = (await client.policy()).uses
+        assert sorted(str(one.limit.most) for one in limits) == ["15", "50"]
         await run.press("l")
         await run.see("Locked.")
         assert wallet.locks_in is None

@@ -91,7 +91,7 @@ async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Owner) ->
     assert isinstance(under_way, UnderWay)
     assert (await owner.cancelling.replace(under_way)).done
     assert (await client.resolve(second.hash)).state is State.SUCCEEDED
-    ended = await revoking.revoke(again)
+    ended = await revoking.send(again)
     assert (ended.code, ended.hash) == ("NOT_REVOKED", first.hash)
     assert ended.cause == "The allowance stands. The transaction is replaced."
     assert isinstance(await revoking.propose(account, link, allowance), Proposal)

@@ -3,6 +3,7 @@ real agent, gate and chain, and after ``kill -9`` at every boundary."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,11 +24,17 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
+from swapdesk.flows.batch.withdrawing import (
+    NOTHING_HELD,
+    Withdrawal,
+    WithdrawalSigning,
+    Withdrawing,
+)
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import UnderWay
+from swapdesk.flows.transactions.transactor import NotAgreed, UnderWay
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
@@ -46,6 +53,7 @@ from wallet.test_signing_bundles import built, payload_of, promised
 from wallet.withdrawals import COINS, DOLLARS, Owner, journal_of, taken_out
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+Signed = tuple[WithdrawalSigning, list[str]]
 MALLORY = deposit_address(999)
 SAMPLE = {(Purpose.DEPLOY, "send_raw after"), (Purpose.WITHDRAW, "RecordsFile.COMMIT")}
 CASES = [
@@ -81,6 +89,56 @@ async def stands(flow: Withdrawing, account: Account, owner: Owner) -> None:
 
 def nothing_held(step: object) -> bool:
     return isinstance(step, Outcome) and step.code == NOTHING_HELD
+
+
+def session_of(owner: Owner, wallet: LocalWallet, account: Account, *, says: bool) -> Signed:
+    """The page that signs, and a trader who says the same to each review."""
+
+    def changed() -> None:
+        if session.review is not None and session.review.title not in seen:
+            seen.append(session.review.title)
+            answer = session.agree if says else session.refuse
+            asyncio.get_running_loop().call_soon(answer, session.review.id)
+
+    seen: list[str] = []
+    session = WithdrawalSigning(
+        wallet, owner.journal, SystemClock(), account, owner.link, changed, coin="ETH"
+    )
+    return session, seen
+
+
+async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds(
+    owner: Owner,
+) -> None:
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+    wallet = await owner.wallet()
+    account = await owner.account(wallet)
+    refusing, asked = session_of(owner, wallet, account, says=False)
+    with pytest.raises(NotAgreed):
+        await refusing.carry_out()
+    assert len(asked) == 1
+    assert await owner.dollars(mine) == DOLLARS
+    session, asked = session_of(owner, wallet, account, says=True)
+    before = await owner.dollars(account.address)
+    outcome = await session.carry_out()
+    assert outcome.done, outcome
+    # The account is made by one transaction and paid out by another one.
+    assert len(asked) == 2
+    assert await owner.dollars(mine) == 0
+    assert await owner.dollars(account.address) == before + DOLLARS
+    session.finish(outcome)
+    assert session.whereabouts == "in your wallet"
+    assert session.notice.startswith("is paid back: ")
+    assert "25 USDC" in session.notice
+    nothing, asked = session_of(owner, wallet, account, says=True)
+    nothing.finish(await nothing.carry_out())
+    assert asked == []
+    assert nothing.outcome is not None
+    assert nothing.outcome.failure is not None
+    assert nothing.outcome.failure.next == "you: r reads the wallet again"
+    await wallet.close()
 
 
 async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -> None:

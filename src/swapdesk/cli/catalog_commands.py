@@ -26,7 +26,7 @@ from swapdesk.cli.cli_context import CliContext, desk_command
 )
 @desk_command
 def tokens(call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int) -> int:
-    """Search tokens by symbol, name, chain or contract.
+    """Search tokens by symbol, name, chain or contract, also in a link.
 
     A contract that is not listed is asked for at the service; such tokens are unverified.
     """

@@ -11,13 +11,10 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.catalog.search import search
+from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
 from swapdesk.wire.chains import Chain
-
-LONGEST_UNLISTED = 26
-"""From this many characters on a text that finds nothing may be a contract."""
 
 
 class TokenListed(Struct, frozen=True, rename="camel"):
@@ -69,10 +66,11 @@ async def report_tokens(
     if symbol is not None:
         rows = catalog.rows_of_symbol(symbol)
     found = search(rows, term, chain=chain, limit=limit)
-    if not found and len(term) >= LONGEST_UNLISTED:
-        asked = await catalog.fetch_by_address(session.link.api, term)
+    contract, chains = named_contract(term)
+    if not found and len(contract) >= CONTRACT_LENGTH:
+        asked = await catalog.fetch_by_address(session.link.api, contract)
         session.tell_gap()
-        found = search(asked, "", chain=chain, limit=limit)
+        found = search(asked, term if chains else "", chain=chain, limit=limit)
     if not found:
         raise CommandError(
             Exit.NOT_FOUND,

@@ -182,6 +182,7 @@ def _tell(
         output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
     if unspent:
         output.talk(unspent)
+    output.talk(*(f"No order {name} was found." for name in search.unanswered))
     if len(cases) > 1:
         output.say(*map(case_sentence, cases))
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")

@@ -4,7 +4,7 @@ an allowance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import takewhile
 
@@ -177,9 +177,9 @@ def allowed_words(one: Allowance) -> str:
     return exact_amount(short(from_base_units(one.units, one.token.decimals)))
 
 
-def spender_words(one: Allowance) -> str:
-    """Whose contract it is, and how it takes."""
-    who = one.venue or "not known here"
+def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> str:
+    """Whose contract it is, by name, and how it takes."""
+    who = named(one.venue) or "not known here"
     return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
@@ -222,7 +222,7 @@ async def show_allowances(session: CommandSession, wallet: LocalWallet, named: s
     else:
         rows = [
             (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
-             each.spender, spender_words(each))
+             each.spender, spender_words(each, session.desk.catalog.provider_name))
             for one in told
             for each in one.allowances
         ]  # fmt: skip
@@ -251,7 +251,8 @@ def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
 
 
 class RevocationRequest(Struct, frozen=True):
-    """Which allowance is to end: token by symbol or contract, spender by address or venue."""
+    """Which allowance is to end: token by symbol or contract, spender by address, or by code or
+    name of its venue."""
 
     token: str
     spender: str
@@ -260,9 +261,9 @@ class RevocationRequest(Struct, frozen=True):
     permit2: bool | None = None
     """Whether it was given in Permit2; None for either."""
 
-    def fits(self, one: Allowance) -> bool:
+    def fits(self, one: Allowance, venue: str | None) -> bool:
         token = {one.token.symbol.lower(), (one.token.contract or "").lower()}
-        spender = {one.spender.lower(), (one.venue or "").lower()} - {""}
+        spender = {name.lower() for name in (one.spender, one.venue, venue) if name}
         kept = self.permit2 is None or self.permit2 is one.permit2
         return kept and self.token.lower() in token and self.spender.lower() in spender
 
@@ -278,18 +279,22 @@ async def revoke_allowance(
         known = ", ".join(one.name for one in wallet.links)
         message = f"There is no node of {wanted.chain!r}; there are {known}."
         raise bad_input("NO_SUCH_CHAIN", message, field="chain")
-    account, allowance = await _allowance(wallet, wanted, link)
+    named = session.desk.catalog.provider_name
+    account, allowance = await _allowance(wallet, wanted, link, named)
     revoking = Revoking(wallet, session.desk.clock)
     step = await revoking.propose(account, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
     await prepare(session, wallet, step, yes=yes, before=before)
-    outcome = await revoking.revoke(step)
+    outcome = await revoking.send(step)
     require_done(outcome)
     return _told(session.call.output, account, allowance, link.name, outcome)
 
 
 async def _allowance(
-    wallet: LocalWallet, wanted: RevocationRequest, link: ChainLink
+    wallet: LocalWallet,
+    wanted: RevocationRequest,
+    link: ChainLink,
+    named: Callable[[str | None], str | None],
 ) -> tuple[Account, Allowance]:
     account = await _account(wallet, wanted.account)
     # No other chain is read: that takes a node hundreds of calls.
@@ -299,7 +304,12 @@ async def _allowance(
             raise CommandError(
                 Exit.UNREACHABLE, UNREAD, f"{one.chain_name} could not be read: {one.problem}.",
             )  # fmt: skip
-    found = [(one.account, each) for one in told for each in one.allowances if wanted.fits(each)]
+    found = [
+        (one.account, each)
+        for one in told
+        for each in one.allowances
+        if wanted.fits(each, named(each.venue))
+    ]
     if len(found) == 1:
         return found[0]
     if not found:

@@ -202,7 +202,7 @@ def revoke(
     permit2: bool | None,
     yes: bool,
 ) -> int:
-    """End an allowance. TOKEN: symbol or contract; SPENDER: address or code of a venue.
+    """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
     Given again it goes on with a transaction that is not confirmed yet.
     """
@@ -422,8 +422,9 @@ def set_(
     takes a limit or a price away. A limit in USD needs the price of all that moves, coins for gas
     among it.
     """
-    from swapdesk.cli.wallet_policy import PolicyChange, set_policy
+    from swapdesk.cli.wallet_policy import set_policy
     from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.flows.wallet.policy_change import PolicyChange
     from swapdesk.wallet.spending import SpendWindow
 
     limits = {

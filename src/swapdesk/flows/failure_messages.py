@@ -149,28 +149,34 @@ NO_JOURNAL = Failure(
     NOTHING_SENT,
     "you: make room or mend the file",
 )
-POLICY_NEXT = "you: pay less, wait, or raise it with swapdesk wallet policy set"
+IN_DESK = "or w and m in an open desk"
+"""The keys that do what a command does not beside an open desk, which has the wallet."""
+POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
 """Who acts where the spending policy of the wallet refuses."""
-POLICY_ANEW = "you: swapdesk wallet policy set --anew, with every rule that you want"
+POLICY_ANEW = f"you: swapdesk wallet policy set --anew, with every rule that you want, {IN_DESK}"
 """The same where its file is not what was set."""
 
 
-POLICY_FIRST = "you: swapdesk wallet policy set --per-day usdc.base=1"
+POLICY_FIRST = f"you: swapdesk wallet policy set --per-day usdc.base=1, {IN_DESK}"
 """The same where calls are to be paid and nothing limits that."""
 
 
-POLICY_CALL = "you: look at what the service asks for, or swapdesk wallet policy set --per-call"
+POLICY_CALL = (
+    "you: look at what the service asks for, or raise it with swapdesk wallet policy set"
+    f" --per-call, {IN_DESK}"
+)
 """The same where a call is dearer than it may be."""
 
 
+CALL_PAYEE = f"swapdesk wallet policy set --call-payee, {IN_DESK}"
 _NEXT_OF_RULE = {
-    "CALL_PAYEE_CHANGED": "you: agree in a terminal, or name it with --call-payee",
+    "CALL_PAYEE_CHANGED": f"you: agree in a terminal, or name it: {CALL_PAYEE}",
     "FUNDS_MISSING": "you: fill the account",
     "POLICY_CHANGED": POLICY_ANEW,
     "POLICY_DECIMALS": POLICY_ANEW,
     "POLICY_NEEDED": POLICY_FIRST,
     "POLICY_CALL": POLICY_CALL,
-    "POLICY_CALL_PAYEE": "you: look at what the service asks for, or name it with --call-payee",
+    "POLICY_CALL_PAYEE": f"you: look at what the service asks for, or name it: {CALL_PAYEE}",
 }
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.tui.widgets.frame import NoticeLog
+    from swapdesk.wallet.accounts import Account, ChainLink
+    from swapdesk.wallet.holdings import Allowance
 
 
 class PageNavigation(Protocol):
@@ -71,6 +73,12 @@ class Signings(Protocol):
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order and show what is to be signed."""
+
+    def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
+        """End an allowance and show what is to be signed."""
+
+    def withdraw(self, account: Account, link: ChainLink) -> None:
+        """Take back what the smart account of an account holds, and show what is to be signed."""
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""

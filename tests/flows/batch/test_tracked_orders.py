@@ -182,7 +182,8 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         assert (said.place, said.actor) == ("in your smart account.", "you")
         assert said.act == (
             "pay the batch; b shows it,"
-            " or take the money back: swapdesk wallet withdraw --chain base"
+            " or take the money back: swapdesk wallet withdraw --chain base, or w and d in an open"
+            " desk"
         )
         assert said.brief == "you: pay the batch; b shows it"
         assert said.cause.startswith("The bundle failed. The service says: given up. ")
@@ -273,7 +274,7 @@ def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -
     assert arrived.next == "nobody: everything arrived; o shows the orders"
     assert "in your smart account" in arrived.paid
     failed = told(DisplayStatus.FAILED)
-    assert failed.whereabouts == "0 of 1 orders arrived at the recipients, 1 ended otherwise"
+    assert failed.whereabouts == "0 of 1 order arrived at the recipients, 1 ended otherwise"
     assert failed.next.startswith("you: look at the order that ended otherwise")
 
 

@@ -13,6 +13,7 @@ from flows.support.cases import (
     AHEAD,
     CASES,
     EXCHANGING,
+    HASH,
     OVERLAYS,
     PAYMENTS,
     REQUEST,
@@ -129,7 +130,7 @@ def test_facts_name_field_and_time() -> None:
     assert "leg state 8, read 14:02:11 UTC" in facts
     assert "expires 14:32:11 UTC" in facts
     shown = next(case for case in PAYMENTS if case.rule == "payment-too-little").diagnosis().facts
-    assert "chain: 0.4 BTC on Bitcoin, 2 confirmations, 14:05:11 UTC" in shown
+    assert f"chain: 0.4 BTC on Bitcoin, 2 confirmations, 14:05:11 UTC, {HASH}" in shown
     old = replace(held, now=NOW + timedelta(hours=49)).diagnosis().facts
     assert any("48 hours" in fact for fact in old)
     assert any("20 Nov" in fact for fact in old)

@@ -220,11 +220,11 @@ MESSAGES = (
         "Buenos días: envié los XRP pero olvidé la etiqueta. Transacción: {hash}",
     ),
     Message(
-        "deleted", "deleted", "¿Qué pasó con mi orden {id}? Ya no aparece.", ("was deleted",)
+        "deleted", "deleted", "¿Qué pasó con mi orden {short}? Ya no aparece.", ("was deleted",)
     ),
     Message(
         "late to nobody", "late-stuck",
-        "Guten Tag, ich habe zu spät bezahlt. Bestellung {id}, Transaktion {hash}. Was nun?",
+        "Guten Tag, ich habe zu spät bezahlt. Bestellung „{id}“, Transaktion {hash}. Was nun?",
         ("Tell us the address",),
     ),
     Message(
@@ -238,23 +238,24 @@ MESSAGES = (
     ),
     Message(
         "refunded", "refunded",
-        "Bonjour, ma commande {id} est « remboursée », mais où est l'argent ?",
+        "Bonjour, ma commande «{id}» est remboursée, mais où est l'argent ?",
         ("{refunded} BTC went back to", "gives no reason", "{refund}"),
     ),
     Message(
         "expired unpaid", "payment-missing",
         f"J'ai payé la commande {{id}} : voici le hash {NO_SUCH}.",
-        ("does not know the transaction of your payment",),
+        (f"does not know the transaction {NO_SUCH} of your payment",),
     ),
     Message(
-        "held in the second leg", "held", "Ma commande {id} reste bloquée au second échange."
+        "held in the second leg", "held", "Ma commande n°{short} reste bloquée au second échange."
     ),
-    Message("failed with the deposit", "failed-stuck", "您好，我的订单 {id} 失败了，钱在哪里？"),
+    Message("failed with the deposit", "failed-stuck", "您好，我的订单{id}失败了，钱在哪里？"),
     Message(
-        "rerouted", "rerouted", "订单 {id} 显示完成，收款地址 {receiver} 没有到账。", ("{payout}",)
+        "rerouted", "rerouted", "订单：{id}。显示完成，收款地址【{receiver}】没有到账。",
+        ("{payout}",),
     ),
     Message(
-        "never", "", f"请查一下订单 {NEVER} ，付款哈希 0x{NO_SUCH}",
+        "never", "", f"请查一下订单“{NEVER}”，付款哈希：0x{NO_SUCH}。",
         (NEVER, NO_SUCH, "We pass this on to the exchange service"),
     ),
 )  # fmt: skip
@@ -313,6 +314,7 @@ def names_of(told: Told) -> dict[str, str]:
     payout = order.get("outTransactionOutHash") or order.get("inTransactionOutHash")
     return {
         "id": order["serviceId"],
+        "short": order["serviceId"][:6],
         "group": told.multi_id or "",
         "hash": told.hash or "",
         "deposit": order.get("depositAddress", ""),

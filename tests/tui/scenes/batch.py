@@ -203,7 +203,7 @@ async def failed(run: DeskRun) -> None:
     log = run.app.session.desk.journal.bundles
     log.signed(bundle, ("0x01",))
     log.ended(bundle, BundleState.FAILED, tx_hash=PAID, reason="AA23 reverted")
-    await shown(run, "swapdesk wallet withdraw")
+    await shown(run, "take it back")
 
 
 @scene("batch-partial", prepare=dearer_soon, mask=without_ids, fed=False)

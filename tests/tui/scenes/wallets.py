@@ -7,10 +7,19 @@ from decimal import Decimal
 
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
-from swapdesk.tui.screens.wallets import WalletsScreen
+from swapdesk.tui.screens.wallets import LimitsOverlay, WalletsScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.spending import (
+    Limit,
+    LimitUse,
+    PolicyChain,
+    PolicyStatus,
+    PolicyToken,
+    SpendingPolicy,
+    SpendWindow,
+)
 from tui.desk_run import DeskRun
 from tui.scenes import scene
 from wallet.agents import CHEAP
@@ -27,6 +36,9 @@ SOLANA = Account(
 ETH = Asset("ETH", 18, None)
 SOL = Asset("SOL", 9, None)
 USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
+DOLLAR = PolicyToken(1_337_008_453, USDC.contract, 6, "USDC", "base")
+DAY = Limit(SpendWindow.DAY, Decimal(1_000), DOLLAR)
+POLICY = SpendingPolicy((DAY,), chains=(PolicyChain(1_337_008_453, "base"),))
 TOLD = WalletSnapshot(
     (TRADING, SOLANA),
     (
@@ -48,7 +60,7 @@ TOLD = WalletSnapshot(
             TRADING, "ethereum", "Ethereum",
             (
                 Allowance(
-                    USDC, "0x568ba20066d0503329631401d74238b25Fbe8E4a", 100 * 10**6, False, "fa"
+                    USDC, "0x568ba20066d0503329631401d74238b25Fbe8E4a", 100 * 10**6, False, "hy"
                 ),
             ),
         ),
@@ -63,6 +75,13 @@ TOLD = WalletSnapshot(
         ),
         ChainAllowances(TRADING, "bsc", "BNB Chain", (), complete=False, problem="down"),
     ),
+    smart=(
+        ChainHoldings(
+            TRADING, "base", "Base", (Holding(USDC, Decimal(243), Decimal(243)),),
+            smart="0x6F9B3e2d4C21E1b4Bc7B6F9e92c6Da8eA75c6F11",
+        ),
+    ),
+    policy=PolicyStatus(POLICY, (LimitUse(DAY, Decimal(120), Decimal(880)),)),
 )  # fmt: skip
 
 
@@ -97,11 +116,27 @@ async def wallets(run: DeskRun) -> None:
 async def allowance(run: DeskRun) -> None:
     screen = run.screen(WalletsScreen)
     screen._table.action_move(99)
+    screen._table.action_move(-1)
     await run.see("revoke")
 
 
-@scene("wallets-empty", after=allowance)
+@scene("wallets-smart", after=allowance, decides=True)
+async def smart(run: DeskRun) -> None:
+    screen = run.screen(WalletsScreen)
+    screen._table.action_move(-2)
+    await run.see("takes it back")
+
+
+@scene("wallets-limits", after=smart, decides=True)
+async def limits(run: DeskRun) -> None:
+    await run.press("m")
+    await run.see("at most")
+    await run.settle(lambda: isinstance(run.app.screen, LimitsOverlay), "the limits")
+
+
+@scene("wallets-empty", after=limits)
 async def nothing(run: DeskRun) -> None:
+    await run.press("escape")
     screen = run.screen(WalletsScreen)
     screen.post_message(screen.Read(WalletSnapshot()))
     await run.see("no account")

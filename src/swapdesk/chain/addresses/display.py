@@ -110,6 +110,13 @@ def grouped(address: str) -> str:
     return " ".join(groups(address))
 
 
+def ungrouped(text: str) -> str:
+    """The address that :func:`grouped` or :func:`wrap_groups` drew; any other text as it is."""
+    parts = text.split()
+    whole = "".join(parts)
+    return whole if len(parts) > 1 and groups(whole) == parts else text
+
+
 def wrap_groups(address: str, per_line: int) -> list[str]:
     """Lines of ``per_line`` groups; later lines stand under the first group after ``0x``."""
     if per_line < 1:

@@ -302,8 +302,9 @@ _HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
 
 
 def way_out(chain: str) -> str:
-    """The command by which the owner of a smart account takes back what it holds on a chain."""
-    return f"swapdesk wallet withdraw --chain {chain}"
+    """How the owner of a smart account takes back what it holds on a chain: by a command, which an
+    open desk refuses, or in the desk."""
+    return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
 def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:

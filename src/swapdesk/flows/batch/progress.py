@@ -203,7 +203,9 @@ class BatchProgress(Struct, frozen=True):
             return "you: c goes on"
         shown = self.current
         if shown is not None and shown.next is not None:
-            under_way = shown.bundle is not None and shown.bundle.under_way
+            if shown.bundle is None:
+                return "you: s builds and signs it"
+            under_way = shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
@@ -235,7 +237,7 @@ class BatchProgress(Struct, frozen=True):
             return ""
         reason = shown.bundle.reason if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
-        return f"{said}The money is in your smart account: {shown.way_out} takes it back."
+        return f"{said}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the

@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
-from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
 from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import (
@@ -28,9 +29,11 @@ from swapdesk.flows.transactions.transactor import (
     SignedAction,
     Transactor,
     UnderWay,
+    Watch,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
-from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import SmartAccount
 from swapdesk.wallet.payload import Payload, TransactionPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose, TakenOut, WithdrawalPromise
@@ -84,10 +87,14 @@ class Withdrawing:
     """Of one wallet. Methods raise WalletError for what happened before anything was sent, and
     JournalUnavailable."""
 
-    def __init__(self, wallet: LocalWallet, journal: Journal, clock: Clock) -> None:
+    def __init__(
+        self, wallet: LocalWallet, journal: Journal, clock: Clock, watch: Watch | None = None
+    ) -> None:
+        """``watch`` hears how it goes."""
         self._wallet = wallet
         self._journal = journal
         self._clock = clock
+        self._watch = watch
 
     async def propose(
         self,
@@ -133,14 +140,14 @@ class Withdrawing:
             return payload, await client.review(payload, promise)
 
         action = SignedAction(purpose, intent_id, review, self._entry(purpose, intent_id, begun))
-        proposal = await Transactor(client, self._clock, OWN).propose(action)
+        proposal = await self._transactor(client).propose(action)
         return Withdrawal(held.address, taken, proposal)
 
     async def send(self, step: Withdrawal | UnderWay, phrase: str | None = None) -> Outcome:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
         it counts. Done: it is back with the owner, or the account stands and what it holds can be
         taken out now. Refused: everything is where it was, and a ``hash`` is of what cost gas."""
-        transactor = Transactor(await self._wallet.client(), self._clock, OWN)
+        transactor = self._transactor(await self._wallet.client())
         signing = step.proposal if isinstance(step, Withdrawal) else step
         came = await transactor.send(signing, phrase)
         one = came.transaction
@@ -150,7 +157,7 @@ class Withdrawing:
             failure = Failure(
                 f"Nothing was taken out. The transaction is {one.state}.",
                 "in your smart account; gas may have been paid",
-                f"you: {way_out(one.chain)} looks at it anew",
+                "you: give the command again, which looks at it anew",
             )
             return refused("NOT_WITHDRAWN", failure, one.hash)
         failure = Failure(
@@ -159,6 +166,9 @@ class Withdrawing:
             SAME_AGAIN,
         )
         return still_open("ON_ITS_WAY", failure, one.hash)
+
+    def _transactor(self, client: WalletClient) -> Transactor:
+        return Transactor(client, self._clock, OWN, watch=self._watch)
 
     def taken(self, step: Withdrawal | UnderWay) -> tuple[Taken, ...] | None:
         """What a step takes out; None where it only makes the account. Raises
@@ -226,6 +236,78 @@ class Withdrawing:
         return own_promise(
             intent_id, account.address, link, sell, self._clock.now(), GAS_UNITS, withdrawal
         )
+
+
+class WithdrawalSigning(WalletSigning):
+    """Everything of a smart account, while it comes back to its owner."""
+
+    NOUN = "withdrawal"
+    DONE = "What the smart account held is back in your wallet."
+    AGAIN = "you: d on the smart account asks again"
+
+    def __init__(
+        self,
+        wallet: LocalWallet,
+        journal: Journal,
+        clock: Clock,
+        account: Account,
+        link: ChainLink,
+        changed: Callable[[], None],
+        *,
+        coin: str = "",
+    ) -> None:
+        token = Asset(coin, COIN_DECIMALS[link.kind], None)
+        super().__init__(wallet, clock, account, link, token, changed, coin=coin)
+        self._withdrawing = Withdrawing(wallet, journal, clock, self)
+        self._step: Withdrawal | UnderWay | None = None
+        self.called = f"smart account on {self.token.chain_name}"
+
+    @property
+    def id(self) -> str:
+        return _name(Purpose.WITHDRAW, self.account, self.link)
+
+    @property
+    def whereabouts(self) -> str:
+        if self.outcome is not None and self.outcome.done:
+            return self._arrived
+        return "in your smart account" if self.brief is None else "in your smart account, or back"
+
+    @property
+    def _arrived(self) -> str:
+        return "in your wallet"
+
+    @property
+    def notice(self) -> str:
+        step = self._step
+        taken = self._withdrawing.taken(step) if step is not None else None
+        whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
+        return f"is paid back: {whole or 'what it held'}."
+
+    async def _propose(self) -> Proposal | UnderWay | Outcome:
+        step = await self._withdrawing.propose(self.account, self.link)
+        self._step = None if isinstance(step, Outcome) else step
+        return step.proposal if isinstance(step, Withdrawal) else step
+
+    async def _send(self, step: Proposal | UnderWay) -> Outcome:
+        assert self._step is not None, "it was proposed"
+        return await self._withdrawing.send(self._step)
+
+    @property
+    def _goes_on(self) -> bool:
+        """The first transaction of an account that does not stand makes it."""
+        return self._step is not None and self._withdrawing.taken(self._step) is None
+
+
+def begin_withdrawal(running: RunningWallet, account: Account, link: ChainLink) -> WalletSigning:
+    """The session of a withdrawal, the one there is while it is not over."""
+    id_ = _name(Purpose.WITHDRAW, account, link)
+    return running.begin(
+        id_,
+        lambda desk, changed, coin: WithdrawalSigning(
+            desk.wallet, desk.journal, desk.clock, account, link, changed, coin=coin
+        ),
+        link,
+    )
 
 
 def _nothing(held: SmartAccount, token: str | None, link: ChainLink) -> Outcome:

@@ -7,11 +7,17 @@ the fingers away.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain as chain_of
 from itertools import islice
 from typing import Literal
+from urllib.parse import unquote
 
+from swapdesk.chain.addresses.display import ungrouped
+from swapdesk.chain.addresses.kind import AddressProblem
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+from swapdesk.chain.addresses.payment_links import EVM_CHAINS, read_payment_link
 from swapdesk.flows.catalog.confusables import draws_like, is_plain, skeleton
 from swapdesk.flows.catalog.token_list import TokenList, needle
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
@@ -32,7 +38,33 @@ SORTS: tuple[SortBy, ...] = ("rank", "symbol", "price", "change")
 _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
-_CONTRACT_LENGTH = 26
+LONGEST_TYPED = 300
+"""Characters of a link of an explorer."""
+CONTRACT_LENGTH = 26
+"""Characters from which a text is taken for a contract address."""
+_LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
+
+
+def named_contract(text: str) -> tuple[str, frozenset[str]]:
+    """The contract that a text names, with the names of its chain in small letters where it names
+    one: a link of an explorer, ``eth:0x…``, a payment link, or the groups in which the desk draws
+    it. Any other text as it is."""
+    typed = ungrouped(text.strip())
+    try:
+        link = read_payment_link(typed)
+    except AddressProblem:
+        link = None
+    parts = _LINK_PARTS.split(unquote(typed))
+    chains: frozenset[str] = frozenset()
+    if link is not None:
+        parts = [link.contract or "", link.address]
+        names = (link.chain_name, link.chain, *EVM_CHAINS.get(link.chain_id or 0, ()))
+        chains = frozenset(name.lower() for name in names if name)
+    shapes = [re.compile(kind.contract_shape) for kind in ADDRESS_KINDS.values()]
+    for part in parts:
+        if len(part) >= CONTRACT_LENGTH and any(shape.fullmatch(part) for shape in shapes):
+            return part, chains
+    return text, frozenset()
 
 
 def search(
@@ -50,6 +82,9 @@ def search(
     """
     tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
     kept = _filter(tokens, chain, can_do)
+    if CONTRACT_LENGTH <= len(text) <= LONGEST_TYPED:
+        text, chains = named_contract(text)
+        kept = _also_on(tokens, chains, kept) if chains else kept
     typed = " ".join(text[:_MOST_TYPED].lower().split())
     if not typed:
         everywhere: Iterator[int] = iter(range(len(tokens)))
@@ -83,6 +118,14 @@ def _filter(tokens: TokenList, chain: str | None, can_do: CanDo | None) -> _Kept
         return on_chain and (can_do is None or tokens.can(at, can_do))
 
     return kept if chain is not None or can_do is not None else _everything
+
+
+def _also_on(tokens: TokenList, chains: frozenset[str], kept: _Kept) -> _Kept:
+    def on_chain(at: int) -> bool:
+        row = tokens[at]
+        return kept(at) and not chains.isdisjoint((row.chain.lower(), row.chain_name.lower()))
+
+    return on_chain
 
 
 def _everything(at: int) -> bool:
@@ -147,7 +190,7 @@ def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
 
 
 def _of_contract(tokens: TokenList, typed: str) -> Iterator[int]:
-    if len(typed) < _CONTRACT_LENGTH:
+    if len(typed) < CONTRACT_LENGTH:
         return iter(())
     return (at for at in tokens.texts.holding(typed) if tokens.contract_is(at, typed))
 

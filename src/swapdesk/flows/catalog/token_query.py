@@ -11,15 +11,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.search import SORTS, CanDo, SortBy, TokenRow, search
+from swapdesk.flows.catalog.search import (
+    CONTRACT_LENGTH,
+    SORTS,
+    CanDo,
+    SortBy,
+    TokenRow,
+    search,
+)
 from swapdesk.flows.notation import counted
 
 if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 
-CONTRACT_LENGTH = 26
-"""Characters from which a text is taken for a contract address."""
 _MOST_QUOTED = 40
 
 T = TypeVar("T")

@@ -31,13 +31,12 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
+from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSigning
 from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import HARMLESS, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import HARMLESS, TransactionState
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NOT_ENOUGH = "NOT_ENOUGH"
@@ -81,11 +80,7 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
-_CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
-_SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionState.FAILED})
-
-
-class DepositSigning(SigningSession):
+class DepositSigning(TransactionSigning):
     """``asked``: by a key of this run; an earlier run left it open otherwise. ``tracked`` was
     confirmed here: ValueError without its intent."""
 
@@ -119,9 +114,6 @@ class DepositSigning(SigningSession):
         self.asked = asked
         self._faucet = faucet
         self._filling = ""
-        self._agreed: Review | None = None
-        self._signed: SignedTransaction | None = None
-        """The newest transaction that pays it, also a final one."""
 
     @property
     def id(self) -> str:
@@ -142,49 +134,19 @@ class DepositSigning(SigningSession):
         return self.id
 
     @property
-    def steps(self) -> tuple[FlowStep, ...]:
-        at, failed = self._at(), self.outcome is not None and self.outcome.refused
-        names = ("check", "sign", "send", self._confirmed(at))
-        now = Mark.FAILED if failed else Mark.NOW
-        if self.outcome is not None and self.outcome.done:
-            return tuple(FlowStep(name, Mark.DONE) for name in names)
-        return tuple(
-            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
-            for place, name in enumerate(names)
-        )
-
-    @property
     def lapse(self) -> str:
         expires = self.tracked.order.expires
         if self.token.kind == "sol" and expires is not None and expires > self._clock.now():
             return "it makes a newer one"
         return super().lapse
 
-    def _at(self) -> int:
-        """The step that goes on."""
-        signed = self._signed
-        if signed is not None:
-            return _CONFIRMED if signed.state in _SENT else _SEND
-        return _SIGN if self.payload is not None and self.refused is None else _CHECK
-
-    def _confirmed(self, at: int) -> str:
-        signed, wanted = self._signed, self.confirmations
-        if at != _CONFIRMED or signed is None or not wanted:
-            return "confirmed"
-        return f"confirmed {min(signed.confirmations, wanted)} of {wanted}"
-
     @property
     def doing(self) -> str:
-        sent = self.transaction
-        if sent is not None:
-            return self.following(sent)
-        if not self.wallet:
+        if self.transaction is None and not self.wallet:
             return "The desk asks the wallet for its account and what it holds."
-        if self._filling:
+        if self.transaction is None and self._filling:
             return f"The faucet sends {self._filling} to wallet {self.wallet}."
-        if self._agreed is not None:
-            return "The wallet looks once more, and signs."
-        return "The wallet reads the chain and looks at what is to be signed."
+        return super().doing
 
     @property
     def whereabouts(self) -> str:
@@ -193,7 +155,7 @@ class DepositSigning(SigningSession):
             return UNPAID if self.outcome is not None else IN_WALLET
         if signed.state is TransactionState.SUCCEEDED:
             return f"at the deposit address, by transaction {signed.hash}"
-        sent = signed.state in _SENT
+        sent = self.brief == ON_ITS_WAY
         return on_its_way(signed.hash) if sent else signed_away(signed.hash)
 
     @property
@@ -201,13 +163,8 @@ class DepositSigning(SigningSession):
         return "is paid. Next: the venue counts confirmations."
 
     @property
-    def brief(self) -> str | None:
-        signed = self._signed
-        if signed is None or signed.state in HARMLESS:
-            return None
-        if signed.state is TransactionState.SUCCEEDED:
-            return "at the deposit address"
-        return "on its way" if signed.state in _SENT else "signed away"
+    def _arrived(self) -> str:
+        return "at the deposit address"
 
     # What the work says
 
@@ -215,18 +172,6 @@ class DepositSigning(SigningSession):
         """Which account pays. ``filling``: the token that the faucet sends there first."""
         self.wallet, self._filling = name, filling
         self._changed()
-
-    def started(self) -> None:
-        self._agreed = None
-        super().started()
-
-    def signing(self, review: Review) -> None:
-        self._agreed = review
-        self._changed()
-
-    def seen(self, signed: SignedTransaction) -> None:
-        self._signed = signed
-        super().seen(signed)
 
     def finish(self, outcome: Outcome) -> None:
         super().finish(on_screen(outcome, self.id, faucet=self._faucet))

@@ -121,8 +121,8 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
             )
         called = f" {payer}" if payer else ""
         raise NoSwapAccount(
-            f"This wallet has no account{called} on {chain}. The command swapdesk wallet new makes"
-            " one."
+            f"This wallet has no account{called} on {chain}. swapdesk wallet new makes one while no"
+            " desk is open."
         )
     return SwapAccount(account, payee, accounts.accounts, accounts.read_only)
 

@@ -11,6 +11,7 @@ from swapdesk.flows.notation.addresses import (
     differing_groups,
     grouped_address,
     short_address,
+    ungrouped_address,
     wrapped_address,
 )
 from swapdesk.flows.notation.amounts import (
@@ -82,6 +83,7 @@ __all__ = [
     "short_clock",
     "table_amount",
     "tracker_amount",
+    "ungrouped_address",
     "usd",
     "usd_market",
     "wrapped_address",

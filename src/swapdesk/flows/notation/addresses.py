@@ -6,12 +6,14 @@ from swapdesk.chain.addresses.display import SIZE, differing_groups, prefix_of, 
 from swapdesk.chain.addresses.display import grouped as grouped_address
 from swapdesk.chain.addresses.display import groups as address_groups
 from swapdesk.chain.addresses.display import short as short_address
+from swapdesk.chain.addresses.display import ungrouped as ungrouped_address
 
 __all__ = [
     "address_groups",
     "differing_groups",
     "grouped_address",
     "short_address",
+    "ungrouped_address",
     "wrapped_address",
 ]
 

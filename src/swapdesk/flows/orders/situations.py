@@ -212,8 +212,8 @@ class Situation(Enum):
     # What a chain shows of the deposit before the service has seen it.
     PAYMENT_MISSING = SituationRow(
         _ANY, None, "Payment missing", "trouble",
-        "{network} does not know the payment that was sent: it was dropped, or another transaction"
-        " took its place",
+        "{network} does not know the payment that was sent: it never went out, was dropped, or"
+        " another transaction took its place",
         "in the wallet that sent it, unless another transaction took it.",
         "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
         known=_chain_shows(PaymentMatch.MISSING),

@@ -38,7 +38,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
-from swapdesk.chain.addresses.display import looks_like
+from swapdesk.chain.addresses.display import looks_like, ungrouped
 from swapdesk.chain.addresses.kind import Proof, with_article
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
@@ -107,7 +107,7 @@ def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
     kind, address = texts["kind"], texts["address"] or ""
     if kind not in KINDS:
         raise AddressBookError(f"@{name}: kind is one of {', '.join(KINDS)}.")
-    verdict = check_address(kind, address)
+    verdict = check_address(kind, ungrouped(address))
     if not verdict.ok:
         raise AddressBookError(f"@{name}: {verdict.reason}")
     memo = texts["memo"] or None
@@ -499,7 +499,7 @@ def check_entry(
 
     A form that nearly any word has is never taken unless ``kind`` asks for it.
     """
-    named = _check_name(book, name)
+    named, address = _check_name(book, name), ungrouped(address)
     found = {known: check_address(known, address) for known in KINDS}
     kinds = tuple(known for known in KINDS if found[known].ok)
     proven = [known for known in kinds if found[known].proves is not Proof.ANY_WORD]

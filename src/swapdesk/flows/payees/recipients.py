@@ -38,7 +38,7 @@ from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import exact_amount, short_address
+from swapdesk.flows.notation import exact_amount, short_address, ungrouped_address
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -333,7 +333,7 @@ def _read(
     chain = token.chain_data
     entry: BookEntry | None = None
     link: LinkedPayment | None = None
-    typed = text
+    typed = text = ungrouped_address(text)
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:

@@ -27,7 +27,7 @@ from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
-from swapdesk.flows.notation import exact_amount, usd
+from swapdesk.flows.notation import exact_amount, ungrouped_address, usd
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import RecipientCheck, linked_amount, payee_check, pays_on
 from swapdesk.flows.wallet.own_accounts import OwnBalance
@@ -235,7 +235,17 @@ def _words(text: str) -> list[_Word]:
     sides = 2 if len(words) > 1 and _is_amount(words[0].text) else 1
     if len(words) > sides and words[sides].text.lower() in _JOINERS:
         del words[sides]
+    if len(words) > _MOST_WORDS:
+        # A recipient as the desk draws it, in groups.
+        groups = " ".join(word.text for word in words[_MOST_WORDS - 1 :])
+        whole = ungrouped_address(groups)
+        if whole != groups:
+            first, last = words[_MOST_WORDS - 1], words[-1]
+            words[_MOST_WORDS - 1 :] = [_Word(whole, first.start, last.last)]
     return words
+
+
+_MOST_WORDS = 3
 
 
 def _is_amount(text: str) -> bool:

@@ -25,7 +25,7 @@ from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
 
 
 class Mark(StrEnum):
@@ -78,6 +78,10 @@ class SigningSession(Watch, ABC):
     """Whether nothing more is done for what ended."""
     SHOWS_ORDER: ClassVar[bool] = False
     """Whether whoever looks on goes to its order once all is done."""
+    AFTER: ClassVar[str] = "the venue"
+    """Who acts next once all is done."""
+    called: str = ""
+    """What goes on, in few words, where it is no payment of an amount."""
     run: Callable[[], Awaitable[Outcome | None]]
     """Does the work, or goes on with it; what keeps the session gives it one."""
 
@@ -314,3 +318,76 @@ class SigningSession(Watch, ABC):
             return False
         self._phrase.set_result(phrase)
         return True
+
+
+ON_ITS_WAY = "on its way"
+_CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
+_SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionState.FAILED})
+
+
+class TransactionSigning(SigningSession):
+    """One transaction: checked, signed, sent, confirmed."""
+
+    _agreed: Review | None = None
+    _signed: SignedTransaction | None = None
+    """The newest transaction of this session, also a final one."""
+
+    @property
+    def steps(self) -> tuple[FlowStep, ...]:
+        at, failed = self._at(), self.outcome is not None and self.outcome.refused
+        names = ("check", "sign", "send", self._confirmed(at))
+        now = Mark.FAILED if failed else Mark.NOW
+        if self.outcome is not None and self.outcome.done:
+            return tuple(FlowStep(name, Mark.DONE) for name in names)
+        return tuple(
+            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
+            for place, name in enumerate(names)
+        )
+
+    def _at(self) -> int:
+        """The step that goes on."""
+        signed = self._signed
+        if signed is not None:
+            return _CONFIRMED if signed.state in _SENT else _SEND
+        return _SIGN if self.payload is not None and self.refused is None else _CHECK
+
+    def _confirmed(self, at: int) -> str:
+        signed, wanted = self._signed, self.confirmations
+        if at != _CONFIRMED or signed is None or not wanted:
+            return "confirmed"
+        return f"confirmed {min(signed.confirmations, wanted)} of {wanted}"
+
+    @property
+    def doing(self) -> str:
+        sent = self.transaction
+        if sent is not None:
+            return self.following(sent)
+        if self._agreed is not None:
+            return "The wallet looks once more, and signs."
+        return "The wallet reads the chain and looks at what is to be signed."
+
+    @property
+    def brief(self) -> str | None:
+        signed = self._signed
+        if signed is None or signed.state in HARMLESS:
+            return None
+        if signed.state is TransactionState.SUCCEEDED:
+            return self._arrived
+        return ON_ITS_WAY if signed.state in _SENT else "signed away"
+
+    @property
+    @abstractmethod
+    def _arrived(self) -> str:
+        """Where the money is once the transaction counts."""
+
+    def started(self) -> None:
+        self._agreed = None
+        super().started()
+
+    def signing(self, review: Review) -> None:
+        self._agreed = review
+        self._changed()
+
+    def seen(self, signed: SignedTransaction) -> None:
+        self._signed = signed
+        super().seen(signed)

@@ -269,7 +269,7 @@ def _facts(
         said.append(f"{who} {one.role} {one.hash}")
     for payment in tracked.payments:
         at = f", {_moment(payment.at, now)}" if payment.at is not None else ""
-        said.append(f"chain: {payment.said}{at}")
+        said.append(f"chain: {payment.said}{at}, {payment.hash}")
     if known.silent_since is not None:
         said.append(f"no answer of the service since {_moment(known.silent_since, now)}")
     if tracked.archived(now):

@@ -218,7 +218,7 @@ class OrderSearch:
         # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
         # two orders.
         left = {Place.CHAINS}
-        if self._groups or any(map(is_drawn_id, self._ids())):
+        if self._groups or self.unanswered:
             left.add(Place.SERVICE)
         self._left = [one for one in askable if not self._found or one in left]
 
@@ -374,6 +374,11 @@ class OrderSearch:
         )
         return max(1, -(-recent // PAGE))
 
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids as a service draws them of which nothing was found so far."""
+        return list(filter(is_drawn_id, self._ids()))
+
     def _ids(self) -> list[str]:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
@@ -400,13 +405,13 @@ class OrderSearch:
     async def _ask_by_id(self) -> None:
         """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
         found: Counter[str] = Counter()
-        failed = ""
-        for text in self._groups or self._ids():
+        texts, failed = self._groups or self._ids(), ""
+        for text in texts:
             try:
                 found[await self._read_by_id(text)] += 1
             except ClientError as error:
                 failed = f"{_why(error)}; " if found else _why(error)
-                failed += f"asked for {short_id(text)}" if len(self._ids()) > 1 else ""
+                failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del found[""]
         said = " and ".join(
@@ -428,11 +433,13 @@ class OrderSearch:
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
                 self._found.setdefault(text, "order id")
+                self._matched.add(text)
                 return "order"
         if link.connection.read_only:
             return ""
         with suppress(NotFound, RequestRefused):
             group = await link.api.get_multi_exchange(text)
+            self._matched.add(text)
             await link.tracker.take(group.orders)
             for order in group.orders:
                 self._found.setdefault(order.service_id, "group id")

@@ -268,9 +268,10 @@ REPLIES: dict[Situation, str] = {
         " you when we know more. " + _NOT_AGAIN + "{ask_hash}"
     ),
     Situation.PAYMENT_MISSING: (
-        "{network} does not know the transaction of your payment: it was dropped, or another one"
-        " took its place. Unless another one took it, the money is in your wallet."
-        " Look at your wallet's transactions and tell us what you see before you pay anything."
+        "{network} does not know the transaction{hash} of your payment: it never went out, was"
+        " dropped, or another one took its place. Unless another one took it, the money is in your"
+        " wallet. Look at your wallet's transactions and tell us what you see before you pay"
+        " anything."
     ),
     Situation.PAYMENT_FAILED: (
         "Your transaction was executed on {network} and failed. Nothing was paid by it; your money"
@@ -397,6 +398,7 @@ def reply_to(
         if shown or deposit_arrived(order)
         else "no payment had been seen",
         "batch_failed": " That payment was not carried out." if failed else "",
+        "hash": f" {deposit.hash}" if deposit is not None else "",
         "if_paid": if_paid,
         "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
         "payout": _transaction(order.out_token, paid_out) if paid_out else "",

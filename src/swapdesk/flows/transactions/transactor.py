@@ -30,7 +30,8 @@ MOST_LOOKS = 5
 """How often one payload is shown when chain or wallet changed under the review."""
 
 _NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
-_LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
+LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
+"""Nothing was signed: what is reviewed once more may be."""
 
 
 # What the trader says, and who hears how it goes
@@ -231,7 +232,7 @@ class Transactor:
             except Refused as refused:
                 if refused.code is RefusalCode.GATE:
                     raise _refusal(refused.findings) from None
-                if refused.code not in _LOOK_AGAIN or look == MOST_LOOKS:
+                if refused.code not in LOOK_AGAIN or look == MOST_LOOKS:
                     raise
         raise AssertionError("unreachable")
 

@@ -29,6 +29,7 @@ from swapdesk.client.payments import (
     payment_header,
 )
 from swapdesk.clock import Clock
+from swapdesk.flows.failure_messages import IN_DESK
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.transactions.transactor import NotSignable
 from swapdesk.flows.wallet.chain_links import LIVE_CONFIRMATIONS, is_private_node
@@ -49,7 +50,10 @@ from swapdesk.wire.price_tiers import PriceTier
 
 SIGNING_SECONDS = 60.0
 NODE = "you: name its node under rpc of this profile"
-CONSENT = "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee}"
+CONSENT = (
+    "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee},"
+    f" {IN_DESK}"
+)
 """Who agrees that somebody new is paid."""
 LOOK = "you: look at what the service asks for; nothing was signed"
 _PAID = {
@@ -164,7 +168,7 @@ class CallPayer:
             raise NotPaid(
                 "the wallet has no EVM account that could pay calls",
                 "NO_ACCOUNT",
-                "you: swapdesk wallet new",
+                "you: swapdesk wallet new, while no desk is open",
             )
         return account
 

@@ -33,9 +33,11 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import DeskReadsOnly
+from swapdesk.wallet.errors import DeskReadsOnly, Refused
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
@@ -162,6 +164,20 @@ class LocalWallet:
             if not (there or accounts.read_only or accounts.unusable):
                 made.append(await self.create(kind, name))
         return tuple(made)
+
+    async def set_policy(
+        self, policy: SpendingPolicy, passphrase: Secret | None = None
+    ) -> PolicyStatus:
+        """What only lowers it needs no pass phrase, and the sandbox knows its own. Raises Refused
+        with PASSPHRASE_NEEDED where a live wallet is to be asked for it."""
+        client = await self.client()
+        try:
+            return await client.set_policy(policy, passphrase)
+        except Refused as refused:
+            needed = refused.code is RefusalCode.PASSPHRASE_NEEDED
+            if not needed or passphrase is not None or self.live:
+                raise
+        return await client.set_policy(policy, self._phrase(None))
 
     # Chains
 

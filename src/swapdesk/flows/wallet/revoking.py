@@ -10,7 +10,13 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.delivery import OWN, under_way
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
+from swapdesk.flows.transactions.transactor import (
+    Proposal,
+    SignedAction,
+    Transactor,
+    UnderWay,
+    Watch,
+)
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
@@ -27,16 +33,18 @@ GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 class Revoking:
     """Of one wallet. Methods raise WalletError for what happened before anything was sent."""
 
-    def __init__(self, wallet: LocalWallet, clock: Clock) -> None:
+    def __init__(self, wallet: LocalWallet, clock: Clock, watch: Watch | None = None) -> None:
+        """``watch`` hears how it goes."""
         self._wallet = wallet
         self._clock = clock
+        self._watch = watch
 
     async def propose(
         self, account: Account, link: ChainLink, allowance: Allowance
     ) -> Proposal | UnderWay:
         """The review of the revocation, or the one that is under way. Nothing is signed."""
         client = await self._wallet.client()
-        name = _name(account, link, allowance)
+        name = revocation_id(account, link, allowance)
         earlier = [
             one for one in await client.transactions() if one.intent_id.rpartition("#")[0] == name
         ]
@@ -59,7 +67,7 @@ class Revoking:
         action = SignedAction(Purpose.REVOKE, promise.intent_id, review)
         return await self._transactor(client).propose(action)
 
-    async def revoke(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
+    async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
         it counts. Done: the allowance is over. Refused: it stands, and the ``hash`` is of a
         transaction that cost gas."""
@@ -82,7 +90,7 @@ class Revoking:
         return still_open("ON_ITS_WAY", failure, one.hash)
 
     def _transactor(self, client: WalletClient) -> Transactor:
-        return Transactor(client, self._clock, OWN)
+        return Transactor(client, self._clock, OWN, watch=self._watch)
 
 
 async def _payload(
@@ -97,7 +105,8 @@ async def _payload(
     return TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
 
 
-def _name(account: Account, link: ChainLink, allowance: Allowance) -> str:
+def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
+    """``revoke 0x… base 0x… 0x…``, as the wallet's records name it."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract
     return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"

@@ -18,6 +18,7 @@ from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.local_wallet import LocalWallet, is_first
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.spending import PolicyStatus
 
 COINS = {Kind.EVM: Decimal(10), Kind.SOLANA: Decimal(100)}
 DOLLARS = Decimal(10_000)
@@ -83,7 +84,8 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 class WalletSnapshot(Struct, frozen=True):
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
     still to come. ``holdings`` are in the order of the wallet, also while some have not answered.
-    ``smart``: what smart accounts of these accounts hold."""
+    ``smart``: what smart accounts of these accounts hold. ``policy``: what may be signed at most,
+    None until it was read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -92,6 +94,7 @@ class WalletSnapshot(Struct, frozen=True):
     problems: tuple[str, ...] = ()
     reading: bool = False
     smart: tuple[ChainHoldings, ...] = ()
+    policy: PolicyStatus | None = None
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
         """What is known before any chain was asked again. What may be taken stands as it was read
@@ -131,6 +134,7 @@ class WalletReading:
         wallet = self._wallet
         made = await wallet.prepare_sandbox()
         told = (known or WalletSnapshot()).anew(await wallet.accounts())
+        told = replace(told, policy=await (await wallet.client()).policy())
         if known is None:
             self._heard(told)
         if made:

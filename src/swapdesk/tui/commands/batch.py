@@ -80,7 +80,7 @@ class BuildBundle(Command):
 
 
 class SignBundle(Command):
-    """Show what is to be signed, one review after another; there s signs and x refuses."""
+    """Build and show what is to be signed, one review after another; there s signs, x refuses."""
 
     WRITES = True
     KEY = "s"

@@ -24,12 +24,29 @@ class ReadChains(Command):
 
 
 class RevokeAllowance(Command):
-    """End this allowance; what is signed is shown first, and a word is typed."""
+    """End this allowance; what is signed is shown first."""
 
     WRITES = True
     KEY = "x"
     VERB = "revoke"
     MONEY = True
+
+
+class WithdrawAll(Command):
+    """Take back everything that this smart account holds; what is signed is shown first."""
+
+    WRITES = True
+    KEY = "d"
+    VERB = "withdraw"
+    MONEY = True
+
+
+class SetLimits(Command):
+    """Change what the wallet may sign at most, where, for whom and until when."""
+
+    WRITES = True
+    KEY = "m"
+    VERB = "limits"
 
 
 class LockWallet(Command):

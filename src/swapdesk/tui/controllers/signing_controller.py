@@ -1,5 +1,5 @@
-"""What the running desk signs, swaps on chains, deposits, groups of a batch: it goes on whatever
-is in view."""
+"""What the running desk signs, swaps on chains, deposits, groups of a batch, what the wallet does
+for itself: it goes on whatever is in view."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.signing.wallet_signing import RunningWallet
     from swapdesk.flows.wallet.replacement import Replacement
     from swapdesk.tui.controllers.navigation import DeskHost, Navigation
+    from swapdesk.wallet.accounts import Account, ChainLink
+    from swapdesk.wallet.holdings import Allowance
     from swapdesk.wallet.transactions import TransactionState
 
 log = logging.getLogger(__name__)
@@ -34,6 +37,7 @@ class SigningController:
         self._swaps: RunningSwaps | None = None
         self._deposits: RunningDeposits | None = None
         self._bundles: RunningBundles | None = None
+        self._wallet: RunningWallet | None = None
         self._sent: dict[str, tuple[str, TransactionState]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
         last."""
@@ -48,7 +52,8 @@ class SigningController:
         """All that is not over, swaps first; a group that stands where a key left it is not under
         way."""
         swaps = self._swaps.open if self._swaps is not None else []
-        return [*swaps, *self._open_payments()]
+        own = self._wallet.open if self._wallet is not None else []
+        return [*swaps, *self._open_payments(), *own]
 
     @property
     def open_counts(self) -> tuple[int, int]:
@@ -81,15 +86,34 @@ class SigningController:
             self._bundles = RunningBundles(self._session.desk, self._moved)
         return self._bundles
 
+    def _begun_wallet(self) -> RunningWallet:
+        from swapdesk.flows.signing.wallet_signing import RunningWallet
+
+        if self._wallet is None:
+            self._wallet = RunningWallet(self._session.desk, self._moved)
+        return self._wallet
+
+    def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
+        """End an allowance, and show what is to be signed."""
+        self._carry_out(self._begun_wallet().revoke(account, link, allowance))
+
+    def withdraw(self, account: Account, link: ChainLink) -> None:
+        """Take back what the smart account of an account holds, and show what is to be signed."""
+        from swapdesk.flows.batch.withdrawing import begin_withdrawal
+
+        self._carry_out(begin_withdrawal(self._begun_wallet(), account, link))
+
+    def _carry_out(self, signing: SigningSession) -> None:
+        self.go_on(signing)
+        self.open(signing)
+
     def _moved(self, id_: str) -> None:
         self._host.post_message(SigningMoved(id_))
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
-        signing = self._begun_deposits().begin(tracked)
-        self.go_on(signing)
-        self.open(signing)
+        self._carry_out(self._begun_deposits().begin(tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""

@@ -170,7 +170,9 @@ class BatchPaying(BatchEditing):
         bundle, due = current.bundle, current.next
         if verb is BuildBundle and due is Until.SIGNED:
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
-        if due is not _STANDS_AFTER[verb]:
+        # What was never built is built and shown by one key; what failed is looked at in between.
+        at_once = verb is SignBundle and due is Until.BUILT and bundle is None
+        if due is not _STANDS_AFTER[verb] and not at_once:
             return HIDDEN
         if doing:
             return CommandState(locked=doing)
@@ -179,7 +181,10 @@ class BatchPaying(BatchEditing):
         if verb is BuildBundle:
             return CommandState(cost="1 read")
         if verb is SignBundle:
-            return CommandState(verb="sign and send") if current.solana else READY
+            word = "sign and send" if current.solana else "sign"
+            if at_once:
+                return CommandState(verb=f"build and {word}", cost="1 read")
+            return CommandState(verb=word)
         under_way = bundle is not None and bundle.under_way
         return CommandState(verb="look again") if under_way else READY
 

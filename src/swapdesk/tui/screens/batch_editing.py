@@ -20,6 +20,7 @@ from textual.widget import Widget
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, created_of, plan_of
 from swapdesk.flows.batch.planned import (
+    NOT_IN_WALLET,
     Level,
     PlannedRow,
     Sheet,
@@ -565,12 +566,17 @@ class BatchEditing(BatchView):
             self.read_means()
 
     def _go_on(self) -> None:
-        """From a row that was put right to the next problem; one that is still wrong is kept."""
+        """From a row that was put right to the next cell that is wrong; a row that is still wrong
+        is kept, and what the wallet lacks is seldom put right by another amount."""
         written, self._written = self._written, 0
         row, plan = self.row, self.plan
         put_right = row is not None and row.number == written and not row.problems
-        if put_right and plan is not None and plan.problems and not self.writing:
-            self._to_problem(1)
+        if not put_right or plan is None or not plan.problems or self.writing:
+            return
+        self._to_problem(1)
+        row = self.row
+        if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
+            self.do_edit_row()
 
     def read_means(self) -> None:
         """Ask the wallet what it has for the plan."""

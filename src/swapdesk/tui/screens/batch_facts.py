@@ -53,8 +53,8 @@ _ENDS = {
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     """Columns on a screen of ``width`` cells, both sides of a row in all of them. Below
     :data:`ROOMY` there is no route, below :data:`NAMED` a recipient has one column; from
-    :data:`WIDE` on addresses are whole and the reason has its own column, and so has the refund
-    address where the file names one."""
+    :data:`WIDE` on addresses are whole, and the refund address has a column where the file names
+    one. The state, which says what is wrong, has what room is left."""
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -74,10 +74,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
         return (*head, address, sells, arrives, route, state)
     address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
     refund = _widest(map(_refund, rows))
-    columns = [*head, address, sells, arrives, route, Column("state", "State", 22)]
-    if refund:
-        columns.append(Column("refund", "Comes back to", refund, priority=0, role="muted"))
-    return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
+    back = Column("refund", "Comes back to", refund, priority=0, role="muted")
+    return (*head, address, sells, arrives, route, *((back,) if refund else ()), state)
 
 
 def _unit(rows: Iterable[PlannedRow]) -> str:
@@ -124,14 +122,14 @@ def _row(
     if end is None:
         glyph, role = LEVELS[planned.state]
         found = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
-        word, reason = _WORDS[planned.state], found.short if found is not None else ""
-        said = word if wide else reason or word
+        said = found.short if found is not None else _WORDS[planned.state]
     else:
         glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
+        said = f"{said}: {reason}" if wide and reason else said
     state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
     cells: dict[str, LineLike] = {**_cells(planned, wide=wide, bare=bare), "state": state}
     if wide:
-        cells |= {"reason": Span(reason, role), "refund": _refund(planned)}
+        cells["refund"] = _refund(planned)
     return Row(str(planned.number), cells, "muted" if planned.skipped else "")
 
 

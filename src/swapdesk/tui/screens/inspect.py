@@ -343,7 +343,8 @@ class InspectScreen(Page):
                 asks = "the service: it is asked"
             elif self._search is not None and self._search.verdict:
                 money, asks = f"{self._search.money}.", self._search.next
-            self.set_money(money, asks, next_short=asks.split(" for ")[0])
+            short = f"{money.partition(':')[0].removesuffix('.')}."
+            self.set_money(money, asks, where_short=short, next_short=asks.split(" for ")[0])
 
     # keys
 

@@ -66,6 +66,8 @@ def context_of(session: SigningSession) -> str:
 
 def subject_of(session: SigningSession) -> str:
     """``1,000 USDC → WETH`` of a swap, ``1,000 USDC → order m1Xc7D`` of a deposit."""
+    if session.called:
+        return session.called
     return f"{_paid(session)} {BECOMES} {session.against}"
 
 
@@ -286,14 +288,14 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     """Where the money is and who acts next. ``where``: as the session has it, without a point."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     at = account if session.brief is None else f" {session.brief}"
-    funds = f"{_paid(session)}{at}."
+    funds = f"{_paid(session)}{at}." if not session.called else f"{where}."
     plain = where.partition(";")[0] == "in your wallet" and "may still" not in where
     whole = funds if plain and "signature" not in where else f"{where}."
     failure = session.outcome.failure if session.outcome is not None else None
     if failure is not None:
         return MoneyState(f"{failure.money}.", failure.next, funds)
     if session.over:
-        return MoneyState(f"{where}.", "the venue", funds)
+        return MoneyState(f"{where}.", session.AFTER, funds)
     left = session.left(now)
     if left is not None:
         if left <= 0:

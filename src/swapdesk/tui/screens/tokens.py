@@ -9,7 +9,13 @@ from textual import on
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from swapdesk.flows.catalog.search import TokenRow, imitated_by, lookalikes
+from swapdesk.flows.catalog.search import (
+    LONGEST_TYPED,
+    TokenRow,
+    imitated_by,
+    lookalikes,
+    named_contract,
+)
 from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.key_names import shown_key
@@ -130,7 +136,8 @@ class TokenAsking(Page):
         self.show_pane()
 
     def do_fetch_unlisted(self) -> None:
-        self.run_worker(self._fetch(self.written), group="tokens", exclusive=True,
+        contract, _ = named_contract(self.written)
+        self.run_worker(self._fetch(contract), group="tokens", exclusive=True,
                         exit_on_error=False)  # fmt: skip
 
     async def _fetch(self, address: str) -> None:
@@ -204,7 +211,7 @@ class TokensScreen(TokenAsking):
     ) -> None:
         self._next = ("to buy" if beside is not None else "to sell") if choosing else ""
         super().__init__(session, context=f"choose what {self._next}" if choosing else "")
-        self._field = TextField(prompt="/", limit=100, id="search")
+        self._field = TextField(prompt="/", limit=LONGEST_TYPED, id="search")
         self._table = TokenTable()
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()

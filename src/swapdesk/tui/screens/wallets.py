@@ -1,8 +1,9 @@
-"""The accounts of this profile: balances and allowances as rows, and ending an allowance."""
+"""The accounts of this profile: balances, allowances and limits as rows, and what ends or changes
+them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,35 +14,47 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.batch.bundle_promise import smart_accounts
-from swapdesk.flows.batch.group_status import way_out
+from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import age, counted, exact_amount, short_address, usd
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
-from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.flows.wallet.policy_change import (
+    NO_POLICY,
+    PolicyChange,
+    PolicyProblem,
+    named_token,
+    policy_facts,
+    proposed_policy,
+    typed_change,
+)
 from swapdesk.flows.wallet.wallet_reading import WalletReading, WalletSnapshot
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.secret import Secret
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.wallets import (
     CopyWalletAddress,
     LockWallet,
     ReadChains,
     RevokeAllowance,
+    SetLimits,
     Wallets,
+    WithdrawAll,
 )
-from swapdesk.tui.glyphs import TROUBLE
+from swapdesk.tui.glyphs import REFUSED, TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.frame import FrameState
+from swapdesk.tui.widgets.frame import FrameState, KeyHint
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
-from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
+from swapdesk.tui.widgets.text_field import PassphraseField, TextField
+from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.errors import Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 COLUMNS = (
@@ -76,7 +89,13 @@ class Subject(Struct, frozen=True):
         return self.account.address if self.allowance is None else self.allowance.spender
 
 
-def wallet_rows(told: WalletSnapshot) -> tuple[list[TableRow], dict[str, Subject]]:
+VenueName = Callable[[str | None], str | None]
+"""The name of a venue by its code."""
+
+
+def wallet_rows(
+    told: WalletSnapshot, named: VenueName = lambda code: code
+) -> tuple[list[TableRow], dict[str, Subject]]:
     """The rows, and what each selectable one is about."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
@@ -108,6 +127,7 @@ def wallet_rows(told: WalletSnapshot) -> tuple[list[TableRow], dict[str, Subject
     if allowed:
         rows += [Blank("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
     for among, each in allowed:
+        each = replace(each, venue=named(each.venue))
         key = f"may {among.account.address} {among.chain} {each.token.contract} {each.spender}"
         if each.permit2:
             key += " permit2"
@@ -129,7 +149,36 @@ def wallet_rows(told: WalletSnapshot) -> tuple[list[TableRow], dict[str, Subject
         # A chain that does not answer at all has said so in its own row.
         for at, said in enumerate(() if place in failed else _doubts(asked)):
             rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", said))
+    if told.policy is not None:
+        rows += _limits(told.policy)
     return rows, subjects
+
+
+def _limits(status: PolicyStatus) -> Iterator[TableRow]:
+    """What may be signed at most, and what is left of it."""
+    yield Blank("gap limits")
+    yield Section("limits", "May be signed at most", "")
+    if status.problem is not None:
+        said = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
+        yield Prose("limits problem", Span(said, "status-trouble"))
+        yield Prose("limits next", Span(f"Next {POLICY_ANEW}.", "muted"))
+    policy = status.policy
+    if policy is None or policy == SpendingPolicy():
+        if status.problem is None:
+            yield Prose("limits none", Span(f"{NO_POLICY} m sets one.", "muted"))
+        return
+    for one in status.uses:
+        limit = one.limit
+        cells: dict[str, Cell] = {
+            "account": f"per {limit.window.value}",
+            "chain": limit.token.chain if limit.token is not None else "",
+            "amount": exact_amount(limit.most),
+            "token": limit.unit,
+            "usd": f"{plain_amount(one.left)} left",
+        }
+        yield Row(f"limit {limit.key}", cells)
+    for name, value in policy_facts(policy):
+        yield Prose(f"limits {name} {value}", Span(f"{name}: {value}", "muted"))
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
@@ -144,11 +193,16 @@ def wallet_pane(subject: Subject) -> list[LineLike]:
 
 def _address_facts(subject: Subject) -> list[Fact]:
     if subject.smart is not None:
-        back = f"{way_out(subject.chain)} takes it back to {subject.account.name}"
+        back = (
+            f"d takes it back to {subject.account.name or short_address(subject.account.address)}"
+        )
         facts = [Fact("Account", address=subject.address)] if subject.smart else []
         return [*facts, Fact("Back", back)]
-    label = subject.account.name if subject.allowance is None else "May take"
-    return [Fact(label, address=subject.address)]
+    allowance = subject.allowance
+    if allowance is None:
+        return [Fact(subject.account.name, address=subject.address)]
+    facts = [Fact("Venue", allowance.venue)] if allowance.venue else []
+    return [*facts, Fact("May take", address=subject.address)]
 
 
 def _on_chain(
@@ -217,46 +271,96 @@ def _units(one: Allowance) -> str:
     return exact_amount(short(from_base_units(one.units, one.token.decimals)))
 
 
-WORD = "revoke"
-
-
-def revoke_question(subject: Subject, proposed: Proposal | UnderWay) -> Question:
-    """Everything the wallet says of what is signed, and the word to type."""
-    if isinstance(proposed, UnderWay):
-        what = ["This was signed before. The same transaction is sent again, never a new one."]
-    else:
-        review = proposed.review
-        what = [f"{review.title}."]
-        what += [f"{one.field}: {one.signed}" for one in review.lines]
-        what += [f"{one.words} ({one.code})" for one in review.findings]
-        what += [f"Digest {review.digest}"]
-    name = subject.account.name or subject.account.address
-    return Question(f"End an allowance of {name} on {subject.chain}", what, WORD, "sign and send")
-
-
-def revoke_said(outcome: Outcome) -> tuple[str, str]:
-    """The notice of an end, and its severity."""
-    if outcome.done:
-        return "Revoked: nobody may take this any more.", "information"
-    if outcome.refused:
-        return outcome.cause, "error"
-    return "Sent, not confirmed yet. x sends the same transaction again.", "warning"
-
-
 READING = "The chains are being read."
-NO_ACCOUNT = "This wallet has no account. The command swapdesk wallet new makes one."
-LIVE_REVOKES = "live: swapdesk wallet revoke"
+NO_ACCOUNT = "This wallet has no account. swapdesk wallet new makes one while no desk is open."
+OTHER_DESK = "another desk has the wallet"
+HOW = (
+    "Type what changes: per-payment, per-hour or per-day with usdc.base=100 or usd=50, price"
+    " eth.base=3000, chain, token, payee or call-payee with a name or address, until 2026-12-31;"
+    " none or any takes a rule away, anew all of them."
+)
+
+
+class LimitsOverlay(Overlay[PolicyChange]):
+    """Dismisses with the change; None when left."""
+
+    def __init__(self, status: PolicyStatus | None) -> None:
+        super().__init__([KeyHint("enter", "change")])
+        self._head: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
+        policy = status.policy if status is not None else None
+        if policy is None or policy == SpendingPolicy():
+            self._head.append(Span(NO_POLICY, "muted"))
+        for limit in policy.limits if policy is not None else ():
+            unit = "USD" if limit.token is None else named_token(limit.token)
+            said = f"per {limit.window.value}: {exact_amount(limit.most)} {unit}"
+            self._head.append(Span(said))
+        for name, value in policy_facts(policy) if policy is not None else ():
+            self._head.append(Span(f"{name}: {value}", "muted"))
+        self._said = TextRows(self._rows(Span(HOW, "muted")))
+        self._field = TextField(limit=400)
+
+    def _rows(self, last: LineLike) -> list[LineLike]:
+        return [*self._head, [], last]
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._said, self._field)
+
+    def on_mount(self) -> None:
+        self._field.focus()
+
+    @on(TextField.Submitted)
+    def _decide(self, event: TextField.Submitted) -> None:
+        if not event.value.strip():
+            return
+        try:
+            change = typed_change(event.value)
+        except PolicyProblem as problem:
+            self._said.show(self._rows(Span(f"{REFUSED} {problem}", "status-trouble")))
+        else:
+            self.dismiss(change)
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._said.show(self._rows(Span(HOW, "muted")))
+
+
+class PassphraseOverlay(Overlay[Secret]):
+    """Dismisses with the pass phrase of the wallet; None when left."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__([KeyHint("enter", "unlock")])
+        self._said = TextRows([[Span(why, bold=True)]])
+        self._field = PassphraseField()
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._said, self._field)
+
+    def on_mount(self) -> None:
+        self._field.focus()
+
+    @on(PassphraseField.Complete)
+    def _decide(self) -> None:
+        if self._field.value:
+            self.dismiss(self._field.take())
 
 
 class WalletsScreen(Page):
-    """Accounts of this profile: what they have on each chain, who may take of it, lock.
+    """Accounts of this profile: what they have on each chain, who may take of it, what may be
+    signed at most, lock.
 
     The whole address of what the cursor stands on is below the table.
     """
 
     NAME = "Wallets"
     SPENDS = "read"
-    VERBS = (RevokeAllowance, CopyWalletAddress, ReadChains, LockWallet)
+    VERBS = (
+        RevokeAllowance,
+        WithdrawAll,
+        SetLimits,
+        CopyWalletAddress,
+        ReadChains,
+        LockWallet,
+    )
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     WalletsScreen LineTable { height: 1fr; }
@@ -271,18 +375,19 @@ class WalletsScreen(Page):
         last: bool = True
 
     @dataclass
-    class Offered(Message):
-        """What would be signed to end an allowance."""
+    class Finished(Message):
+        """What was asked of the wallet is over; ``read``: it is looked at anew."""
 
-        subject: Subject
-        proposed: Proposal | UnderWay
+        said: str
+        failure: str = ""
+        read: bool = False
 
     @dataclass
-    class Finished(Message):
-        """How a revocation ended."""
+    class PhraseNeeded(Message):
+        """A live wallet changes its limits by its pass phrase alone."""
 
-        ended: Outcome | None
-        failure: str = ""
+        change: PolicyChange
+        why: str
 
     @dataclass
     class Made(Message):
@@ -371,7 +476,7 @@ class WalletsScreen(Page):
             self.refresh_keys()
             return
         self.told = event.told
-        rows, self._subjects = wallet_rows(event.told)
+        rows, self._subjects = wallet_rows(event.told, self.desk.catalog.provider_name)
         self._table.set_empty(NO_ACCOUNT)
         self._table.set_rows(rows)
         if event.told.problems:
@@ -419,12 +524,19 @@ class WalletsScreen(Page):
         if verb is RevokeAllowance:
             if subject is None or subject.allowance is None:
                 return HIDDEN
-            if self.session.live:
-                return CommandState(locked=LIVE_REVOKES)
-            if self.told is not None and self.told.read_only:
-                return CommandState(locked="another desk has the wallet")
-            return CommandState(locked=self.busy) if self.busy else READY
+            return self._signing_standing()
+        if verb is WithdrawAll:
+            if subject is None or not subject.smart:
+                return HIDDEN
+            return self._signing_standing()
+        if verb is SetLimits:
+            return self._signing_standing() if self.told is not None else HIDDEN
         return READY
+
+    def _signing_standing(self) -> CommandState:
+        if self.told is not None and self.told.read_only:
+            return CommandState(locked=OTHER_DESK)
+        return CommandState(locked=self.busy) if self.busy else READY
 
     def do_read_chains(self) -> None:
         self._read()
@@ -440,66 +552,71 @@ class WalletsScreen(Page):
         try:
             await self.desk.wallet.lock()
         except WalletError as error:
-            self.post_message(self.Finished(None, failure_of_wallet(error).cause))
+            self.post_message(self.Finished("", failure_of_wallet(error).cause))
         else:
-            self.post_message(self.Finished(None))
+            self.post_message(self.Finished("Locked."))
 
     def do_revoke_allowance(self) -> None:
         subject = self.current
-        if subject is not None and subject.allowance is not None and not self.busy:
+        link = self._link(subject)
+        if subject is not None and subject.allowance is not None and link is not None:
+            self.controls.signing.revoke(subject.account, link, subject.allowance)
+
+    def do_withdraw_all(self) -> None:
+        subject = self.current
+        link = self._link(subject)
+        if subject is not None and subject.smart and link is not None:
+            self.controls.signing.withdraw(subject.account, link)
+
+    def _link(self, subject: Subject | None) -> ChainLink | None:
+        """The chain of a row; a notice where it is not connected any more."""
+        link = self.desk.wallet.link(subject.chain) if subject is not None else None
+        if link is None:
+            self.show_notice("The chain is not connected any more.", "warning")
+        return link
+
+    def do_set_limits(self) -> None:
+        status = self.told.policy if self.told is not None else None
+        self.app.push_screen(LimitsOverlay(status), self._set_limits)
+
+    def _set_limits(self, change: PolicyChange | None, phrase: Secret | None = None) -> None:
+        if change is not None:
             self.busy = "asking the wallet"
             self.refresh_keys()
-            self.run_worker(
-                self._propose(subject), group="wallet-revoke", exclusive=True, exit_on_error=False
-            )
+            asked = self._change_policy(change, phrase)
+            self.run_worker(asked, group="wallet-limits", exclusive=True, exit_on_error=False)
 
-    async def _propose(self, subject: Subject) -> None:
+    async def _change_policy(self, change: PolicyChange, phrase: Secret | None) -> None:
         wallet = self.desk.wallet
-        link = wallet.link(subject.chain)
-        if link is None or subject.allowance is None:
-            self.post_message(self.Finished(None, "The chain is not connected any more."))
-            return
         try:
-            revoking = Revoking(wallet, self.desk.clock)
-            proposed = await revoking.propose(subject.account, link, subject.allowance)
+            await wallet.set_policy(await proposed_policy(wallet, change), phrase)
+        except PolicyProblem as problem:
+            self.post_message(self.Finished("", str(problem)))
+        except WrongPassphrase:
+            self.post_message(
+                self.PhraseNeeded(change, "That is not the pass phrase of the wallet.")
+            )
+        except Refused as refused:
+            if refused.code is RefusalCode.PASSPHRASE_NEEDED:
+                why = "Only the pass phrase of the wallet allows more than before."
+                self.post_message(self.PhraseNeeded(change, why))
+                return
+            self.post_message(self.Finished("", failure_of_wallet(refused).cause))
         except WalletError as error:
-            self.post_message(self.Finished(None, failure_of_wallet(error).cause))
+            self.post_message(self.Finished("", failure_of_wallet(error).cause))
         else:
-            self.post_message(self.Offered(subject, proposed))
+            self.post_message(self.Finished("The limits are set.", read=True))
 
-    @on(Offered)
-    def _offered(self, event: Offered) -> None:
+    @on(PhraseNeeded)
+    def _ask_phrase(self, event: PhraseNeeded) -> None:
         self.busy = ""
         self.refresh_keys()
-        proposed = event.proposed
-        refusal = proposed.refusal
-        if refusal is not None:
-            self.show_notice(f"Not signed: {refusal}", "error")
-            return
 
-        def typed(yes: bool | None) -> None:
-            if yes:
-                self.busy = "revoking"
-                self.refresh_keys()
-                self.run_worker(
-                    self._revoke(proposed),
-                    group="wallet-revoke",
-                    exclusive=True,
-                    exit_on_error=False,
-                )
+        def typed(phrase: Secret | None) -> None:
+            if phrase is not None:
+                self._set_limits(event.change, phrase)
 
-        self.app.push_screen(TypedConfirm(revoke_question(event.subject, proposed)), typed)
-
-    async def _revoke(self, proposed: Proposal | UnderWay) -> None:
-        wallet = self.desk.wallet
-        try:
-            if wallet.locks_in is None:
-                await wallet.unlock()
-            ended = await Revoking(wallet, self.desk.clock).revoke(proposed)
-        except WalletError as error:
-            self.post_message(self.Finished(None, failure_of_wallet(error).cause))
-        else:
-            self.post_message(self.Finished(ended))
+        self.app.push_screen(PassphraseOverlay(event.why), typed)
 
     @on(Finished)
     def _finished(self, event: Finished) -> None:
@@ -508,11 +625,9 @@ class WalletsScreen(Page):
         self.refresh_keys()
         if event.failure:
             self.show_notice(event.failure, "error")
-        elif event.ended is not None:
-            self.show_notice(*revoke_said(event.ended))
-        else:
-            self.show_notice("Locked.")
-        if event.ended is not None:
+            return
+        self.show_notice(event.said)
+        if event.read:
             self._read()
 
     def work_failed(self, group: str) -> None:

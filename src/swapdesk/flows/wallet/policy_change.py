@@ -1,0 +1,232 @@
+"""A change of the spending policy: the policy there is with the given parts in place of its own.
+
+The agent decides whether that only lowers it; where it does not, the pass phrase is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from swapdesk.chain.deployments import call_asset
+from swapdesk.flows.failure_messages import POLICY_ANEW
+from swapdesk.flows.notation import iso
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.wallet.accounts import ChainLink
+from swapdesk.wallet.spending import (
+    Limit,
+    PolicyChain,
+    PolicyToken,
+    Price,
+    SpendingPolicy,
+    SpendWindow,
+    plain_amount,
+)
+
+NONE, ANY = "none", "any"
+NO_POLICY = "No spending policy: the wallet signs whatever is confirmed."
+_AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,36})?", re.ASCII)
+
+Amounts = tuple[str, ...]
+"""Each ``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; ``none`` as amount takes it away."""
+
+
+class PolicyProblem(ValueError):
+    """What was asked for is no policy; the text is a sentence. ``field`` is the part at fault."""
+
+    def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field
+        self.next = next_
+
+
+class PolicyChange(Struct, frozen=True):
+    """The parts that were given. A list is in place of the whole list; ``any`` alone ends it."""
+
+    limits: Mapping[SpendWindow, Amounts]
+    prices: Amounts = ()
+    chains: tuple[str, ...] = ()
+    tokens: tuple[str, ...] = ()
+    payees: tuple[str, ...] = ()
+    call_payees: tuple[str, ...] = ()
+    until: str | None = None
+    anew: bool = False
+
+    @property
+    def says_nothing(self) -> bool:
+        return self == PolicyChange(dict.fromkeys(SpendWindow, ()))
+
+
+_LISTS = {
+    "price": "prices",
+    "chain": "chains",
+    "token": "tokens",
+    "payee": "payees",
+    "call-payee": "call_payees",
+}
+
+
+def typed_change(text: str) -> PolicyChange:
+    """``per-day usdc.base=100 until 2026-12-31``: the options of the command, with their dashes or
+    without. Raises PolicyProblem."""
+    limits: dict[SpendWindow, Amounts] = dict.fromkeys(SpendWindow, ())
+    change = PolicyChange(limits)
+    words = iter(text.replace(",", " ").split())
+    for word in words:
+        name = word.removeprefix("--").lower()
+        if name == "anew":
+            change = replace(change, anew=True)
+            continue
+        window = next((one for one in SpendWindow if name == f"per-{one.value}"), None)
+        if window is None and name not in _LISTS and name != "until":
+            known = ", ".join([*(f"per-{one.value}" for one in SpendWindow), *_LISTS, "until"])
+            raise PolicyProblem("BAD_RULE", f"{word!r} is no rule; there are {known} and anew.")
+        value = next(words, None)
+        if value is None:
+            raise PolicyProblem("BAD_RULE", f"{word} says nothing behind it.")
+        if window is not None:
+            limits[window] = (*limits[window], value)
+        elif name == "until":
+            change = replace(change, until=value)
+        else:
+            field = _LISTS[name]
+            change = replace(change, **{field: (*getattr(change, field), value)})
+    return change
+
+
+async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> SpendingPolicy:
+    """The policy there is, changed so. Raises PolicyProblem and WalletError."""
+    status = await (await wallet.client()).policy()
+    if status.problem is not None and not change.anew:
+        raise PolicyProblem(
+            "POLICY_CHANGED",
+            "The file of the spending policy is not what was set. Nothing is signed.",
+            next_=POLICY_ANEW,
+        )
+    old = None if change.anew else status.policy
+    return await _changed(wallet, old or SpendingPolicy(), change)
+
+
+async def _changed(
+    wallet: LocalWallet, old: SpendingPolicy, change: PolicyChange
+) -> SpendingPolicy:
+    limits = {one.key: one for one in old.limits}
+    for window, amounts in change.limits.items():
+        for given in amounts:
+            name, most = _parts(given, f"per-{window.value}")
+            token = None if name.lower() == "usd" else await _token(wallet, name)
+            key = (window, None if token is None else token.key)
+            limits.pop(key, None)
+            if most is not None:
+                limits[key] = Limit(window, most, token)
+    prices = {one.token.key: one for one in old.prices}
+    for given in change.prices:
+        name, usd = _parts(given, "price")
+        token = await _token(wallet, name)
+        prices.pop(token.key, None)
+        if usd is not None:
+            prices[token.key] = Price(token, usd)
+    policy = replace(old, limits=tuple(limits.values()), prices=tuple(prices.values()))
+    if change.chains:
+        links = [_link(wallet, one) for one in change.chains if one != ANY]
+        chains = tuple(PolicyChain(one.chain_id, one.name) for one in links)
+        policy = replace(policy, chains=None if ANY in change.chains else chains)
+    if change.tokens:
+        tokens = [await _token(wallet, one) for one in change.tokens if one != ANY]
+        policy = replace(policy, tokens=None if ANY in change.tokens else tuple(tokens))
+    if change.payees:
+        payees = tuple(dict.fromkeys(change.payees))
+        policy = replace(policy, payees=None if ANY in payees else payees)
+    if change.call_payees:
+        called = tuple(dict.fromkeys(change.call_payees))
+        policy = replace(policy, call_payees=None if ANY in called else called)
+    if change.until is not None:
+        policy = replace(policy, until=_moment(change.until))
+    return policy
+
+
+def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
+    name, found, amount = given.rpartition("=")
+    if not found or not name or (amount != NONE and _AMOUNT.fullmatch(amount) is None):
+        message = f"{given!r} is no TOKEN.CHAIN=AMOUNT or usd=AMOUNT, in plain digits or none."
+        raise PolicyProblem("BAD_LIMIT", message, field)
+    return name, None if amount == NONE else Decimal(amount)
+
+
+def _moment(text: str) -> datetime | None:
+    """A date, which ends as it begins, or a time; UTC where it says no zone."""
+    if text == NONE:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{text!r} is no date as 2026-12-31 or time as 2026-12-31T18:00."
+        raise PolicyProblem("BAD_TIME", message, "until") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _link(wallet: LocalWallet, name: str) -> ChainLink:
+    link = wallet.link(name)
+    if link is None:
+        known = ", ".join(one.name for one in wallet.links)
+        message = f"There is no node of {name!r}; there are {known}."
+        raise PolicyProblem("NO_SUCH_CHAIN", message, "chain")
+    return link
+
+
+async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
+    """``usdc.base``, or a contract and its chain."""
+    name, found, chain = given.rpartition(".")
+    if not found or not name:
+        raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")
+    link = _link(wallet, chain)
+    known = [one for one, _ in await wallet.tokens.priced(link.name)]
+    fits = [one for one in known if (one.contract or "").lower() == name.lower()]
+    fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
+    # What calls are paid in is known here; another token of that name is named by its contract.
+    fits = [one for one in fits if call_asset(link.chain_id, one.contract)] or fits
+    if not fits:
+        message = f"{name} is no verified token of {link.name}."
+        raise PolicyProblem("TOKEN_NOT_FOUND", message, next_="you: swapdesk tokens finds it")
+    if len(fits) > 1:
+        contracts = ", ".join(str(one.contract) for one in fits)
+        message = f"{given!r} is the symbol of several tokens: {contracts}."
+        raise PolicyProblem("AMBIGUOUS", message)
+    one = fits[0]
+    return PolicyToken(link.chain_id, one.contract, one.decimals, one.symbol, link.name)
+
+
+# What is told
+
+
+def named_token(token: PolicyToken) -> str:
+    return f"{token.symbol}.{token.chain}"
+
+
+def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
+    """All that it says but its limits, each with what it is called."""
+    facts = [
+        (f"price of {named_token(one.token)}", f"{plain_amount(one.usd)} USD")
+        for one in policy.prices
+    ]
+    # The symbol is a word of the service; this is what counts.
+    for token in dict.fromkeys(policy.known_tokens):
+        contract = token.contract or "the coin of the chain"
+        facts.append((named_token(token), f"{contract}, {token.decimals} decimals"))
+    if policy.chains is not None:
+        facts.append(("chains", ", ".join(one.name for one in policy.chains) or NONE))
+    if policy.tokens is not None:
+        facts.append(("tokens", ", ".join(map(named_token, policy.tokens)) or NONE))
+    if policy.payees is not None:
+        facts.append(("payees", ", ".join(policy.payees) or NONE))
+    if policy.call_payees is not None:
+        facts.append(("payees of calls", ", ".join(policy.call_payees) or NONE))
+    if policy.until is not None:
+        facts.append(("until", iso(policy.until)))
+    return facts
