@@ -36,6 +36,22 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
     ),
     Defect(
+        "batch-agreed-to-unseen",
+        "A person says yes to a batch whose rows went into a file.",
+        "swapdesk/cli/batch_creation.py",
+        "tell_plan(output.before_a_question, plan, left)",
+        "tell_plan(output, plan, left)",
+        ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
+    ),
+    Defect(
+        "memo-written-otherwise",
+        "A memo loses a character that the terminal lacks, and the deposit by it is nobody's.",
+        "swapdesk/cli/output.py",
+        "errors = _ESCAPE if isinstance(text, Exact) else _SIGNS",
+        "errors = _SIGNS",
+        ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
+    ),
+    Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/api_call.py",
