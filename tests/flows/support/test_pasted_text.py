@@ -469,6 +469,19 @@ def test_two_ids_in_two_lines_stay_two() -> None:
             assert values == [first, second], between
 
 
+def test_several_words_in_a_row_are_not_put_together() -> None:
+    numbers = " ".join(f"{at * 7_654_321 % 10**8:08d}" for at in range(3, 11))
+    assert read(f"I have the tags {numbers}").of(ReadAs.TRANSACTION) == []
+    address, row = derive_address("evm", b"s" * 32), "8f2c" * 6
+    found = read(f"paid to\n{address}\n{row}\nplease")
+    assert [one.value for one in found.of(ReadAs.ADDRESS)][:1] == [address]
+    assert [one.value for one in found.of(ReadAs.ID)] == [row]
+    accounts = [derive_address("sol", bytes([at]) * 32) for at in range(6)]
+    for between in (" ", "\n", ", "):
+        values = [one.value for one in read(f"from {between.join(accounts)}").of(ReadAs.ADDRESS)]
+        assert values[:6] == accounts, between
+
+
 def test_what_is_longer_than_it_may_be_is_not_read() -> None:
     assert read("a" * (LONGEST + 1)) == PastedText(problem=TOO_LONG)
     assert read(f"{ORDER} " + "it " * (MOST_WORDS + 1)).cut

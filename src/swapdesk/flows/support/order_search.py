@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -85,6 +85,18 @@ class Cost(Struct, frozen=True):
 
     reads: int
     said: str
+
+
+def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
+    """Of words those that begin the id of exactly one order of the journal, each with that id."""
+
+    def begun(words: Collection[str]) -> dict[str, str]:
+        try:
+            return desk.journal.orders.index.begun(words)
+        except JournalUnavailable:
+            return {}
+
+    return begun
 
 
 class OrderSearch:
@@ -230,7 +242,8 @@ class OrderSearch:
         # Of an amount there may be many orders: it is looked for where nothing else names one.
         for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
-        self._match_beginnings(self._desk.journal.orders.index.ids())
+        for service_id in begun_here(self._desk)(self.pasted.beginnings).values():
+            self._take([service_id], _BEGINNING)
         new = [name for name in self._found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
@@ -278,11 +291,11 @@ class OrderSearch:
         with suppress(JournalUnavailable):
             yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
 
-    def _match_beginnings(self, known: Collection[str]) -> None:
-        """Take the orders that a word names by the beginning of their id: of a word that proves
-        nothing only the one that it can mean."""
+    def _match_beginnings(self) -> None:
+        """Take those of the lists that a word names by the beginning of their id: of a word that
+        proves nothing only the one that it can mean."""
         for word in self.pasted.beginnings:
-            begun = [name for name in known if name.startswith(word)]
+            begun = [name for name in self._listed_ids if name.startswith(word)]
             if len(begun) == 1:
                 self._take(begun, _BEGINNING)
 
@@ -461,7 +474,7 @@ class OrderSearch:
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
             self._match_listed(order)
-        self._match_beginnings(self._listed_ids)
+        self._match_beginnings()
         self._match_payments()
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)

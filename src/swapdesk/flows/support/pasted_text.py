@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -133,20 +133,32 @@ _UUID = re.compile(
 )
 _HEX_64 = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
 _HEX_24 = re.compile(r"[0-9a-fA-F]{24}")
+_HEX_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
 _STRONG_ID = re.compile(r"(?=[^ ]*[0-9])(?=[^ ]*[A-Za-z])[A-Za-z0-9_-]{16,64}")
 _DRAWN_ID = re.compile(r"[2-9A-HJ-NP-Za-km-z]{22}")
 _MEMO = re.compile(r"[!-~]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,20}")
 _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
-_FREE = frozenset("\n\r\t")
+
+
+Begun = Callable[[Collection[str]], Collection[str]]
+"""Of words those that begin the id of exactly one known order."""
+
+
+def _begin_nothing(_words: Collection[str]) -> Collection[str]:
+    return ()
 
 
 def read_pasted(
-    text: str, *, is_symbol: Callable[[str], bool], own_secrets: tuple[str, ...] = ()
+    text: str,
+    *,
+    is_symbol: Callable[[str], bool],
+    own_secrets: tuple[str, ...] = (),
+    begun: Begun = _begin_nothing,
 ) -> PastedText:
     """Every reading of ``text``. ``is_symbol`` says whether a word names a token of the catalogue;
-    ``own_secrets`` are those of this desk. Never raises."""
+    ``own_secrets`` are those of this desk; ``begun`` knows its orders. Never raises."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -165,6 +177,7 @@ def read_pasted(
     others = (_mended(parted),) if parted != shown else ()
     for written in dict.fromkeys((*_spelled(mended), *others)):
         words.read(written)
+    words.take(Reading(ReadAs.ID, word, BEGINNING) for word in begun(list(words.plain)))
     readings = [one for one in words.readings.values() if not words.tells_less(one)]
     cut = words.cut or len(readings) > MOST_READINGS
     problem = ""
@@ -298,10 +311,11 @@ def _joined(
         if next(tried, None) is None:
             # Nothing more is put together in this text.
             return len(pieces), "", False
+        parts = [piece.text for piece in pieces[at : at + count]]
         if _is_certain(word):
-            return count, word, False
+            # An address and an id of a row have as many digits as a hash.
+            return count, word, any(map(_HEX_ADDRESS.fullmatch, parts))
         if not likely[0] and _proves(word):
-            parts = [piece.text for piece in pieces[at : at + count]]
             if not any(map(_proves, parts)):
                 likely = (count, word, False)
             elif min(map(len, parts)) >= _STRONG and read_hash(word) is not None:
@@ -361,10 +375,10 @@ def _is_gap(gap: str) -> bool:
 
 def _is_certain(word: str) -> bool:
     """Whether a word carries a checksum, or has as many digits as a hash or a pair of keys."""
-    if _HEXADECIMAL.issuperset(word.removeprefix("0x")) and (
-        len(word) == 128 or read_hash(word) is not None
-    ):
-        return True
+    if _HEXADECIMAL.issuperset(word.removeprefix("0x")):
+        as_many = len(word) == 128 or read_hash(word) is not None
+        if as_many and not word.isdigit():
+            return True
     if any(kind.is_secret(word) for kind in ADDRESS_KINDS.values()):
         return True
     return any(ADDRESS_KINDS[kind].proof is Proof.CHECKSUM for one in _addresses(word)
@@ -402,6 +416,7 @@ _BEGUN_HASH = re.compile(
 )
 _CAMEL = re.compile(r"[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,4}")
 _SHORTEST_BEGINNING, _LONGEST_BEGINNING = 6, 21
+_MOST_PLAIN = 1_000
 
 
 class _Words:
@@ -410,10 +425,11 @@ class _Words:
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
         self.readings: dict[tuple[ReadAs, str], Reading] = {}
+        self.plain: dict[str, None] = {}
         self.beginnings: dict[str, None] = {}
         self.cut = False
 
-    def take(self, readings: Iterator[Reading]) -> None:
+    def take(self, readings: Iterable[Reading]) -> None:
         for reading in readings:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
@@ -444,7 +460,7 @@ class _Words:
         """Everything that a spelling of the text holds."""
         begin = text[:NAMED_WITHIN]
         named = list(_named(begin, self._is_symbol))
-        self.take(iter(named))
+        self.take(named)
         self.take(_shortened(begin))
         self.take(_amounts(begin, self._is_symbol, {one.value for one in named}))
         for found in _UUID.finditer(text):
@@ -458,10 +474,10 @@ class _Words:
                 return
             run = found[0]
             if len(run) >= _SHORTEST_BEGINNING:
-                self.take(iter(_of_run(run)))
+                self.take(_of_run(run))
                 if "%" in run:
                     self._read_escaped(run)
-                if len(self.beginnings) < MOST_BEGINNINGS:
+                if len(self.plain) < _MOST_PLAIN:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
@@ -473,12 +489,10 @@ class _Words:
 
     def _begin(self, run: str) -> None:
         for word in _WORD.findall(run[:WORD_LIMIT]):
-            if (
-                _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING
-                and _changes(word)
-                and not _is_name(word)
-                and not self._is_symbol(word)
-            ):
+            if not _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING:
+                continue
+            self.plain.setdefault(word)
+            if _changes(word) and not _is_name(word) and not self._is_symbol(word):
                 self.beginnings.setdefault(word)
 
 
@@ -544,10 +558,11 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     if (
         _BEGUN_HASH.fullmatch(word)
         and not _HEX_24.fullmatch(word)
-        and (len(word) != _ADDRESS_LENGTH or not any(_addresses(word)))
+        and not (_HEX_ADDRESS.fullmatch(word) and any(_addresses(word)))
     ):
         yield Reading(ReadAs.SHORTENED, word.lower(), CUT_SHORT, (word,), ends=(word, ""))
-        return
+        if word[:2] in ("0x", "0X"):
+            return
     if len(word) < _STRONG:
         return
     if _UUID.fullmatch(word):
@@ -567,9 +582,6 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
         yield Reading(ReadAs.ID, word, "an order id")
     elif _STRONG_ID.fullmatch(word) and _changes(word) > 2:
         yield Reading(ReadAs.ID, word, "an order id", ends=(word, ""))
-
-
-_ADDRESS_LENGTH = 42
 
 
 def _hashes(word: str) -> Iterator[Reading]:
@@ -829,8 +841,13 @@ def _begins(text: str, start: int) -> bool:
     before = text[start - 1]
     if before.isascii() and (before.isalnum() or before in ".,"):
         return False
-    joins = not before.isspace() and not before.isalnum() and before not in "([{\"'*|"
-    return not (joins and start > 1 and text[start - 2].isascii() and text[start - 2].isalnum())
+    if before.isspace() or before.isalnum() or before in "([{\"'*|":
+        return True
+    # A range, a date, a fraction, a power of ten.
+    return not (text[start - 2 : start - 1].isdigit() or _POWER.fullmatch(text[:start][-3:]))
+
+
+_POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
@@ -860,10 +877,18 @@ def _amount_of(number: str, *, last: bool) -> list[Decimal]:
     out; behind it where it does not stand ``last``."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
-        kept = parts[-count:] if last else parts[:count]
+        kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
+            parts[:count], parts[count:][:1]
+        )  # fmt: skip
+        # What could be a group of the same number is not left out.
+        if beside and (len(beside[0]) <= _GROUP_OF_NUMBER or not beside[0].isdigit()):
+            continue
         if found := _numbers(" ".join(kept)):
             return found
     return []
+
+
+_GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:

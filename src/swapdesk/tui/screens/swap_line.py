@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -148,6 +149,17 @@ def reading_of(
     if reading is Reading.AMBIGUOUS:
         below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
     return IntentReading(reading, text, _value(line), below)
+
+
+def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
+    """What stands under an empty line: keys with where they lead, and who ``whose`` is, the
+    account of the sandbox that is named above."""
+    places: Line = [Span("  ")] if keys else []
+    for at, (key, place) in enumerate(keys):
+        places += [Span(f" {DOT} ", "rule")] if at else []
+        places += [Span(key, "accent"), Span(f" {place}", "muted")]
+    said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
+    return IntentReading(Reading.EMPTY, places, below=said)
 
 
 def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
