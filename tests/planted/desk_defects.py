@@ -36,6 +36,22 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
     ),
     Defect(
+        "batch-agreed-to-unseen",
+        "A person says yes to a batch whose rows went into a file.",
+        "swapdesk/cli/batch_creation.py",
+        "tell_plan(output.before_a_question, plan, left)",
+        "tell_plan(output, plan, left)",
+        ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
+    ),
+    Defect(
+        "memo-written-otherwise",
+        "A memo loses a character that the terminal lacks, and the deposit by it is nobody's.",
+        "swapdesk/cli/output.py",
+        "errors = _ESCAPE if isinstance(text, Exact) else _SIGNS",
+        "errors = _SIGNS",
+        ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
+    ),
+    Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/api_call.py",
@@ -263,8 +279,8 @@ CONFIRMED = (
         "lost-in-a-program-unasked",
         "A payout goes to a token account, which nobody moves it out of, without a question.",
         "swapdesk/flows/payees/recipients.py",
-        "        doubt=verdict.doubt or None,\n",
-        "        doubt=None,\n",
+        "(entry.memo if entry else None),\n        doubt=verdict.doubt or None,\n",
+        "(entry.memo if entry else None),\n        doubt=None,\n",
         (
             "tests/flows/test_recipients.py"
             "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
@@ -327,6 +343,17 @@ CONFIRMED = (
         (
             "tests/flows/batch/test_creation.py"
             "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "unknown-rows-created-with-another-file",
+        "Rows that may be orders are created once more with a file that differs in another row.",
+        "swapdesk/flows/batch/planner.py",
+        "                open_ = row.state is RowState.UNKNOWN",
+        "                open_ = row.state is RowState.PLANNED",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_rows_that_may_have_been_created_are_in_no_other_batch",
         ),
     ),
     Defect(

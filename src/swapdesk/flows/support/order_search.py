@@ -165,12 +165,11 @@ class OrderSearch:
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
         """Transactions in the text of which nobody knows that they paid this order, or any."""
         tracked = self.order(service_id) if service_id is not None else None
-        paid = {
-            payment.hash.lower()
-            for payment in self.payments
-            if service_id is not None and service_id in self._paid_for(payment)
-        }
-        known = {payment.hash.lower() for payment in tracked.payments} if tracked else set()
+        payments = [*tracked.payments] if tracked is not None else []
+        if service_id is not None:
+            payments += [one for one in self.payments if service_id in self._paid_for(one)]
+            payments += filter(None, (self.payment_of(service_id),))
+        paid = {payment.hash.lower() for payment in payments}
         return tuple(
             NamedTransaction(
                 reading.value,
@@ -178,7 +177,7 @@ class OrderSearch:
                 tuple(self._payments_of(reading)),
             )
             for reading in self.pasted.of(ReadAs.TRANSACTION)
-            if not {text.lower() for text in reading.texts} & (paid | known)
+            if not {text.lower() for text in reading.texts} & paid
             and not self._own(service_id, reading)
         )
 
