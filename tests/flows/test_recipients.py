@@ -22,7 +22,6 @@ from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
-    NEVER_PAID,
     RecipientCheck,
     check_memo,
     check_memo_of,
@@ -178,12 +177,11 @@ def test_what_an_account_needs_first_is_said_before_an_order_is_created(
 def test_a_payout_that_opens_an_account_needs_no_word_about_it(
     book: AddressBook, arrives: str, said: bool
 ) -> None:
-    lines = check(address("xrp", "new"), XRP, book=book, arrives=Decimal(arrives)).lines
-    warned = [line.text for line in lines if line.level == "warn" and line.text != NEVER_PAID]
-    assert (
-        warned
-        == ["An account exists once 1 XRP was paid to it: less does not reach a new one."] * said
-    )
+    found = check(address("xrp", "new"), XRP, book=book, arrives=Decimal(arrives))
+    sentence = "An account exists once 1 XRP was paid to it: less does not reach a new one."
+    assert (CheckLine("warn", sentence) in found.lines) is said
+    # It may be lost, so it is agreed to, as whatever else may be.
+    assert found.doubt == (sentence if said else None)
 
 
 OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"

@@ -279,8 +279,8 @@ CONFIRMED = (
         "lost-in-a-program-unasked",
         "A payout goes to a token account, which nobody moves it out of, without a question.",
         "swapdesk/flows/payees/recipients.py",
-        "(entry.memo if entry else None),\n        doubt=verdict.doubt or None,\n",
-        "(entry.memo if entry else None),\n        doubt=None,\n",
+        "[verdict.doubt] if verdict.doubt else []",
+        "[]",
         (
             "tests/flows/test_recipients.py"
             "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",

@@ -254,7 +254,7 @@ def check_recipient(
             position=read.position,
         )
     verdict, entry, link, found = read
-    address = verdict.normalized
+    address, doubts = verdict.normalized, [verdict.doubt] if verdict.doubt else []
     if link is not None:
         found += _link_lines(link, token, entry, arrives)
     if entry is not None and entry.own:
@@ -273,7 +273,9 @@ def check_recipient(
     elif times:
         found.append(CheckLine("note", f"Paid {_times(times)}."))
     else:
-        found += _account_notes(token, arrives)
+        notes = _account_notes(token, arrives)
+        found += notes
+        doubts += [line.text for line in notes if line.level == "warn"]
         found.append(CheckLine("warn" if entry is None else "note", NEVER_PAID))
     return RecipientCheck(
         text=text,
@@ -287,7 +289,7 @@ def check_recipient(
         memo_label=label,
         account=verdict.account,
         memo=(link.memo if link else None) or (entry.memo if entry else None),
-        doubt=verdict.doubt or None,
+        doubt=" ".join(doubts) or None,
         link=link,
     )
 
