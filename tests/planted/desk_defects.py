@@ -721,6 +721,18 @@ SHOWING = (
         ),
     ),
     Defect(
+        "expired-batch-told-as-in-the-wallet",
+        "An order expired whose bundle had failed: its money is in the smart account, and the desk"
+        " says that it is in the wallet.",
+        "swapdesk/flows/orders/situations.py",
+        "known: known.closing and known.batch",
+        "known: known.over and known.batch",
+        (
+            "tests/flows/batch/test_tracked_orders.py"
+            "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
+        ),
+    ),
+    Defect(
         "failed-bundle-told-as-waiting",
         "A bundle failed, and support tells its customers that the payment is on its way.",
         "swapdesk/flows/batch/order_payments.py",

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from corpus import Case, load, texts
 from sampling import examples
@@ -448,6 +449,19 @@ def test_an_address_or_a_hash_cut_short_is_known_by_its_ends(kind: str) -> None:
             assert found, cut
             assert not found[0].cut_from(other)
             assert not found[0].cut_from(mark + whole[-5:])
+
+
+def test_a_new_kind_of_chain_brings_its_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    word = "zed_7Hq2-9fKp-3Xw8"
+
+    def read_hash(text: str) -> bytes | None:
+        return b"z" * 32 if text == word else None
+
+    zed = replace(ADDRESS_KINDS["sui"], name="zed", chain="Zed", read_hash=read_hash)
+    assert read(f"订单{word}没到").of(ReadAs.TRANSACTION) == []
+    monkeypatch.setitem(ADDRESS_KINDS, "zed", zed)
+    (found,) = read(f"订单{word}没到").readings
+    assert (found.value, found.called, found.chains) == (word, "a Zed transaction hash", ("zed",))
 
 
 def test_words_that_may_begin_an_id_prove_nothing() -> None:

@@ -261,7 +261,7 @@ _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
 
 
 _PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
-_BROKEN = re.compile(r"\\?[ \t\u00a0]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
+_BROKEN = re.compile(r"[ \t\u00a0|\\]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
 """Between the pieces of a word: the end of a line, and the marks of a quoted one."""
 _SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
 _MOST_JOINED = 8
@@ -313,8 +313,9 @@ def _joined(
             return len(pieces), "", False
         parts = [piece.text for piece in pieces[at : at + count]]
         if _is_certain(word):
-            # An address and an id of a row have as many digits as a hash.
-            return count, word, any(map(_HEX_ADDRESS.fullmatch, parts))
+            # An address and an id of a row have as many digits as a hash, and so have two ids.
+            two = count == 2 and "\n" not in gaps[at] and _HEXADECIMAL.issuperset(word)
+            return count, word, two or any(map(_HEX_ADDRESS.fullmatch, parts))
         if not likely[0] and _proves(word):
             if not any(map(_proves, parts)):
                 likely = (count, word, False)
@@ -324,19 +325,34 @@ def _joined(
 
 
 def _over_lines(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """What the pieces are together that nothing but ends of lines parts."""
-    word = pieces[at].text
+    """What the pieces are together that nothing but ends of lines parts; of digits also blanks."""
+    word, digits = pieces[at].text, _are_digits(pieces[at].text)
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
-        if last >= len(pieces) or _BROKEN.fullmatch(gaps[last - 1]) is None:
+        if last >= len(pieces):
             return
-        word, soft = word + pieces[last].text, word.removesuffix("=") + pieces[last].text
+        digits = digits and _are_digits(pieces[last].text)
+        broken = _BROKEN.fullmatch(gaps[last - 1]) is not None
+        if not broken and not (digits and _SPACED.fullmatch(gaps[last - 1])):
+            return
+        # A line's end may have a sign of its own: of quoted-printable, of a broken word.
+        word, soft = word + pieces[last].text, word.rstrip("=-") + pieces[last].text
         if len(word) > _LONGEST_WORD:
             return
         for whole in dict.fromkeys((word, soft)):
             if len(whole) >= _SHORTEST_WORD and _changes(whole) > 2:
                 yield count, whole
-        word = soft
+        word = soft if _are_digits(soft) or word.endswith("=") else word
+
+
+def _are_digits(word: str) -> bool:
+    return len(word) >= _FEW_DIGITS and _HEXADECIMAL.issuperset(
+        word.removeprefix("0x").rstrip("-=")
+    )
+
+
+_FEW_DIGITS = 8
+"""Characters from which on digits in a row may be a hash, and not numbers."""
 
 
 def _in_groups(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
@@ -375,10 +391,9 @@ def _is_gap(gap: str) -> bool:
 
 def _is_certain(word: str) -> bool:
     """Whether a word carries a checksum, or has as many digits as a hash or a pair of keys."""
-    if _HEXADECIMAL.issuperset(word.removeprefix("0x")):
-        as_many = len(word) == 128 or read_hash(word) is not None
-        if as_many and not word.isdigit():
-            return True
+    digits = word.removeprefix("0x")
+    if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
+        return True
     if any(kind.is_secret(word) for kind in ADDRESS_KINDS.values()):
         return True
     return any(ADDRESS_KINDS[kind].proof is Proof.CHECKSUM for one in _addresses(word)
@@ -780,10 +795,10 @@ def _of_value(
     value = value.rstrip("_-")
     digit = any(map(str.isdigit, value))
     if ReadAs.MEMO in named and digit:
-        first = re.split("[_-]", value, maxsplit=1)[0]
-        rest = re.split("[_-]", value)
-        whole = all(any(map(str.isdigit, part)) for part in rest)
-        yield Reading(ReadAs.MEMO, value if whole else first, "a memo or tag")
+        first, *others = re.split("[_-]", value)
+        # A word behind a number is no part of it.
+        ends = any(map(str.isdigit, first)) and any(part.isalpha() for part in others)
+        yield Reading(ReadAs.MEMO, first if ends else value, "a memo or tag")
     if ReadAs.ID in named and len(value) >= _SHORTEST_BEGINNING:
         amount = _SYMBOL_AFTER.match(behind) if value.isdigit() else None
         drawn = _changes(value) > 1 and not _is_name(value) and not is_symbol(value)
@@ -798,7 +813,9 @@ _BLANKS = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _APOSTROPHES = "'\u2019\u2018\u02bc\u2032_"
 _NUMBER = re.compile(rf"(?>[0-9]{{1,40}}(?:[{_BLANKS},.{_APOSTROPHES}][0-9]{{1,40}}){{0,12}})")
 _BESIDE = rf"[\n{_BLANKS}*_()\[\]\"'`:=|~\u00ab\u00bb\u201c-\u201e\uff1a]{{0,4}}"
-_SYMBOL_AFTER = re.compile(rf"{_BESIDE}[个個枚]?(?P<symbol>[A-Za-z0-9][A-Za-z0-9.]{{1,14}})")
+_SYMBOL_AFTER = re.compile(
+    rf"{_BESIDE}(?:[个個枚]{_BESIDE})?(?P<symbol>[A-Za-z0-9][A-Za-z0-9.]{{1,14}})"
+)
 _SYMBOL_BEFORE = re.compile(rf"(?<![A-Za-z0-9])(?P<symbol>[A-Z0-9][A-Z0-9.]{{1,14}}){_BESIDE}$")
 _PLAIN_BLANK = re.compile(r"[ \t]")
 _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")

@@ -65,7 +65,7 @@ SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
 SEND_HINT = "amount   token   @name or address"
-PLACES = {
+PLACES: dict[type[Command], str] = {
     Orders: "orders",
     Tokens: "tokens",
     Batch: "batch",
@@ -212,6 +212,15 @@ class SwapView(Page):
         if text != word:
             return bool(catalog.rows_of_symbol(word))
         return True if len(word) > 1 and word[0] != Tokens.KEY else None
+
+    def word_waits(self, key: str) -> None:
+        """A letter waits for the next one: say what it does alone."""
+        verb = next(
+            (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
+        )
+        if verb is not None:
+            does = f"{PLACES.get(verb, verb.VERB)} in a moment, or the beginning of a token"
+            self.line.show(IntentReading(Reading.EMPTY, f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
         """Put a letter into the line that is a key as long as it stands alone."""
