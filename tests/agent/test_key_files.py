@@ -280,6 +280,9 @@ PASTED = {
     "wide": "".join(chr(ord(one) + 0xFEE0) if one > " " else "\u3000" for one in TREZOR),
     "columns": _columns(TREZOR),
     "dashes": _lines(TREZOR, "- {w}\n"),
+    "labels": _lines(TREZOR, "Word {n}: {w}\n"),
+    "behind": _lines(TREZOR, "{w} ({n})\n"),
+    "of twelve": _lines(TREZOR, "{n}/12 {w}\n"),
 }
 
 
@@ -339,7 +342,7 @@ def test_what_is_no_phrase_is_said_truly_and_without_its_words(pasted: str, said
     "form",
     [
         "{}", "0x{}", "0X{}", " 0x{}\r\n", '"0x{}"', "'{}'", "`{}`,", "\u201c0X{}\u201d",
-        "\ufeff{}", "{};", '"{}",',
+        "\ufeff{}", "{};", "<{}>", "[0x{}]", '"{}",',
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("case", [str.lower, str.upper])

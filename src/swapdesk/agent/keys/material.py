@@ -225,7 +225,11 @@ def _phrase(pasted: SecretBytes) -> str:
         for number, word in pairwise(tokens)
         if number.isdigit() and not word.isdigit()
     )
-    if [number for number, _ in numbered] == list(range(1, len(words) + 1)):
+    # "Word 1: legal" has a label before each number, which is no word of the phrase.
+    labels = {word for word, number in pairwise(tokens) if number.isdigit() and not word.isdigit()}
+    labelled = len(words) == 2 * len(numbered) and len(labels) == 1
+    whole = [number for number, _ in numbered] == list(range(1, len(numbered) + 1))
+    if whole and (labelled or len(numbered) == len(words)):
         words = [word for _, word in numbered]
     if len(words) not in _WORDS:
         raise KeyRefused(f"a phrase has 12, 15, 18, 21 or 24 words, and this has {len(words)}")
@@ -295,7 +299,7 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
     """An EVM key in 64 hexadecimal digits, however they are grouped and quoted."""
-    bare = _bare(text)
+    bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
         digits = re.sub("^0x", "", bare, flags=re.IGNORECASE)
