@@ -181,3 +181,13 @@ def test_slippage_and_account_go_with_routes_on_chains_alone() -> None:
             read_options(texts | beside)
     with pytest.raises(WishRefused, match="name of an account"):
         read_options({"account": "two words"})
+
+
+def test_providers_are_told_by_their_names() -> None:
+    options = QuoteOptions(
+        providers=("hy", "zz"), in_leg=LegFilter(only=("hy",)), out_leg=LegFilter(without=("hy",))
+    )
+    names = {"hy": "Halyard"}
+    assert options_in_words(options, names.get) == (
+        "only Halyard, zz, first leg only Halyard, second leg without Halyard"
+    )

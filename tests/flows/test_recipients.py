@@ -22,6 +22,7 @@ from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
+    NEVER_PAID,
     RecipientCheck,
     check_memo,
     check_memo_of,
@@ -145,6 +146,44 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     assert check_memo_of(rita, "", False, XRP) == check_memo("", False, XRP)
     bob = check("@bob", book=book)
     assert check_memo_of(bob, "", False, ETH).doubt is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "coin", "said"),
+    [
+        ("xrp", True, "An account exists once 1 XRP was paid to it"),
+        ("xrp", False, "has set a trust line for it"),
+        ("xlm", True, "An account exists once 1 XLM was paid to it"),
+        ("xlm", False, "has added a trustline for it"),
+        ("algo", False, "has opted in to it"),
+        ("evm", True, ""),
+        ("evm", False, ""),
+    ],
+)
+def test_what_an_account_needs_first_is_said_before_an_order_is_created(
+    book: AddressBook, kind: str, coin: bool, said: str
+) -> None:
+    asked = token(kind) if coin else token(kind).model_copy(update={"address": EVM})
+    to = address(kind, "a new one")
+    notes = [line.text for line in check(to, asked, book=book).lines if line.level == "note"]
+    assert any(said in note for note in notes) if said else notes == []
+    # Who was paid before has what it takes, and a refund goes to who has sent it.
+    assert not any(said in line.text for line in check(to, asked, book=book, paid={to: 1}).lines
+                   if said)  # fmt: skip
+    back = check_refund(to, asked, required=True, book=book, paid={}, memo="")
+    assert not any(said in line.text for line in back.lines if said)
+
+
+@pytest.mark.parametrize(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
+def test_a_payout_that_opens_an_account_needs_no_word_about_it(
+    book: AddressBook, arrives: str, said: bool
+) -> None:
+    lines = check(address("xrp", "new"), XRP, book=book, arrives=Decimal(arrives)).lines
+    warned = [line.text for line in lines if line.level == "warn" and line.text != NEVER_PAID]
+    assert (
+        warned
+        == ["An account exists once 1 XRP was paid to it: less does not reach a new one."] * said
+    )
 
 
 OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"

@@ -25,8 +25,8 @@ from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
-from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import SheetColumn
+from swapdesk.flows.batch.plan import BatchPlan, plan_of
+from swapdesk.flows.batch.planned import SheetColumn, skipping
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
     HEADS,
@@ -49,6 +49,7 @@ __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
 api = plain_api
 HEAD = "to,sell_amount,buy,chain,memo,route,sell\n"
+DAY = 86_400.0
 SPOILT = ("1.07712E+09", "#N/A", "nan", "1077120.0")
 CLEAN = ("@bob,100,ETH,base,,,USDC.ethereum", "@rita,200,XRP,xrp,,,USDC.ethereum")
 
@@ -124,6 +125,43 @@ async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> No
     second = desk.creation.write(plan, again=True)
     await desk.creation.run(second)
     assert len(await desk.groups()) == 2
+
+
+async def test_rows_that_were_created_are_told_in_every_other_file(desk: Desk) -> None:
+    """One row is skipped or changed, and the file is another one: its other rows are not."""
+    more = "@bob,300,ETH,base,,,USDC.ethereum"
+    plan = await desk.plan(*CLEAN, more)
+    some = plan_of(skipping(plan.sheet, {3}), plan.rows, limits_known=True)
+    batch_id = desk.creation.write(some)
+    waiting = await desk.plan(*CLEAN)
+    assert [row.state for row in waiting.rows] == ["look"] * 2
+    await desk.creation.run(batch_id)
+    again = await desk.plan(more, *CLEAN)
+    assert [row.state for row in again.rows] == ["ready", "look", "look"]
+    (said,) = again.rows[2].findings
+    assert (said.code, said.column) == ("CREATED_BEFORE", None)
+    assert said.reason == f"The same payment as row 2 of batch {batch_id[:8]}."
+    assert again.creatable
+    # Of a batch that is shown they are its own.
+    made = await desk.planner.judged(plan.sheet, made=True)
+    assert [row.state for row in made.rows] == ["ready"] * 3
+    desk.clock.advance(2 * DAY)
+    assert [row.state for row in (await desk.plan(*CLEAN)).rows] == ["ready"] * 2
+
+
+async def test_rows_that_may_have_been_created_are_in_no_other_batch(desk: Desk) -> None:
+    more = "@bob,300,ETH,base,,,USDC.ethereum"
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    assert desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
+    desk.clock.advance(3 * DAY)
+    plan = await desk.plan(more, CLEAN[0])
+    assert [row.state for row in plan.rows] == ["ready", "problem"]
+    (said,) = plan.rows[1].findings
+    assert said.reason == (
+        f"Row 1 of batch {batch_id[:8]} asks for the same payment, and may have been created."
+    )
+    with pytest.raises(NotCreatable):
+        desk.creation.write(plan, agreed=True, again=True)
 
 
 async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:

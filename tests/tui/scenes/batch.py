@@ -20,6 +20,7 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.scenes import home, scene
 
@@ -115,12 +116,23 @@ def without_ids(run: DeskRun, text: str) -> str:
     return re.sub(r"batch [0-9a-f]{8}", "batch xxxxxxxx", text)
 
 
-@scene("batch-created", mask=without_ids)
-async def created(run: DeskRun) -> None:
+async def agreed(run: DeskRun, words: str) -> None:
+    """Create the rows. What a service says of a token in warning is agreed to first."""
     await loaded(run, CLEAN)
     await run.still()
     await run.press("c")
-    await run.see("created, not funded")
+    await run.settle(
+        lambda: isinstance(run.app.screen, TypedConfirm) or words in run.text, "the question"
+    )
+    if isinstance(run.app.screen, TypedConfirm):
+        await run.type(run.screen(TypedConfirm).question.phrase)
+        await run.press("enter")
+    await run.see(words)
+
+
+@scene("batch-created", mask=without_ids)
+async def created(run: DeskRun) -> None:
+    await agreed(run, "created, not funded")
 
 
 def dearer_soon(market: Market) -> None:
@@ -208,7 +220,4 @@ async def failed(run: DeskRun) -> None:
 
 @scene("batch-partial", prepare=dearer_soon, mask=without_ids, fed=False)
 async def partial(run: DeskRun) -> None:
-    await loaded(run, CLEAN)
-    await run.still()
-    await run.press("c")
-    await run.see("failed")
+    await agreed(run, "failed")

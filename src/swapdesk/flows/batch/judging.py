@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.flows.batch.planned import (
     WRITE,
+    AskedBefore,
     BatchRoute,
     InputRow,
     PlannedOrder,
@@ -144,13 +145,14 @@ LONGEST_CELL = 500
 
 class RowJudge(Struct):
     """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
-    pay bundles from."""
+    pay bundles from. ``asked`` are rows of earlier batches by what they ask for."""
 
     tokens: SheetTokens
     book: AddressBook
     paid: Mapping[str, int]
     own_deposits: Collection[tuple[str, str]]
     smart_accounts: bool
+    asked: Mapping[tuple[object, ...], AskedBefore] = field(default_factory=dict)
 
     def judge(self, row: InputRow) -> PlannedRow:
         findings = list(_shape(row))
@@ -190,6 +192,9 @@ class RowJudge(Struct):
             (refund.address or None) if refund is not None else None,
             refund.memo if refund is not None and refund.address else None,
         )
+        before = self.asked.get(order.asks)
+        if before is not None:
+            findings.append(_asked_before(before))
         return PlannedRow(row, order, tuple(findings))
 
     def _token(
@@ -265,6 +270,16 @@ class RowJudge(Struct):
             if doubt is not None:
                 findings.append(consent(code, SheetColumn.REFUND, doubt))
         return check
+
+
+def _asked_before(before: AskedBefore) -> RowFinding:
+    name = f"row {before.row} of batch {before.batch_id[:8]}"
+    if before.open:
+        reason = f"{name.capitalize()} asks for the same payment, and may have been created."
+        do = "Skip it, or go on with that batch first."
+        return problem("CREATED_BEFORE", None, reason, do, f"open in batch {before.batch_id[:8]}")
+    reason, do = f"The same payment as {name}.", "Skip it if it is meant once."
+    return look("CREATED_BEFORE", None, reason, do, f"in batch {before.batch_id[:8]} too")
 
 
 def _shape(row: InputRow) -> list[RowFinding]:

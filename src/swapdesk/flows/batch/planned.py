@@ -267,6 +267,11 @@ class PlannedOrder(Struct, frozen=True):
     def pair(self) -> tuple[str, str]:
         return self.token_in.id, self.token_out.id
 
+    @property
+    def asks(self) -> tuple[object, ...]:
+        """What the same payment has in common, as it is asked for."""
+        return (*self.pair, self.amount, self.recipient, self.memo, self.route)
+
     def request(self) -> MultiOrderRequest:
         """As it is asked for. The model is checked once more where it is encoded."""
         return MultiOrderRequest.model_validate(
@@ -281,6 +286,14 @@ class PlannedOrder(Struct, frozen=True):
                 "refundExtraId": self.refund_memo,
             }
         )
+
+
+class AskedBefore(Struct, frozen=True):
+    """A row of an earlier batch; ``open``: whether it became an order is not known."""
+
+    batch_id: str
+    row: int
+    open: bool
 
 
 RowWord = Literal["ready", "look", "problem", "skipped"]

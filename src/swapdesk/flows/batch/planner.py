@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from swapdesk.flows.batch.judging import (
 )
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import (
+    AskedBefore,
     PlannedRow,
     RowFinding,
     Sheet,
@@ -35,10 +37,14 @@ from swapdesk.flows.batch.planned import (
 )
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.batch_records import JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.recipients import own_deposits, paid_addresses
 from swapdesk.wallet.accounts import has_smart_accounts
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 
 T = TypeVar("T")
@@ -50,6 +56,39 @@ AT_ONCE = 4
 """Questions for limits at a time."""
 
 UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
+
+
+_RECENT = 20
+"""Batches whose rows are compared with those of a new one."""
+
+
+def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], AskedBefore]:
+    """Rows of recent batches that are orders, or may be, by what they ask for: a file that was
+    changed in one row is another file, and its other rows are paid once more."""
+    found: dict[tuple[object, ...], AskedBefore] = {}
+    for batch in reversed(journal.batches.newest(_RECENT)):
+        recent = now - batch.created < KNOWN_TO_API
+        for group in batch.groups:
+            rows = [row for row in group.rows if _may_be_order(row, recent=recent)]
+            if not rows:
+                continue
+            orders = decode(MultiExchangeRequest, group.body.encode(), side="service").orders
+            for row in rows:
+                open_ = row.state is RowState.UNKNOWN
+                key = _asks(orders[row.place])
+                if key not in found or not found[key].open:
+                    found[key] = AskedBefore(batch.id, row.number, open_)
+    return found
+
+
+def _may_be_order(row: JournaledRow, *, recent: bool) -> bool:
+    return row.state is RowState.UNKNOWN or (recent and row.state is not RowState.FAILED)
+
+
+def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
+    """As :attr:`PlannedOrder.asks`."""
+    route = "private" if order.anonymous else "standard"
+    return order.from_, order.to, order.amount, order.address_to, order.destination_tag, route
 
 
 class BatchPlanner:
@@ -79,9 +118,14 @@ class BatchPlanner:
         return await self._in_steps(reading(name, content))
 
     async def judged(
-        self, sheet: Sheet, on_rows: Callable[[Sequence[PlannedRow]], None] | None = None
+        self,
+        sheet: Sheet,
+        on_rows: Callable[[Sequence[PlannedRow]], None] | None = None,
+        *,
+        made: bool = False,
     ) -> BatchPlan:
-        """A plan without limits; ``on_rows`` gets the rows so far at every rest."""
+        """A plan without limits; ``on_rows`` gets the rows so far at every rest. ``made``: the
+        sheet is that of a batch, whose rows were asked for before."""
         sheet = selling(sheet, self._sell)
         judge = RowJudge(
             SheetTokens(self._catalog, self._clock.now()),
@@ -89,6 +133,7 @@ class BatchPlanner:
             paid_addresses(self._journal),
             own_deposits(self._journal),
             smart_accounts=has_smart_accounts(live=self._live),
+            asked={} if made else asked_before(self._journal, self._clock.now()),
         )
         rows: list[PlannedRow] = []
         for row in sheet.rows:
@@ -102,7 +147,9 @@ class BatchPlanner:
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
         """The plan with every amount held against the limits of its pair, which are asked for
         once. Raises nothing of the client: what could not be asked is a problem of its rows."""
-        pairs = list(dict.fromkeys(row.order.pair for row in plan.rows if _asks(row) and row.order))
+        pairs = list(
+            dict.fromkeys(row.order.pair for row in plan.rows if _has_limits(row) and row.order)
+        )
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
         )
@@ -158,7 +205,7 @@ class BatchPlanner:
     def _limited(self, row: PlannedRow, failed: dict[Pair, RowFinding]) -> PlannedRow:
         told = tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
-        if row.order is None or not _asks(row):
+        if row.order is None or not _has_limits(row):
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
         return kept.with_findings(found) if found is not None else kept
@@ -173,7 +220,7 @@ class BatchPlanner:
             await self._clock.sleep(0)
 
 
-def _asks(row: PlannedRow) -> bool:
+def _has_limits(row: PlannedRow) -> bool:
     """Whether a row has limits: a token sold for itself has none that could be asked for."""
     order = row.order
     return order is not None and order.token_in.id != order.token_out.id

@@ -518,7 +518,8 @@ class BatchEditing(BatchView):
 
     async def _judge(self, planner: BatchPlanner, sheet: Sheet) -> None:
         link = self.link
-        plan = await planner.judged(sheet, self._parts(sheet))
+        made = self.work.batch_id is not None
+        plan = await planner.judged(sheet, self._parts(sheet), made=made)
         self.post_message(self.Planned(plan))
         if link is not None and self.work.batch_id is None:
             plan = await planner.with_limits(plan, link.api)

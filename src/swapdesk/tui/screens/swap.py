@@ -238,7 +238,8 @@ class SwapView(Page):
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
             if said.reading is Reading.EMPTY:
                 said = self._where_to_go()
-            self.line.show(with_options(said, self.session.quote_options))
+            named = self.desk.catalog.provider_name
+            self.line.show(with_options(said, self.session.quote_options, named))
         self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()

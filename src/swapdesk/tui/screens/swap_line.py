@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.intent_line import IntentLine
-    from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
@@ -162,11 +162,13 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
     return IntentReading(Reading.EMPTY, places, below=said)
 
 
-def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
+def with_options(
+    reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
+) -> IntentReading:
     """``reading`` with how quotes will be asked for, where that is not as usual."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
-    words = options_in_words(options) if options is not None else ""
+    words = options_in_words(options, named) if options is not None else ""
     if not words:
         return reading
     asks: Line = [Span("f2", "accent", bold=True), Span(f" options: {words}", "muted")]
