@@ -11,7 +11,7 @@ from flows.test_ranking import quote
 from flows.test_waterfall import WISH, board
 from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.dex_plan import promise_of
-from swapdesk.flows.quotes.quote_request import OnChain, QuoteRequest
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote
 
@@ -50,6 +50,6 @@ def test_on_a_chain_the_least_is_what_the_wallet_is_promised() -> None:
 def test_before_it_is_frozen_the_slippage_that_was_asked_for_counts() -> None:
     row = quote(1, "14.5", type="dex")
     for asked, least in ((None, "14.4275"), (Decimal(2), "14.21"), (Decimal(0), "14.5")):
-        wish = replace(WISH, on_chain=OnChain(slippage=asked))
+        wish = replace(WISH, slippage=asked)
         found = guaranteed(one := board(row, wish=wish), one.ranking.rows[0])
         assert (found.by, found.least) == (Guarantor.CHAIN, Decimal(least))

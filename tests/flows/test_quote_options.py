@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from flows.test_recipients import BTC, ETH
 from swapdesk.flows.quotes.quote_presets import QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import (
     PLAIN,
     LegFilter,
+    OnChain,
     QuoteOptions,
     QuoteRequest,
     Rotation,
@@ -151,6 +153,34 @@ def test_presets_are_kept_by_name_and_a_bad_file_is_as_good_as_none(tmp_path: Pa
     assert presets.find("mine") is None
     presets.path.write_text("[" * 100_000)
     assert presets.names() == []
+
+
+def test_slippage_and_account_go_with_routes_on_chains_alone() -> None:
+    """They are kept as typed, sent where they count, and never with what they cannot mean."""
+    texts = {"slippage": "0.3", "account": "trading"}
+    options = read_options(texts)
+    assert (options.slippage, options.account) == (Decimal("0.3"), "trading")
+    assert written_options(options) == texts
+    assert options_in_words(options) == "slippage 0.3%, paid by trading"
+    assert read_options({"slippage": "auto"}).slippage is None
+    wish = QuoteRequest.of(options, BTC, ETH, Decimal(1), on_chain=OnChain("0xme"))
+    sent = dict(encode_query(wish.query(fixed=False)))
+    assert (sent["slippage"], sent["senderAddress"]) == ("0.3", "0xme")
+    assert "slippage" not in dict(encode_query(wish.query(fixed=True)))
+    private = QuoteRequest.of(options, ETH, ETH, Decimal(1), private_send=True)
+    assert (private.slippage, private.account) == (None, "")
+    other = wish.with_options(replace(options, account="second"))
+    assert other.on_chain.sender is None, "another account is another sender"
+    assert wish.with_options(replace(options, slippage=Decimal(1))).on_chain.sender == "0xme"
+    with pytest.raises(WishRefused, match="0 to 50 percent"):
+        read_options({"slippage": "51"})
+    with pytest.raises(WishRefused, match="alone"):
+        QuoteRequest.of(options, BTC, ETH, Decimal(1), receive=True)
+    for beside in ({"rates": "fixed"}, {"types": "standard"}):
+        with pytest.raises(WishRefused, match="alone"):
+            read_options(texts | beside)
+    with pytest.raises(WishRefused, match="name of an account"):
+        read_options({"account": "two words"})
 
 
 def test_providers_are_told_by_their_names() -> None:

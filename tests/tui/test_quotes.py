@@ -478,16 +478,23 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         assert "A markup is 0 to 4 percent." in run.text
         await run.press("backspace")
         await run.type("0.5")
-        await run.press("up", "up", *["down"] * 8)
+        await run.press("up", "up", *["down"] * 10)
         await run.type("mine")
         await run.press("ctrl+s")
         assert "Kept as mine." in run.text
+        await run.press("up")
+        await run.type("trading")
+        await run.press("up")
+        await run.type("0.3")
+        await run.see("Slippage goes with on-chain routes alone.")
+        await run.press(*["backspace"] * 3)
         await run.press("enter")
         await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
         assert "Options changed. r asks with them, 1 quote." in run.text
         assert quotes_asked(market) == 1
         wish = run.screen(QuotesScreen).question.wish
         assert (wish.fixed, wish.floating, wish.markup) == (True, False, Decimal("0.5"))
+        assert (wish.slippage, wish.account) == (None, "trading")
 
 
 async def ask(run: DeskRun) -> None:

@@ -252,7 +252,7 @@ class DexCreation(Creation):
         self, board: QuoteResult, row: RankedQuote, payees: Payees, account: Account
     ) -> Intent:
         price = coin_price(self._desk.catalog, board.token_in.chain_data.short_name)
-        asked = board.wish.on_chain.slippage
+        asked = board.wish.slippage
         try:
             intent = lock_for_review(
                 IntentKind.EXCHANGE,

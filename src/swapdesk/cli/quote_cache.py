@@ -15,7 +15,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.quotes.quote_request import OnChain, QuoteRequest
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, end_of, ranked_for
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
@@ -69,7 +69,7 @@ class QuoteCache(Struct, frozen=True):
             private_send=board.private_send,
             receive=board.wish.receive,
             markup=board.wish.markup,
-            slippage=board.wish.on_chain.slippage,
+            slippage=board.wish.slippage,
             quotes=[
                 *(row.quote for row in ranking.rows),
                 *(entry.quote for entry in ranking.unusable),
@@ -102,7 +102,7 @@ class QuoteCache(Struct, frozen=True):
                 board.receive,
                 board.private_send,
                 markup=board.markup,
-                on_chain=OnChain(board.slippage),
+                slippage=board.slippage,
             )
             ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
             return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)

@@ -19,7 +19,13 @@ from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
+from swapdesk.flows.quotes.quote_request import (
+    OnChain,
+    QuoteOptions,
+    QuoteRequest,
+    WishRefused,
+    with_slippage,
+)
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -84,13 +90,13 @@ async def _best(
     quotes = session.link.quotes
     try:
         wish = QuoteRequest.of(
-            _options(session, request),
+            with_slippage(_options(session, request), request.slippage),
             token_in,
             token_out,
             amount,
             receive=request.wish.receive,
             private_send=request.buy is None,
-            on_chain=OnChain(request.slippage, request.sender, request.receiver),
+            on_chain=OnChain(request.sender, request.receiver),
         )
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None

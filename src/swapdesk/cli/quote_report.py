@@ -30,7 +30,13 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, share, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
+from swapdesk.flows.quotes.quote_request import (
+    OnChain,
+    QuoteOptions,
+    QuoteRequest,
+    WishRefused,
+    with_slippage,
+)
 from swapdesk.flows.quotes.quoting import DifferenceLevel, QuoteResult
 from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote
 from swapdesk.flows.quotes.waterfall import (
@@ -215,9 +221,9 @@ async def report_quotes(session: CommandSession, request: QuoteArguments) -> int
         session.call.output.talk(*said)
     amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
     try:
-        on_chain = OnChain(request.slippage, await _sender(session, request.account))
+        on_chain = OnChain(await _sender(session, request.account))
         wish = QuoteRequest.of(
-            options,
+            with_slippage(options, request.slippage),
             token_in,
             token_out,
             amount,

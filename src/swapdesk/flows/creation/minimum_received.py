@@ -65,7 +65,7 @@ def guaranteed(board: QuoteResult, row: RankedQuote) -> Guarantee:
     """Of a route that is about to be confirmed."""
     quote = row.quote
     if row.on_chain:
-        asked = board.wish.on_chain.slippage
+        asked = board.wish.slippage
         slippage = SLIPPAGE if asked is None else asked
         return _on_chain(quote.amount_out, slippage, board.token_out.decimals)
     if not quote.fixed:

@@ -47,6 +47,8 @@ OPTIONS: dict[str, OptionText] = {
     "out leg": OptionText("Second leg", "private routes: aa bb only these, -cc never"),
     "xmr": OptionText("Hop", "private routes: xmr leads them over XMR", ("", "xmr")),
     "rotation": OptionText("Rotation", "another payout wallet each time: on, strict, or as 10 5%"),
+    "slippage": OptionText("Slippage", "on-chain routes: 0 to 50 percent, or auto"),
+    "account": OptionText("Account", "on-chain routes: name or address of yours that pays"),
 }
 """By the names that :class:`WishRefused` uses."""
 
@@ -68,6 +70,8 @@ def read_options(texts: Mapping[str, str]) -> QuoteOptions:
         out_leg=_leg("out leg", text("out leg")),
         use_xmr=_one_of("xmr", text("xmr"), ("xmr", "any"), "any") == "xmr" or None,
         rotation=_rotation(text("rotation")),
+        slippage=None if text("slippage") == "auto" else _percent("slippage", text("slippage")),
+        account=_account(text("account")),
     )
 
 
@@ -88,6 +92,8 @@ def written_options(options: QuoteOptions) -> dict[str, str]:
         "out leg": _leg_text(options.out_leg),
         "xmr": "xmr" if options.use_xmr else "",
         "rotation": rotation,
+        "slippage": "" if options.slippage is None else f"{options.slippage:f}",
+        "account": options.account,
     }
     return {name: text for name, text in texts.items() if text}
 
@@ -114,6 +120,12 @@ def _percent(name: str, text: str) -> Decimal | None:
         return parse_amount(text.removesuffix("%"))
     except AmountError as error:
         raise WishRefused(name, error.message) from None
+
+
+def _account(text: str) -> str:
+    if len(text) > 64 or any(char.isspace() or not char.isprintable() for char in text):
+        raise WishRefused("account", "Write the name of an account, or its address.")
+    return text
 
 
 def _codes(name: str, text: str) -> tuple[str, ...]:

@@ -78,6 +78,10 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
     rotation: Rotation | None = None
     in_leg: LegFilter = field(default_factory=LegFilter)
     out_leg: LegFilter = field(default_factory=LegFilter)
+    slippage: Decimal | None = None
+    """Of on-chain routes, in percent; None to let the venue choose."""
+    account: str = ""
+    """Of the wallet, by name or address: who pays an on-chain route; empty for the first one."""
 
     def __post_init__(self) -> None:
         if not (self.fixed or self.floating):
@@ -88,6 +92,11 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
             raise WishRefused("markup", "On-chain routes take no markup.")
         if self.providers and tuple(self.types) == (RouteType.PRIVATE,):
             raise WishRefused("providers", "Private routes name no provider: use the legs.")
+        if self.slippage is not None and not 0 <= self.slippage <= MOST_SLIPPAGE:
+            raise WishRefused("slippage", f"Slippage is 0 to {MOST_SLIPPAGE} percent, or auto.")
+        elsewhere = not self.floating or (self.types and RouteType.DEX not in self.types)
+        if self.slippage is not None and elsewhere:
+            raise WishRefused("slippage", "Slippage goes with on-chain routes alone.")
         for name, codes in (
             ("providers", self.providers),
             ("in leg", self.in_leg.only + self.in_leg.without),
@@ -151,6 +160,11 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
         return options
 
 
+def with_slippage(options: QuoteOptions, slippage: Decimal | None) -> QuoteOptions:
+    """``options`` with the slippage of a command, where it names one. Raises WishRefused."""
+    return options if slippage is None else replace(options, slippage=slippage)
+
+
 PLAIN = QuoteOptions()
 """Floating rates of every route, as the account has them."""
 
@@ -158,23 +172,17 @@ PLAIN = QuoteOptions()
 class OnChain(Struct, frozen=True):
     """What on-chain routes are asked with (contract 6.6).
 
-    ``slippage`` in percent, None to let the venue choose; ``sender`` is the account that would
-    sign and ``receiver`` who would be paid, as far as they are known. Raises WishRefused.
+    ``sender`` is the account that would sign and ``receiver`` who would be paid, as far as they
+    are known.
     """
 
-    slippage: Decimal | None = None
     sender: str | None = None
     receiver: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.slippage is not None and not 0 <= self.slippage <= MOST_SLIPPAGE:
-            raise WishRefused("slippage", f"Slippage is 0 to {MOST_SLIPPAGE} percent, or auto.")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Those that are known, by their field names in the query."""
         told = {
-            "slippage": self.slippage,
             "sender_address": self.sender,
             "receiver_address": self.receiver,
         }
@@ -203,8 +211,6 @@ class QuoteRequest(QuoteOptions, frozen=True):
             raise WishRefused("receive", "A private send states what is sent.")
         if self.receive and self.route_types == (RouteType.DEX,):
             raise WishRefused("receive", "On-chain routes have no fixed rate.")
-        if self.on_chain.slippage is not None and not self.asks_on_chain:
-            raise WishRefused("slippage", "Slippage goes with on-chain routes alone.")
 
     @classmethod
     def of(
@@ -221,7 +227,7 @@ class QuoteRequest(QuoteOptions, frozen=True):
         """The question with these options; those a private send does not know are left out."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
-            values |= {"types": (), "providers": ()}
+            values |= {"types": (), "providers": (), "slippage": None, "account": ""}
         values["on_chain"] = on_chain or OnChain()
         return cls(token_in, token_out, amount, receive, private_send, **values)
 
@@ -250,7 +256,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
             self.amount,
             receive=self.receive,
             private_send=self.private_send,
-            on_chain=self.on_chain,
+            # Another account is another sender.
+            on_chain=self.on_chain if options.account == self.account else None,
         )
 
     def query(self, *, fixed: bool) -> QuoteQuery:
@@ -264,6 +271,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
             options["amount_type"] = AmountType.RECEIVE
         if self.asks_on_chain and not fixed:
             options |= self.on_chain.parameters
+            if self.slippage is not None:
+                options["slippage"] = self.slippage
         return QuoteQuery(
             amount=self.amount, from_=self.token_in.id, to=self.token_out.id, **options
         )
@@ -291,6 +300,10 @@ def options_in_words(options: QuoteOptions, named: Named = lambda code: code) ->
     if options.providers:
         parts.append(f"only {_names(options.providers, named)}")
     parts += _leg("first leg", options.in_leg, named) + _leg("second leg", options.out_leg, named)
+    if options.slippage is not None:
+        parts.append(f"slippage {options.slippage.normalize():f}%")
+    if options.account:
+        parts.append(f"paid by {options.account}")
     if options.use_xmr is not None:
         parts.append(
             "private routes over XMR" if options.use_xmr else "private routes over any coin"

@@ -78,6 +78,19 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
     return NOT_READ.format(symbol=token.symbol) if most is None else most
 
 
+async def account_address(desk: Desk, token: Token, named: str) -> str | None:
+    """The address of an account by its name or address, on the chain of ``token``; None for none,
+    and where the wallet cannot be asked."""
+    wanted = named.lower()
+    try:
+        accounts = await own_accounts(desk, token)
+    except WalletError:
+        return None
+    return next(
+        (one.address for one in accounts if wanted in (one.name.lower(), one.address.lower())), None
+    )
+
+
 def has_keys(desk: Desk) -> bool:
     """Whether this profile's wallet has made or taken in a key, by its directory alone."""
     try:

@@ -385,7 +385,7 @@ class PayingAccount:
         from swapdesk.flows.catalog.coin_price import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
-        chain, asked = board.token_in.chain_data, board.wish.on_chain.slippage
+        chain, asked = board.token_in.chain_data, board.wish.slippage
         return terms_of(
             row.quote,
             self.account.account.address,
@@ -426,7 +426,9 @@ class PayingAccount:
 
         found = None
         try:
-            async for found in find_account(self._desk, board.token_in, board.token_out):
+            async for found in find_account(
+                self._desk, board.token_in, board.token_out, payer=board.wish.account
+            ):
                 self._post(AccountRead(found))
             if found is not None:
                 found = await with_plan(self._desk, found, row.quote_id)

@@ -43,6 +43,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     """Dismisses with the options of the texts; nothing is asked by that."""
 
     DEFAULT_CSS = """
+    QuoteOptionsOverlay > .panel { max-height: 85%; }
     QuoteOptionsOverlay Horizontal { height: 1; }
     QuoteOptionsOverlay .label { width: 16; }
     QuoteOptionsOverlay TextField { width: 1fr; background: $surface; }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import on
 
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.quote_request import cost_in_words
+from swapdesk.flows.quotes.quote_request import WishRefused, cost_in_words
 from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -109,10 +110,21 @@ class QuotesScreen(QuotesView):
     async def _fetch(self, beside: QuoteResult | None) -> None:
         quotes = self.desk.link.quotes
         if beside is None:
+            await self._name_sender()
             answer = await self.question.ask(quotes, self._again.may_repeat)
         else:
             answer = await self.question.rate(quotes, beside, self._again.may_repeat, fixed=True)
         self.post_message(answer)
+
+    async def _name_sender(self) -> None:
+        """Routes are told for the account that would pay them, where one was chosen."""
+        from swapdesk.flows.quotes.quote_request import OnChain
+        from swapdesk.flows.wallet.own_accounts import account_address
+
+        wish = self.question.wish
+        if wish.account and wish.asks_on_chain and wish.on_chain.sender is None:
+            sender = await account_address(self.desk, wish.token_in, wish.account)
+            self.question = QuoteQuestion(replace(wish, on_chain=OnChain(sender)))
 
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
@@ -244,7 +256,11 @@ class QuotesScreen(QuotesView):
 
     def _opted(self, options: QuoteOptions) -> None:
         """Other options: the answer in view stays what it was until it is asked again."""
-        wish = self.question.wish.with_options(options)
+        try:
+            wish = self.question.wish.with_options(options)
+        except WishRefused as refused:
+            self.show_notice(f"{refused.message} f2 changes the options.", "warning")
+            return
         self.question, self._again = QuoteQuestion(wish), AskingAgain()
         said = f"Options changed. r asks with them, {cost_in_words(wish)}."
         self.show_notice(said)
