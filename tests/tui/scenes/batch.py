@@ -20,6 +20,7 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.scenes import home, scene
 
@@ -105,6 +106,12 @@ async def below(run: DeskRun) -> None:
     await run.see("1 problem")
 
 
+@scene("batch-skipped", after=problems, back=("minus",))
+async def skipped(run: DeskRun) -> None:
+    await run.press("minus")
+    await run.see("1 skipped")
+
+
 @scene("batch-edit", after=problems)
 async def edit(run: DeskRun) -> None:
     await run.press("enter")
@@ -117,9 +124,14 @@ def without_ids(run: DeskRun, text: str) -> str:
 
 @scene("batch-created", mask=without_ids)
 async def created(run: DeskRun) -> None:
-    await loaded(run, CLEAN)
+    """What the service warns of is agreed to on the way."""
+    screen = await loaded(run, CLEAN)
     await run.still()
     await run.press("c")
+    if screen.plan is not None and screen.plan.doubts:
+        await run.settle(lambda: isinstance(run.app.screen, TypedConfirm), "the question")
+        await run.type("yes")
+        await run.press("enter")
     await run.see("created, not funded")
 
 
