@@ -100,7 +100,11 @@ def test_the_waiver_is_exact_and_never_sent(kind: str) -> None:
         ("007", "Memo text.", "valid"),
         ("a" * 28, "Memo text.", "valid"),
         ("a" * 29, "A memo has at most 28 characters. This one has 29.", "length"),
-        ("caf\u00e9", "A memo is plain text: character 4 is U+00E9.", "character"),
+        (
+            "caf\u00e9",
+            "A memo is plain text: character 4 is U+00E9 (latin small letter e with acute).",
+            "character",
+        ),
     ],
 )
 def test_memos_of_stellar_are_ids_or_short_texts(text: str, reason: str, code: str) -> None:

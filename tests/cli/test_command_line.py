@@ -123,7 +123,7 @@ def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
 def test_choices_are_told_on_one_line(here: InProcess) -> None:
     result = here("wallet", "import", "--json")
     said = result.error["message"]
-    assert "Choose from: mnemonic, hex, keystore, keygen. See" in said
+    assert "Choose from: mnemonic, hex, keystore, keygen, base58. See" in said
     assert said.isprintable()
 
 

@@ -106,11 +106,11 @@ async def test_customers_follow_the_speed_of_the_world() -> None:
 
 STAGES = (
     ("500 USDC in Alice's wallet.", "Alice"),
-    ("500 USDC at the deposit address of Pell, the first exchange.", "the chain"),
+    ("500 USDC at Pell's deposit address.", "the chain"),
     ("500 USDC with Pell, the first exchange.", "Pell"),
     ("ETH on its way to Halyard, the second exchange.", "the chain"),
-    ("ETH at the deposit address of Halyard, the second exchange.", "the chain"),
-    ("ETH at the deposit address of Halyard, the second exchange.", "the chain"),
+    ("ETH at Halyard's deposit address.", "the chain"),
+    ("ETH at Halyard's deposit address.", "the chain"),
     ("ETH with Halyard, the second exchange.", "Halyard"),
     ("USDC on its way to Bob.", "the chain"),
     ("USDC arrived at Bob's address.", "nobody"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pty
 import stat
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 from harness import cli
 from patience import PATIENCE
+from swapdesk.cli.secret_input import typed_lines
 from swapdesk.cli.wallet_keys import HIDE_AFTER, show_secret
 from tui.terminal_window import TerminalWindow
 
@@ -109,3 +112,33 @@ def test_a_terminal_keeps_no_key_as_plain_output(terminal, account: str) -> None
     window.until(lambda: window.process.poll() is not None or "NEEDS_OUT" in window.text, "no")
     assert "NEEDS_OUT" in window.text
     assert window.process.wait(PATIENCE) == 2
+
+
+PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "read"),
+    [
+        (f"{PHRASE}\n", PHRASE),
+        ("".join(f"{at}. {word}\n" for at, word in enumerate(PHRASE.split(), 1)), None),
+        (f"{PHRASE}\n{PHRASE}\n", f"{PHRASE}\n{PHRASE}"),
+        ("legal winner\n\nnever read\n", "legal winner"),
+        ("\n", ""),
+    ],
+)
+def test_a_phrase_is_pasted_in_one_line_or_in_many(pasted: str, read: str | None) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, pasted.encode())
+        echoing = termios.tcgetattr(theirs)
+        said = typed_lines(theirs, "Mnemonic: ", 12)
+        assert said == (pasted.strip() if read is None else read)
+        assert termios.tcgetattr(theirs) == echoing
+        # Nothing of it is left for the question or the shell that comes next.
+        os.set_blocking(theirs, False)
+        with pytest.raises(BlockingIOError):
+            os.read(theirs, 100)
+    finally:
+        os.close(ours)
+        os.close(theirs)

@@ -438,6 +438,23 @@ async def test_429_for_ever_ends_after_few_tries(headers, body, told, reads, wri
                 assert caught.value.retry_after == told
 
 
+async def test_a_wait_that_nobody_sits_out_is_kept_by_whoever_asks_next() -> None:
+    clock = EagerClock()
+    limited = answer(429, {}, {"retry-after": "61.5"})
+    async with (
+        RudeServer(limited, answer(200, ORDER)) as server,
+        open_api(server, clock) as api,
+    ):
+        for passed, left in ((0.0, 61.5), (0.0, 61.5), (30.0, 31.5), (31.0, 0.5)):
+            clock.advance(passed)
+            with pytest.raises(RateLimited) as caught:
+                await api.get_order("abc")
+            assert caught.value.retry_after == left
+        assert len(server.requests) == 1
+        clock.advance(0.5)
+        assert (await api.get_order("abc")).service_id == "abc"
+
+
 async def test_retries_have_a_shared_budget() -> None:
     async with RudeServer(answer(503, {})) as server, open_api(server) as api:
         for _ in range(50):

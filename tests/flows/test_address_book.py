@@ -209,6 +209,7 @@ def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> N
         (f'[odd]\naddress = "{EVM}"\nkind = "evm"\nDestinationTag = 5', "is not a field"),
         (f'[odd]\naddress = "{EVM}"', "kind is one of"),
         ("odd = 5", "is not a table"),
+        (f'["@odd"]\naddress = "{EVM}"\nkind = "evm"', "A name has up to 32 letters"),
         (
             f'[odd]\naddress = "{EVM}"\nkind = "evm"\n[Odd]\naddress = "{EVM}"\nkind = "evm"',
             "@odd is there twice",

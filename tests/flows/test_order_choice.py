@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
 from flows.support.cases import BACK, WITH_COIN, paid
+from swapdesk.chain.addresses.display import grouped, short
 from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import (
@@ -106,6 +107,9 @@ def test_an_order_on_a_chain_is_of_route_dex() -> None:
         ("to:@bob", False),
         ("id:h8", True),
         ("-state:hold -late", True),
+        (short(RECIPIENT), True),
+        (grouped(RECIPIENT), True),
+        (short(DEPOSIT), False),
     ],
 )
 def test_what_a_filter_keeps(text: str, keeps: bool) -> None:

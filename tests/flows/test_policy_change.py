@@ -39,7 +39,7 @@ def test_the_options_of_the_command_are_typed(text: str, change: PolicyChange) -
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("usdc.base=100", "is no rule; there are per-call"), ("per-day", "says nothing behind it")],
+    [("usdc.base=100", "is no rule; there are per-call"), ("per-day", "has no value after it")],
 )
 def test_what_is_no_rule_is_said(text: str, said: str) -> None:
     with pytest.raises(PolicyProblem, match=said):

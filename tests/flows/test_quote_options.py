@@ -151,3 +151,13 @@ def test_presets_are_kept_by_name_and_a_bad_file_is_as_good_as_none(tmp_path: Pa
     assert presets.find("mine") is None
     presets.path.write_text("[" * 100_000)
     assert presets.names() == []
+
+
+def test_providers_are_told_by_their_names() -> None:
+    options = QuoteOptions(
+        providers=("hy", "zz"), in_leg=LegFilter(only=("hy",)), out_leg=LegFilter(without=("hy",))
+    )
+    names = {"hy": "Halyard"}
+    assert options_in_words(options, names.get) == (
+        "only Halyard, zz, first leg only Halyard, second leg without Halyard"
+    )

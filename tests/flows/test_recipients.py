@@ -147,6 +147,43 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     assert check_memo_of(bob, "", False, ETH).doubt is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "coin", "said"),
+    [
+        ("xrp", True, "An account exists once 1 XRP was paid to it"),
+        ("xrp", False, "has set a trust line for it"),
+        ("xlm", True, "An account exists once 1 XLM was paid to it"),
+        ("xlm", False, "has added a trustline for it"),
+        ("algo", False, "has opted in to it"),
+        ("evm", True, ""),
+        ("evm", False, ""),
+    ],
+)
+def test_what_an_account_needs_first_is_said_before_an_order_is_created(
+    book: AddressBook, kind: str, coin: bool, said: str
+) -> None:
+    asked = token(kind) if coin else token(kind).model_copy(update={"address": EVM})
+    to = address(kind, "a new one")
+    notes = [line.text for line in check(to, asked, book=book).lines if line.level == "note"]
+    assert any(said in note for note in notes) if said else notes == []
+    # Who was paid before has what it takes, and a refund goes to who has sent it.
+    assert not any(said in line.text for line in check(to, asked, book=book, paid={to: 1}).lines
+                   if said)  # fmt: skip
+    back = check_refund(to, asked, required=True, book=book, paid={}, memo="")
+    assert not any(said in line.text for line in back.lines if said)
+
+
+@pytest.mark.parametrize(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
+def test_a_payout_that_opens_an_account_needs_no_word_about_it(
+    book: AddressBook, arrives: str, said: bool
+) -> None:
+    found = check(address("xrp", "new"), XRP, book=book, arrives=Decimal(arrives))
+    sentence = "An account exists once 1 XRP was paid to it: less does not reach a new one."
+    assert (CheckLine("warn", sentence) in found.lines) is said
+    # It may be lost, so it is agreed to, as whatever else may be.
+    assert found.doubt == (sentence if said else None)
+
+
 OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
 
 

@@ -15,7 +15,7 @@ import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
-from swapdesk.cli.error_table import OWN_ROWS, Row
+from swapdesk.cli.error_table import OWN_ROWS, UNSENT, Row
 from swapdesk.client.errors import QuoteUnusable
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows.failure_messages import FAILURES, failure_of
@@ -67,6 +67,10 @@ def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
     assert isinstance(refused, QuoteUnusable) is (refused.code == "QUOTE_EXPIRED")
 
 
+CODE = re.compile(r"SELECT |INSERT |CREATE |json_extract\(|%\(complete_func\)s|^ *#compdef")
+"""What is written for a database or a shell."""
+
+
 @cache
 def sentences() -> list[tuple[str, str]]:
     """(file, text) of every text of the desk that reads like a sentence; docstrings left out."""
@@ -84,6 +88,7 @@ def sentences() -> list[tuple[str, str]]:
                 for node in ast.walk(tree)
                 if isinstance(node, ast.Constant) and id(node) not in docs
                 and isinstance(node.value, str) and node.value.count(" ") >= 2
+                and not CODE.search(node.value)
             ]  # fmt: skip
     return found
 
@@ -94,7 +99,6 @@ def test_no_sentence_pleads_cheers_or_promises() -> None:
     assert [(file, text) for file, text in texts if NEVER.search(text)] == []
 
 
-SQL = re.compile(r"SELECT |INSERT |CREATE |json_extract\(")
 KINDS = {
     "two colons behind Next": re.compile(r"\bNext: ?$|\bNext:? (?:[a-z]+ ?)+: [^.\n]*: "),
     "another word for lock and edit": re.compile(r"\b(?:freez\w*|frozen|thaw\w*)\b", re.I),
@@ -112,8 +116,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
     slip = KINDS[kind]
-    said = [(file, text) for file, text in sentences() if not SQL.search(text)]
-    assert [(file, text) for file, text in said if slip.search(text)] == []
+    assert [(file, text) for file, text in sentences() if slip.search(text)] == []
     for golden in sorted((Path(__file__).parents[1] / "tui/goldens").rglob("*.txt")):
         found = slip.search(golden.read_text(encoding="utf-8"))
         assert found is None, (golden.name, found)
@@ -125,7 +128,7 @@ def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
     assert said[0].isupper()
     assert said.endswith(".")
     # Read as "The money is ...".
-    assert money.split()[0] in ("in", "where", "with", "the")
+    assert money == UNSENT or money.split()[0] in ("in", "where", "with", "the")
     assert ": " not in money
     assert next_.count(": ") < 2
     assert not money.endswith(".")

@@ -36,6 +36,22 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
     ),
     Defect(
+        "batch-agreed-to-unseen",
+        "A person says yes to a batch whose rows went into a file.",
+        "swapdesk/cli/batch_creation.py",
+        "tell_plan(output.before_a_question, plan, left)",
+        "tell_plan(output, plan, left)",
+        ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
+    ),
+    Defect(
+        "memo-written-otherwise",
+        "A memo loses a character that the terminal lacks, and the deposit by it is nobody's.",
+        "swapdesk/cli/output.py",
+        "errors = _ESCAPE if isinstance(text, Exact) else _SIGNS",
+        "errors = _SIGNS",
+        ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
+    ),
+    Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/api_call.py",
@@ -263,8 +279,8 @@ CONFIRMED = (
         "lost-in-a-program-unasked",
         "A payout goes to a token account, which nobody moves it out of, without a question.",
         "swapdesk/flows/payees/recipients.py",
-        "        doubt=verdict.doubt or None,\n",
-        "        doubt=None,\n",
+        "[verdict.doubt] if verdict.doubt else []",
+        "[]",
         (
             "tests/flows/test_recipients.py"
             "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
@@ -527,6 +543,58 @@ PAYING = (
 
 SHOWING = (
     Defect(
+        "half-a-number-read",
+        "A customer who paid 12 000 is found and answered as one who paid nothing.",
+        "swapdesk/flows/support/pasted_text.py",
+        "        if beside and (len(beside[0]) <= _GROUP_OF_NUMBER or not beside[0].isdigit()):\n",
+        "        if beside is None:\n",
+        ("tests/flows/support/test_pasted_text.py::test_what_people_paste_is_read_as_what_it_is",),
+    ),
+    Defect(
+        "phrase-without-blanks-searched",
+        "A seed phrase in Chinese without blanks is looked up, kept and shown.",
+        "swapdesk/flows/support/pasted_secret.py",
+        'f"{hashlib.sha256(entropy).digest()[0]:08b}".startswith(bits[size:])',
+        "False",
+        (
+            "tests/flows/support/test_pasted_secrets.py"
+            "::test_signs_of_chinese_in_a_row_are_a_phrase_where_their_checksum_holds",
+        ),
+    ),
+    Defect(
+        "broken-key-searched",
+        "A private key that is broken over two lines is taken for two ids and sent to the service.",
+        "swapdesk/flows/support/pasted_text.py",
+        "    for written in dict.fromkeys((text, visible, *_spelled(mended))):",
+        "    for written in dict.fromkeys((text, visible)):",
+        (
+            "tests/flows/support/test_pasted_secrets.py"
+            "::test_a_key_is_seen_over_two_lines_in_an_answer_and_in_a_link",
+        ),
+    ),
+    Defect(
+        "digits-of-a-key-passed-on",
+        "A private key that was taken for a hash stands whole in the text for the service.",
+        "swapdesk/flows/support/order_search.py",
+        "for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():",
+        "for one in ():",
+        (
+            "tests/flows/support/test_order_search.py"
+            "::test_digits_that_no_chain_knows_as_a_hash_may_be_a_key",
+        ),
+    ),
+    Defect(
+        "groups-of-another-text-joined",
+        "Words beside a recipient become a part of the address that is paid.",
+        "swapdesk/chain/addresses/display.py",
+        "    return whole if len(parts) > 1 and groups(whole) == parts else text",
+        "    return whole",
+        (
+            "tests/chain/test_grouping.py"
+            "::test_what_is_drawn_in_groups_is_read_back_and_nothing_else_is_changed",
+        ),
+    ),
+    Defect(
         "webhook-signed-with-nothing",
         "Anybody can sign order updates: they are signed with an empty file.",
         "swapdesk/flows/webhooks.py",
@@ -650,6 +718,18 @@ SHOWING = (
         (
             "tests/flows/support/test_replies.py"
             "::test_who_was_paid_gets_the_transaction_and_its_page",
+        ),
+    ),
+    Defect(
+        "expired-batch-told-as-in-the-wallet",
+        "An order expired whose bundle had failed: its money is in the smart account, and the desk"
+        " says that it is in the wallet.",
+        "swapdesk/flows/orders/situations.py",
+        "known: known.closing and known.batch",
+        "known: known.over and known.batch",
+        (
+            "tests/flows/batch/test_tracked_orders.py"
+            "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
         ),
     ),
     Defect(

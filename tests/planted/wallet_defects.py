@@ -20,9 +20,8 @@ SIGNING = (
         "withdrawal-signed-after-a-no",
         "Who refuses a withdrawal on the page that signs has signed it.",
         "swapdesk/flows/signing/wallet_signing.py",
-        "                if await self.look(step.review) is None:\n"
-        "                    raise NotAgreed\n",
-        "                await self.look(step.review)\n",
+        "                if await self.look(step.review) is None:\n",
+        "                if await self.look(step.review) is False:\n",
         (
             "tests/wallet/test_withdrawing.py"
             "::test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds",
@@ -288,13 +287,5 @@ SIGNING = (
         "payee) not in case.policy.calls:",
         "payee) not in (*case.policy.calls, (case.claim.chain_id, flow.token, payee)):",
         ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
-    ),
-    Defect(
-        "priority-fee-told-as-a-label",
-        "What a Solana transaction costs beside its fee is told as something that moves nothing.",
-        "swapdesk/agent/shapes/solana.py",
-        '"Priority fee", Meaning.FEE_PART',
-        '"Priority fee", Meaning.LABEL',
-        ("tests/agent/test_gate_solana_bundle.py::test_an_honest_bundle_is_signed",),
     ),
 )

@@ -185,3 +185,20 @@ async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
         desk.app.keys.word_seconds = 0.01
         await burst(desk, "o")
         desk.screen(OrdersScreen)
+
+
+async def test_a_word_that_is_typed_slowly_stays_on_the_line(market: Market) -> None:
+    """The letter says what it does while it waits, and enter waits no longer."""
+    assert keys_in_turn.WORD_SECONDS >= 1, "whoever looks for each key needs a second"
+    async with market.desk() as desk:
+        await desk.ready()
+        desk.app.keys.word_seconds = 60.0
+        for letter, said in zip("btc", ("b: batch in a moment", "", ""), strict=True):
+            desk.app.post_message(by_hand(desk, letter))
+            await desk.see(said or "Type the amount before it.")
+        assert desk.screen(SwapScreen).line.value == "btc"
+        await burst(desk, "escape")
+        desk.app.post_message(by_hand(desk, "o"))
+        await desk.see("o: orders in a moment")
+        await burst(desk, "enter")
+        desk.screen(OrdersScreen)

@@ -11,6 +11,9 @@ from msgspec.structs import replace
 
 from harness import Sandbox
 from patience import PATIENCE
+from swapdesk.chain.smart_account import account_address
+from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.messages import SigningMoved
@@ -38,6 +41,17 @@ def whole(run: DeskRun) -> bool:
     """Whether all chains were read."""
     screen = shown(run)
     return screen.told is not None and not screen.told.reading and not screen.busy
+
+
+def left_by_bundle(journal: Journal, owner: str, smart: str, token: Asset) -> None:
+    """A bundle of this account that failed once it was filled."""
+    deposit = BundleDeposit(1, "order", ROUTER, 1_000, datetime.now(UTC))
+    item = BundleItem(
+        "usdc", token.symbol, token.decimals, token.contract, 0, (deposit,), 1_000, {}
+    )
+    bundle = journal.bundles.add("batch", 1, Built("evm", "base", owner, smart, (item,)))
+    journal.bundles.signed(bundle, ("0x01",))
+    journal.bundles.ended(bundle, BundleState.FAILED)
 
 
 def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
@@ -124,12 +138,48 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.see("10 left")
         limits = (await client.policy()).uses
         assert sorted(str(one.limit.most) for one in limits) == ["15", "50"]
+        await run.press("m")
+        await run.type("anew")
+        await run.press("enter")
+        await run.settle(lambda: whole(run), "no limits")
+        await run.see("No spending policy")
+
+        # What a bundle left in the smart account comes back to its owner.
+        control = run.app.session.desk.link.control
+        assert control is not None
+        mine = account_address(account.address)
+        left_by_bundle(desk.journal, account.address, mine, usdc)
+        await control.give("base", mine, Decimal(25), usdc.contract)
+        await run.press("r")
+        await run.see("In smart accounts")
+        await run.settle(lambda: whole(run), "the smart account")
+        at = next(key for key, one in shown(run)._subjects.items() if one.smart == mine)
+        shown(run)._table.move_to(at)
+        await run.see("d takes it back to trading")
+        await run.still()
+        await run.press("d")
+        signed: list[str] = []
+
+        def asks() -> bool:
+            screen = run.app.screen
+            review = screen.signing.review if isinstance(screen, SignScreen) else None
+            return review is not None and review.id not in signed
+
+        for what in ("the account is made", "it pays back"):
+            await run.settle(asks, what)
+            await run.see("sign and send")
+            await run.still()
+            review = run.screen(SignScreen).signing.review
+            assert review is not None
+            signed.append(review.id)
+            await run.press("s")
+        await run.see("smart account on Base is paid back: 25 USDC.")
         await run.press("l")
         await run.see("Locked.")
         assert wallet.locks_in is None
 
         # What it has is told where it is asked for, by its addresses alone.
-        held = "10,000 USDC"
+        held = "10,025 USDC"
         await run.press("escape")
         await run.type("20 usdc.base btc")
         await run.see(f"you have {held} ·")
@@ -139,8 +189,8 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("f9")
         await run.see("you have ••• USDC, too little")
         for line, sells in (
-            ("max usdc.base btc", "Sell  10,000 USDC"),
-            ("50% usdc.base btc", "Sell  5,000 USDC"),
+            ("max usdc.base btc", "Sell  10,025 USDC"),
+            ("50% usdc.base btc", "Sell  5,012.5 USDC"),
             ("max eth.base btc", "ETH you have, less 0.00"),
             ("max sol btc", "SOL you have, less 0.00"),
             ("max btc eth", "No wallet is open here that has BTC"),
@@ -159,9 +209,6 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         assert wallet.locks_in is None
 
         # Once money moved every total is read anew: in view at once, else when one comes back.
-        control = run.app.session.desk.link.control
-        assert control is not None
-
         async def moved(units: int) -> None:
             """A transaction that the desk waited for is in a block."""
             await control.give("base", account.address, Decimal(5), usdc.contract)
@@ -173,16 +220,16 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
             run.app.signing._sent = {"s1": ("0x12", TransactionState.SENT)}
             run.app.post_message(SigningMoved("s1"))
 
-        await moved(10_005)
-        await run.see("You have   10,005 USDC")
+        await moved(10_030)
+        await run.see("You have   10,030 USDC")
         await run.press("escape", "escape")
-        await run.see("you have 10,005 USDC")
+        await run.see("you have 10,030 USDC")
         await run.press("ctrl+u", "w")
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets again")
         await run.settle(lambda: whole(run), "the chains again")
-        assert "10,005" in run.text
-        await moved(10_010)
-        await run.see("10,010")
+        assert "10,030" in run.text
+        await moved(10_035)
+        await run.see("10,035")
 
 
 def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:

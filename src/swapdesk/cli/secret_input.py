@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
+import select
 import sys
+import termios
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
@@ -14,10 +17,14 @@ from swapdesk.paths import without_mark
 from swapdesk.secret import Secret
 
 MAX_SECRET = 16 * 1024
+_WORD = re.compile(r"[^\W\d_]+")
 
 
-def read_secret(call: CliContext, what: str, descriptor: int | None, option: str) -> Secret:
-    """The secret from its descriptor, else typed. Exit 2 where nobody can be asked."""
+def read_secret(
+    call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
+) -> Secret:
+    """The secret from its descriptor, else typed: in lines until it has so many ``words``. Exit 2
+    where nobody can be asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -26,7 +33,8 @@ def read_secret(call: CliContext, what: str, descriptor: int | None, option: str
             f"The {what} is asked for at a terminal; else give {option} N.",
             field=option.removeprefix("--"),
         )
-    return Secret(_typed(f"{what[:1].upper()}{what[1:]}: "))
+    question = f"{what[:1].upper()}{what[1:]}: "
+    return Secret(_typed_words(question, words) if words else _typed(question))
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
@@ -57,6 +65,10 @@ def _typed(question: str) -> str:
         typed = getpass.getpass(question, stream=sys.stderr)
     except EOFError:
         typed = ""
+    return _required(typed)
+
+
+def _required(typed: str) -> str:
     if not typed:
         raise CommandError(
             Exit.INTERRUPTED,
@@ -66,6 +78,48 @@ def _typed(question: str) -> str:
             next="you: give the command again",
         )
     return typed
+
+
+def _typed_words(question: str, least: int) -> str:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        terminal = os.dup(sys.stdin.fileno())
+    try:
+        return _required(typed_lines(terminal, question, least))
+    finally:
+        os.close(terminal)
+
+
+PASTED_WITHIN = 0.3
+"""Seconds in which the next line of what was pasted is there."""
+
+
+def typed_lines(terminal: int, question: str, least: int) -> str:
+    """What is typed or pasted without an echo, a list with one word in each line among it: until
+    it has ``least`` words and no more line is there, or an empty line. What comes behind it is
+    dropped, so that no word of a secret answers the next question."""
+    before = termios.tcgetattr(terminal)
+    silent = termios.tcgetattr(terminal)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
+    read = b""
+    try:
+        os.write(terminal, question.encode())
+        while line := os.read(terminal, MAX_SECRET):
+            read += line
+            whole = len(_WORD.findall(read.decode("utf-8", "replace"))) >= least
+            if not line.strip() or len(read) > MAX_SECRET:
+                break
+            if select.select([terminal], [], [], PASTED_WITHIN)[0]:
+                continue
+            if whole:
+                break
+            os.write(terminal, b"\nMore words, or enter alone: ")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+        os.write(terminal, b"\n")
+    return read.decode("utf-8", "replace").strip()
 
 
 def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:

@@ -62,7 +62,6 @@ def _search(call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool)
     from swapdesk.cli.support_report import report_search
 
     pasted = sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text)
-    pasted = pasted.removeprefix("\ufeff")
     return run_session(
         call,
         lambda session: report_search(session, pasted, reads, whole=whole),

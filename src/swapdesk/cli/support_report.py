@@ -15,7 +15,7 @@ from swapdesk.flows.notation import Moment, iso
 from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.support.diagnosis import Owner
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, ReadAs, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
 from swapdesk.wire.orders import Order
@@ -135,6 +135,7 @@ def _read(session: CommandSession, text: str) -> PastedText:
         text,
         is_symbol=lambda word: bool(session.desk.catalog.rows_of_symbol(word)),
         own_secrets=session.settings.secrets,
+        begun=begun_here(session.desk),
     )
     if pasted.secret:
         raise CommandError(

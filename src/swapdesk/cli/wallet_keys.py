@@ -39,6 +39,8 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
+FEWEST_WORDS = 12
+"""Of a mnemonic."""
 HIDE_AFTER = 30
 """Seconds for which a secret is shown."""
 
@@ -290,8 +292,9 @@ async def import_account(
 
 def _material(call: CliContext, source: KeySource) -> Secret:
     if source.file is None:
-        what = "mnemonic" if source.origin is KeyOrigin.MNEMONIC else "key"
-        return read_secret(call, what, source.secret, "--secret-fd")
+        if source.origin is KeyOrigin.MNEMONIC:
+            return read_secret(call, "mnemonic", source.secret, "--secret-fd", words=FEWEST_WORDS)
+        return read_secret(call, "key", source.secret, "--secret-fd")
     try:
         with source.file.open("rb") as file:
             content = file.read(MAX_SECRET + 1)

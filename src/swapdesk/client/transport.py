@@ -61,7 +61,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, validate
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import Identity, UnsafeText, safe_text
-from swapdesk.wire.encoding.timestamps import retry_after
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 from swapdesk.wire.errors import FieldProblem
 from swapdesk.wire.operation import Access, Operation
 
@@ -224,6 +224,9 @@ class ApiTransport:
         self._payer = payer
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
+        self._held: dict[str, tuple[datetime, Refusal]] = {}
+        """Reading operations that a service wants to hear of again long from now, and from when by
+        its clock, which may be moved."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -263,9 +266,15 @@ class ApiTransport:
         """One call with its retries. The deadline of the operation holds for each attempt, and
         that of the policy for all attempts to read.
 
-        From ``until`` on, by the clock, nothing is sent again: what the call asks for is over.
+        From ``until`` on, by the clock, nothing is sent again: what the call asks for is over. A
+        reading call that was told to wait longer than anybody waits for an answer fails as it did
+        until then, whoever asks.
         """
         target = self._target(operation, path or {}, query)
+        if operation.name in self._held:
+            free_from, refusal = self._held[operation.name]
+            if (left := (free_from - self.server.now()).total_seconds()) > 0:
+                raise api_error(replace(refusal, retry_after=left))
         self.retries.earn()
         attempt = 1
         loop = asyncio.get_running_loop()
@@ -288,6 +297,7 @@ class ApiTransport:
                 left -= loop.time() - began
                 if left <= 0:
                     raise
+                self._hold(operation, error)
                 wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
                 if wait is None or self._http.is_closed or self._over(until, wait):
                     raise
@@ -301,6 +311,15 @@ class ApiTransport:
                 if self._over(until):
                     raise
             attempt += 1
+
+    def _hold(self, operation: Operation, error: ClientError) -> None:
+        if operation.writes or not isinstance(error, ApiError):
+            # What writes is sent by a person's word alone.
+            return
+        told = error.refusal.retry_after or 0.0
+        if told > self._policy.longest_retry_after:
+            free_from = self.server.now() + timedelta(seconds=min(told, LONGEST_HOLD))
+            self._held[operation.name] = free_from, error.refusal
 
     async def _paid(
         self,

@@ -97,18 +97,18 @@ class ScreenVerbs:
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None) -> list[HelpGroup]:
-        """What the help says: keys of the focused widget, of this screen, of every screen."""
+        """What the help says: keys of this screen, of the focused widget, of every screen."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
 
         here: list[HelpRow] = []
         everywhere: list[HelpRow] = []
         for verb, standing in self.working():
-            row = HelpRow(self._shown_key(verb), verb.help(standing))
+            row = HelpRow(self.shown_key(verb), verb.help(standing))
             (everywhere if verb.EVERYWHERE else here).append(row)
         return [
-            widget_help(focused),
             HelpGroup("This screen", here),
+            widget_help(focused),
             HelpGroup("Everywhere", everywhere),
         ]
 
@@ -119,7 +119,7 @@ class ScreenVerbs:
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
-            PaletteEntry(verb.id(), verb.text(), verb.help(standing), self._shown_key(verb))
+            PaletteEntry(verb.id(), verb.text(), verb.help(standing), self.shown_key(verb))
             for verb, standing in self.working()
             if not standing.locked and verb.id() != "palette"
         ]
@@ -130,7 +130,7 @@ class ScreenVerbs:
         )
         return [*verbs, *others, *themes]
 
-    def _shown_key(self, verb: type[Command]) -> str:
+    def shown_key(self, verb: type[Command]) -> str:
         """The key of a verb as it is written."""
         return self._configured_key(verb) or verb.shown_key()
 

@@ -62,6 +62,8 @@ _ONE_CELL = {
     NOTHING: "-",
     DOT: "|",
     "−": "-",
+    "÷": "/",
+    "Δ": "^",
     "↑": "^",
     "↓": "v",
     "•": "*",
@@ -94,7 +96,7 @@ def ascii_forms(text: str) -> list[str]:
     return forms
 
 
-_LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "÷": "/", "×": "x", "Δ": "diff"}
+_LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "Δ": "diff"}
 
 
 def ascii_sign(char: str) -> str:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
 LOOK_SECONDS = 0.1
-WORD_SECONDS = 0.3
-"""How long a letter that may begin a word waits for the next one."""
+WORD_SECONDS = 1.0
+"""How long a letter that may begin a word waits for the next one: whoever looks for each key needs
+as long. The page says so meanwhile, and enter ends the waiting."""
 
 
 class KeyStage(Enum):
@@ -131,6 +132,7 @@ class KeyQueue:
             written = self._begins_word(page)
             if written is None and not waited and self.word_seconds:
                 self._word_timer = self._host.set_timer(self.word_seconds, self._no_word)
+                self._say_waiting(page)
                 return
             first = self._waiting.popleft()
             if written:
@@ -162,6 +164,11 @@ class KeyQueue:
             text += one.event.character or ""
         begins: bool | None = asked(text) if text else False
         return False if begins is None and len(text) < len(self._waiting) else begins
+
+    def _say_waiting(self, page: Screen[Any]) -> None:
+        event, say = self._waiting[0].event, getattr(page, "word_waits", None)
+        if say is not None and isinstance(event, Key):
+            say(event.key)
 
     @staticmethod
     def _write(page: Screen[Any], event: Event) -> None:

@@ -187,13 +187,35 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         )
         assert said.brief == "you: pay the batch; b shows it"
         assert said.cause.startswith("The bundle failed. The service says: given up. ")
+    # Closed by the service it is there still, and a new start of the desk knows it.
+    before = followed.known.get(ORDER.service_id)
+    closed = ORDER.model_copy(update={"display_status": "EXPIRED", "in_status": 9})
+    seen = followed.known.see(closed, "read", before).order
+    assert seen is not None
+    followed.known.put(seen)
+    journal.orders.record([(closed, "read", True)])
+    again = KnownOrders(journal, clock, batch_payments=OrderPayments(journal))
+    again.load_newest()
+    for known in (followed.known, again):
+        tracked = known.get(ORDER.service_id)
+        assert tracked is not None
+        said = order_status(tracked, NOW + timedelta(minutes=60))
+        assert (said.word, said.closed, said.actor) == ("Deadline over", True, "you")
+        assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."
+        assert said.cause.startswith("The bundle failed. The service says: given up. ")
     clock.advance(60)
     log, taken = journal.withdrawals, (Taken("USDC", 6, "0xdd", 243 * 10**6),)
     log.begin("w", OWNER, SENDER, "base", taken)
     log.sent("w", "0xba")
     log.ended("w", "0xba", succeeded=True)
-    assert followed.summary().money.startswith("back in your wallet, by transaction 0xba")
-    assert followed.summary().place == "in your wallet."
+    followed.known.look_at_payments()
+    tracked = followed.known.get(ORDER.service_id)
+    assert tracked is not None
+    assert tracked.batch_payment is not None
+    assert tracked.batch_payment.money.startswith("back in your wallet, by transaction 0xba")
+    said = followed.summary(60)
+    assert (said.word, said.place) == ("Expired", "in your wallet.")
+    assert said.cause.startswith("The bundle failed. The service says: given up. No deposit came")
 
 
 def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
@@ -209,6 +231,14 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
         assert (said.word, said.actor) == ("Paid by batch", "the exchange")
         assert said.money == "at the deposit address, by transaction 0xbdf9."
         assert "pay the batch" not in said.act
+    # Nor is it in the wallet because the service closed the order.
+    closed = ORDER.model_copy(update={"display_status": "EXPIRED", "in_status": 9})
+    seen = followed.known.see(closed, "read", followed.known.get(ORDER.service_id)).order
+    assert seen is not None
+    said = order_status(seen, NOW + timedelta(minutes=60))
+    assert said.money == "at the deposit address, by transaction 0xbdf9."
+    assert (said.actor, said.act) == ("you", f"write to support with order {ORDER.service_id}")
+    assert said.cause.startswith("Its batch was paid, and the service saw no deposit. No deposit")
 
 
 def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) -> None:

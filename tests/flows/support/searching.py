@@ -16,7 +16,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Place
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Place, begun_here
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.paths import private_directory, write_private
 from swapdesk.wallet.accounts import ChainLink
@@ -90,7 +90,9 @@ class SupportDesk(Struct):
         """A search that has looked where it costs nothing: no request went out."""
         before = len(self.asked)
         pasted = read_pasted(
-            text, is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word))
+            text,
+            is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word)),
+            begun=begun_here(self.desk),
         )
         assert pasted.searchable, pasted
         search = OrderSearch(self.desk, pasted)

@@ -127,9 +127,25 @@ async def test_a_word_that_may_begin_an_id_names_an_order_only_alone(support: Su
     assert set(support.look(f"Hola, {both} no llegan").found) == {
         first.service_id, second.service_id,
     }  # fmt: skip
-    index = support.look("Hola, h8Kq2P no llega")
-    index._match_beginnings(["h8Kq2Pa", "h8Kq2Pb"])
-    assert index.found == {}
+    other = support.look("Hola, h8Kq2P no llega")
+    other._listed_ids |= {"h8Kq2Pa", "h8Kq2Pb"}
+    other._match_beginnings()
+    assert other.found == {}
+
+
+async def test_letters_alone_begin_an_id_where_the_journal_has_it(support: SupportDesk) -> None:
+    """Of fifty ids one begins with six small letters, as words do."""
+    order = await support.make()
+    index = support.desk.journal.orders.index
+    for name in ("hvbhznjzFfUSeuKrBc7Y8Y", "pleaseAzFfUSeuKrBc7Y8Y", "pleaseBzFfUSeuKrBc7Y8Y"):
+        await support.desk.link.tracker.take([order.model_copy(update={"service_id": name})])
+    words = ["hvbhzn", "please", "arrived", "hvbhznjz", "~", "hvbhznjzFfUSeuKrBc7Y8Y"]
+    assert index.begun(words) == dict.fromkeys(
+        ("hvbhzn", "hvbhznjz", "hvbhznjzFfUSeuKrBc7Y8Y"), "hvbhznjzFfUSeuKrBc7Y8Y"
+    )
+    search = support.look("please, hvbhzn has not arrived")
+    assert search.found == {"hvbhznjzFfUSeuKrBc7Y8Y": "the beginning of its id"}
+    assert [one.value for one in search.pasted.readings] == ["hvbhzn"]
 
 
 async def test_of_two_orders_in_a_message_the_one_not_known_here_is_asked_for(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from corpus import Case, load, texts
 from sampling import examples
@@ -450,6 +451,19 @@ def test_an_address_or_a_hash_cut_short_is_known_by_its_ends(kind: str) -> None:
             assert not found[0].cut_from(mark + whole[-5:])
 
 
+def test_a_new_kind_of_chain_brings_its_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    word = "zed_7Hq2-9fKp-3Xw8"
+
+    def read_hash(text: str) -> bytes | None:
+        return b"z" * 32 if text == word else None
+
+    zed = replace(ADDRESS_KINDS["sui"], name="zed", chain="Zed", read_hash=read_hash)
+    assert read(f"订单{word}没到").of(ReadAs.TRANSACTION) == []
+    monkeypatch.setitem(ADDRESS_KINDS, "zed", zed)
+    (found,) = read(f"订单{word}没到").readings
+    assert (found.value, found.called, found.chains) == (word, "a Zed transaction hash", ("zed",))
+
+
 def test_words_that_may_begin_an_id_prove_nothing() -> None:
     """Only who knows the orders can say whether one begins so."""
     found = read("Hola, h8Kq2P o hKqPdT no llega a MetaMask")
@@ -467,6 +481,19 @@ def test_two_ids_in_two_lines_stay_two() -> None:
         for between in ("\n", ",", "/", "-", "_", "和", " & ", "\n> "):
             values = [one.value for one in read(f"It is {first}{between}{second}").of(ReadAs.ID)]
             assert values == [first, second], between
+
+
+def test_several_words_in_a_row_are_not_put_together() -> None:
+    numbers = " ".join(f"{at * 7_654_321 % 10**8:08d}" for at in range(3, 11))
+    assert read(f"I have the tags {numbers}").of(ReadAs.TRANSACTION) == []
+    address, row = derive_address("evm", b"s" * 32), "8f2c" * 6
+    found = read(f"paid to\n{address}\n{row}\nplease")
+    assert [one.value for one in found.of(ReadAs.ADDRESS)][:1] == [address]
+    assert [one.value for one in found.of(ReadAs.ID)] == [row]
+    accounts = [derive_address("sol", bytes([at]) * 32) for at in range(6)]
+    for between in (" ", "\n", ", "):
+        values = [one.value for one in read(f"from {between.join(accounts)}").of(ReadAs.ADDRESS)]
+        assert values[:6] == accounts, between
 
 
 def test_what_is_longer_than_it_may_be_is_not_read() -> None:

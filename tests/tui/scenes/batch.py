@@ -122,17 +122,23 @@ def without_ids(run: DeskRun, text: str) -> str:
     return re.sub(r"batch [0-9a-f]{8}", "batch xxxxxxxx", text)
 
 
-@scene("batch-created", mask=without_ids)
-async def created(run: DeskRun) -> None:
-    """What the service warns of is agreed to on the way."""
-    screen = await loaded(run, CLEAN)
+async def agreed(run: DeskRun, words: str) -> None:
+    """Create the rows. What a service says of a token in warning is agreed to first."""
+    await loaded(run, CLEAN)
     await run.still()
     await run.press("c")
-    if screen.plan is not None and screen.plan.doubts:
-        await run.settle(lambda: isinstance(run.app.screen, TypedConfirm), "the question")
-        await run.type("yes")
+    await run.settle(
+        lambda: isinstance(run.app.screen, TypedConfirm) or words in run.text, "the question"
+    )
+    if isinstance(run.app.screen, TypedConfirm):
+        await run.type(run.screen(TypedConfirm).question.phrase)
         await run.press("enter")
-    await run.see("created, not funded")
+    await run.see(words)
+
+
+@scene("batch-created", mask=without_ids)
+async def created(run: DeskRun) -> None:
+    await agreed(run, "created, not funded")
 
 
 def dearer_soon(market: Market) -> None:
@@ -220,7 +226,4 @@ async def failed(run: DeskRun) -> None:
 
 @scene("batch-partial", prepare=dearer_soon, mask=without_ids, fed=False)
 async def partial(run: DeskRun) -> None:
-    await loaded(run, CLEAN)
-    await run.still()
-    await run.press("c")
-    await run.see("failed")
+    await agreed(run, "failed")

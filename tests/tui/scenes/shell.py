@@ -42,7 +42,7 @@ async def one_request(run: DeskRun) -> None:
 @scene("help-quotes", after=swap.quotes, back=("escape",))
 async def help_of_quotes(run: DeskRun) -> None:
     await run.press("question_mark")
-    await run.see("This list")
+    await run.see("This screen")
 
 
 def some_orders(market: Market) -> None:

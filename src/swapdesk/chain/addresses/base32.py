@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from decimal import Decimal
 
 from swapdesk.chain.addresses.ed25519 import generated_point
 from swapdesk.chain.addresses.kind import (
@@ -156,6 +157,8 @@ STELLAR = AddressKind(
         ),
     ),
     is_secret=is_seed,
+    opens_with=Decimal(1),
+    takes_token="An account takes this token only once its owner has added a trustline for it.",
     memo=MemoRule("memo", longest=28, largest_id=MAX_MEMO_ID, per_client=True),
     link=_stellar_link,
     explorers=("stellar.expert",),
@@ -223,6 +226,8 @@ ALGORAND = AddressKind(
     needs="one of 58 capital letters and digits",
     shape=r"^[A-Z2-7]{58}$",
     read=read_algorand,
+    opens_with=Decimal("0.1"),
+    takes_token="An account takes this token only once its owner has opted in to it.",
     memo=MemoRule("note"),
     link=_algorand_link,
     explorers=("allo.info",),

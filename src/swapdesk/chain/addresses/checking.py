@@ -12,7 +12,6 @@ backreference) leaves the decision to the local check.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from swapdesk.chain.addresses.kind import (
     with_article,
 )
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, kinds_by_proof, network_of
+from swapdesk.wire.encoding.readers import character_in_words
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
@@ -41,7 +41,6 @@ _SECRET = (
     "Never paste a private key."
 )
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
-_NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
 
 
 def check_address(
@@ -168,21 +167,14 @@ def _require_plain(text: str, known: AddressKind) -> None:
     for place, character in enumerate(() if _PLAIN.fullmatch(text) else text, start=1):
         if not "!" <= character <= "~":
             raise AddressProblem(
-                "unsafe", f"character {place} is {_named(character)}, which no address uses", place
+                "unsafe",
+                f"character {place} is {character_in_words(character)}, which no address uses",
+                place,
             )
     before, colon, _ = text.partition(":")
     if colon and before.lower() not in known.colon_after:
         place = len(before) + 1
         raise AddressProblem("unsafe", "it is a link. Paste the address alone", place)
-
-
-def _named(character: str) -> str:
-    """A name in words: the character itself never reaches a screen."""
-    if character in _NAMED:
-        return _NAMED[character]
-    name = unicodedata.name(character, "")
-    point = f"U+{ord(character):04X}"
-    return f"{point} ({name.lower()})" if name else point
 
 
 def _refuse_contract(known: AddressKind, address: str, contracts: Collection[str]) -> None:

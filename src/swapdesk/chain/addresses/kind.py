@@ -288,6 +288,11 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     is_name: Callable[[str], bool] | None = None
     """Whether a text is a name of words: shown in one piece, compared as it is drawn."""
 
+    opens_with: Decimal = Decimal(0)
+    """The least of the coin that has to reach an account which was never paid."""
+    takes_token: str = ""
+    """What an account has to do before it takes a token; empty for nothing."""
+
     memo: MemoRule | None = None
     link: Callable[[PaymentRequest], PaymentLink | None] | None = None
     """The payment link; None for a payment that the scheme cannot say."""

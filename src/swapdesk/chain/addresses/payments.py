@@ -24,6 +24,7 @@ from msgspec import Struct
 from swapdesk.chain.addresses.kind import MemoRule, PaymentLink, PaymentRequest
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.wire.encoding.numbers import short, to_base_units
+from swapdesk.wire.encoding.readers import character_in_words
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
@@ -128,7 +129,7 @@ def _check_text(kind: str, text: str, rule: MemoRule) -> MemoVerdict:
     for place, character in enumerate(text, start=1):
         at_edge = character == " " and place in (1, len(text))
         if at_edge or not " " <= character <= "~":
-            what = "a space at its edge" if at_edge else f"U+{ord(character):04X}"
+            what = "a space at its edge" if at_edge else character_in_words(character)
             reason = f"A {label} is plain text: character {place} is {what}."
             return MemoVerdict(False, kind, "character", reason, place)
     said = f"{label.capitalize()}."

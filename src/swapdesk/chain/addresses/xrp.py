@@ -6,6 +6,8 @@ the address would let the two disagree.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
     AddressKind,
@@ -139,6 +141,8 @@ XRP = AddressKind(
     read=read,
     unpaid=(UnpaidForm("an XRP X-address", is_x_address, when_asked=False),),
     is_secret=is_seed,
+    opens_with=Decimal(1),
+    takes_token="An account takes this token only once its owner has set a trust line for it.",
     memo=MemoRule("destination tag", largest=2**32 - 1, per_client=True),
     link=_link,
     explorers=("livenet.xrpl.org", "xrpscan.com"),

@@ -474,8 +474,7 @@ def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, st
     if status == "WAITING":
         return f"{comes} in Alice's wallet.", "Alice: she pays the deposit"
     if status == "CONFIRMING":
-        deposit = f"{comes} at the deposit address of {_called(legs, place)}."
-        return deposit, "the chain: it confirms the deposit"
+        return f"{comes} at {leg.venue}'s deposit address.", "the chain: it confirms the deposit"
     if status == "EXCHANGING":
         return f"{comes} with {_called(legs, place)}.", f"{leg.venue}: it exchanges and pays out"
     goes = f"{tracker_amount(leg.bought.amount)} {leg.bought.symbol} on its way to"

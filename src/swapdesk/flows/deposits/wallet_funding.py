@@ -391,9 +391,9 @@ class WalletFunding:
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the order must not be paid now, as it stands now: its deadline is by the service's
-        clock, after which a deposit is not exchanged."""
-        now = self._service_clock.now()
+        """Why the order must not be paid now, as it stands now. Its deadline is by the service's
+        clock, and one that is put back wins nothing."""
+        now = max(self._service_clock.now(), self._clock.now())
         known = self._current(tracked.service_id) or tracked
         reason = not_payable(known, now)
         if reason is None and known.order.expires is None:

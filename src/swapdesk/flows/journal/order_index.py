@@ -63,6 +63,14 @@ UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
   WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
 """
 
+_BEGUN = """
+SELECT begun.value AS word, min(service_id) AS service_id
+  FROM json_each(?) AS begun JOIN known_order
+  ON service_id >= begun.value AND service_id < begun.value || '~'
+  GROUP BY begun.value HAVING count(*) = 1
+"""
+"""No id has a tilde, which stands behind every sign of one."""
+
 _OF_AMOUNT = """
 SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
   json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
@@ -123,6 +131,11 @@ class OrderIndex:
         """Every order this desk knows."""
         rows = self._file.read("SELECT service_id FROM known_order", ())
         return {row["service_id"] for row in rows}
+
+    def begun(self, words: Collection[str]) -> dict[str, str]:
+        """Of words those that begin the id of exactly one order, each with that id."""
+        rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
+        return {row["word"]: row["service_id"] for row in rows}
 
     def present(self) -> list[str]:
         """Orders of which something may still become: all but those that were completed, and of

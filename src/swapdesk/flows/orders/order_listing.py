@@ -95,7 +95,8 @@ EVERYTHING = FilterLine("", ())
 
 def read_filter(text: str) -> FilterLine:
     """Understand a filter line. Raises FilterProblem."""
-    words = text.lower().split()
+    # The ends of an address as the desk draws it are two words.
+    words = text.lower().replace("…", " ").split()
     asked = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
     bare = [word for word in asked if word[0] not in "<>" and not _FIELD.fullmatch(word)]
     return FilterLine(

@@ -53,7 +53,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, unseen_match, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, unseen_match, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -265,6 +265,15 @@ def order_status(
     better = known_better(known)
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
+    elif batch is not None and batch.problem and status.said is Situation.EXPIRED:
+        status = replace(status, cause=f"{batch.problem} {status.cause}")
+    elif batch is not None and batch.begun and status.said is Situation.EXPIRED:
+        is_paid = "was" if batch.at is PaidTo.ADDRESS else "is being"
+        cause = f"Its batch {is_paid} paid, and the service saw no deposit. {status.cause}"
+        act = f"write to support with order {order.service_id}"
+        status = replace(
+            status, cause=cause, money=batch.money, place=batch.place, actor="you", act=act
+        )
     arrived = deposit is not None and deposit_arrived(order)
     if deposit is not None and arrived and sent_otherwise(order, deposit):
         status = replace(status, cause=SENT_OTHERWISE.format_map({**facts, "cause": status.cause}))

@@ -113,6 +113,11 @@ class Knowledge(Struct, frozen=True):
     def over(self) -> bool:
         return self.late and not self.refused
 
+    @property
+    def closing(self) -> bool:
+        """Whether its deadline is over, or the service closed it since."""
+        return self.over or self.display == DisplayStatus.EXPIRED
+
     def withheld(self, standing: DepositRelease) -> bool:
         return self.hidden and self.standing is standing
 
@@ -368,14 +373,14 @@ class Situation(Enum):
         known=lambda known: known.over and known.said is Situation.CHAIN_AWAITED,
     )
     BATCH_DEADLINE_OVER = SituationRow(
-        _WAITING, None, "Deadline over", "expired",
+        (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        own=True, known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
+        own=True, known=lambda known: known.closing and known.batch is PaidTo.ACCOUNT,
     )
     DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
-        "The deadline passed. Do not send to this order any more",
+        "{batch_problem}The deadline passed. Do not send to this order any more",
         "{unpaid}", "the service", "it closes the order", NO_TIME,
         known=lambda known: known.over,
     )

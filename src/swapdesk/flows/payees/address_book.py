@@ -338,8 +338,8 @@ class AddressBook:
                 entries[folded], odd = read_entry(name, table)
                 problems += [f"{place}: {one}" for one in odd]
             except AddressBookError as error:
-                unusable[folded] = f"{place}: {error}"
-                problems.append(unusable[folded])
+                unusable[folded.removeprefix("@")] = said = f"{place}: {error}"
+                problems.append(said)
         return cls(path, entries, tuple(problems), locked=False, unusable=unusable)
 
     def __len__(self) -> int:

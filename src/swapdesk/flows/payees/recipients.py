@@ -196,6 +196,21 @@ def another_memo(name: str | None, kept: str | None, memo: str | None, token: To
     return f"This is not the {word} of {name}: {kept}."
 
 
+def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
+    """What a new account needs before it takes a payout of ``token``. Nobody here can ask whether
+    it has it, and an exchange that cannot pay keeps the money until it is told another address."""
+    kind = ADDRESS_KINDS.get(token.chain_data.kind)
+    if kind is None:
+        return ()
+    if token.address is not None:
+        return (CheckLine("note", kind.takes_token),) if kind.takes_token else ()
+    least = kind.opens_with
+    if not least or (arrives is not None and arrives >= least):
+        return ()
+    said = f"An account exists once {exact_amount(least)} {token.symbol} was paid to it: less does"
+    return (CheckLine("warn" if arrives is not None else "note", f"{said} not reach a new one."),)
+
+
 NEVER_PAID = "Never paid before."
 NEVER_DEPOSIT = (
     "Never give an exchange deposit address as refund address: "
@@ -239,7 +254,7 @@ def check_recipient(
             position=read.position,
         )
     verdict, entry, link, found = read
-    address = verdict.normalized
+    address, doubts = verdict.normalized, [verdict.doubt] if verdict.doubt else []
     if link is not None:
         found += _link_lines(link, token, entry, arrives)
     if entry is not None and entry.own:
@@ -258,6 +273,9 @@ def check_recipient(
     elif times:
         found.append(CheckLine("note", f"Paid {_times(times)}."))
     else:
+        notes = _account_notes(token, arrives)
+        found += notes
+        doubts += [line.text for line in notes if line.level == "warn"]
         found.append(CheckLine("warn" if entry is None else "note", NEVER_PAID))
     return RecipientCheck(
         text=text,
@@ -271,7 +289,7 @@ def check_recipient(
         memo_label=label,
         account=verdict.account,
         memo=(link.memo if link else None) or (entry.memo if entry else None),
-        doubt=verdict.doubt or None,
+        doubt=" ".join(doubts) or None,
         link=link,
     )
 
@@ -304,7 +322,8 @@ def check_refund(
     )
     if not check.address:
         return check
-    kept = tuple(line for line in check.lines if line.text != NEVER_PAID)
+    usual = {NEVER_PAID, *(line.text for line in _account_notes(token, None))}
+    kept = tuple(line for line in check.lines if line.text not in usual)
     typed = check.memo if memo is None else memo
     found = check_memo(typed, False, token) if typed else None
     ok = check.ok and (found is None or found.ok)

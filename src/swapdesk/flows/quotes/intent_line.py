@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
-from swapdesk.chain.addresses.kind import AddressProblem
+from swapdesk.chain.addresses.kind import AddressProblem, with_article
 from swapdesk.chain.addresses.payment_links import LinkedPayment, is_link, read_payment_link
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.coin_price import native_coin
@@ -395,7 +395,7 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
     if amount <= 0:
         said = f"{usd(dollars)} is less than the smallest amount of {token.symbol}."
         raise _refused(line, said, word.start)
-    said = f"{usd(dollars)} at {usd(token.price)} a {token.symbol}, an estimate"
+    said = f"{usd(dollars)} at {usd(token.price)} {with_article(token.symbol)}, an estimate"
     return replace(line, amount=amount, derived=said)
 
 

@@ -4,6 +4,7 @@ and its words (contract 6.6 to 6.28).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -274,8 +275,12 @@ class QuoteRequest(QuoteOptions, frozen=True):
         )
 
 
-def options_in_words(options: QuoteOptions) -> str:
-    """``fixed and floating, markup 0.5%, only aa, bb``; empty for plain options."""
+Named = Callable[[str], str | None]
+"""The name of a provider by its code."""
+
+
+def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
+    """``fixed and floating, markup 0.5%, only Alder, Birch``; empty for plain options."""
     parts: list[str] = []
     if options.fixed:
         parts.append("fixed and floating" if options.floating else "fixed rates")
@@ -284,8 +289,8 @@ def options_in_words(options: QuoteOptions) -> str:
     if options.markup is not None:
         parts.append(f"markup {options.markup.normalize():f}%" if options.markup else "no markup")
     if options.providers:
-        parts.append(f"only {', '.join(options.providers)}")
-    parts += _leg("first leg", options.in_leg) + _leg("second leg", options.out_leg)
+        parts.append(f"only {_names(options.providers, named)}")
+    parts += _leg("first leg", options.in_leg, named) + _leg("second leg", options.out_leg, named)
     if options.use_xmr is not None:
         parts.append(
             "private routes over XMR" if options.use_xmr else "private routes over any coin"
@@ -307,10 +312,14 @@ def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
     return "1 quote" if asked.cost == 1 else f"{asked.cost} quotes"
 
 
-def _leg(name: str, leg: LegFilter) -> list[str]:
+def _names(codes: Sequence[str], named: Named) -> str:
+    return ", ".join(named(code) or code for code in codes)
+
+
+def _leg(name: str, leg: LegFilter, named: Named) -> list[str]:
     said = []
     if leg.only:
-        said.append(f"{name} only {', '.join(leg.only)}")
+        said.append(f"{name} only {_names(leg.only, named)}")
     if leg.without:
-        said.append(f"{name} without {', '.join(leg.without)}")
+        said.append(f"{name} without {_names(leg.without, named)}")
     return said

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -87,6 +87,18 @@ class Cost(Struct, frozen=True):
     said: str
 
 
+def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
+    """Of words those that begin the id of exactly one order of the journal, each with that id."""
+
+    def begun(words: Collection[str]) -> dict[str, str]:
+        try:
+            return desk.journal.orders.index.begun(words)
+        except JournalUnavailable:
+            return {}
+
+    return begun
+
+
 class OrderSearch:
     """Call :meth:`look_here`, then :meth:`go_on` as long as :attr:`next_cost` is something."""
 
@@ -153,12 +165,11 @@ class OrderSearch:
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
         """Transactions in the text of which nobody knows that they paid this order, or any."""
         tracked = self.order(service_id) if service_id is not None else None
-        paid = {
-            payment.hash.lower()
-            for payment in self.payments
-            if service_id is not None and service_id in self._paid_for(payment)
-        }
-        known = {payment.hash.lower() for payment in tracked.payments} if tracked else set()
+        payments = [*tracked.payments] if tracked is not None else []
+        if service_id is not None:
+            payments += [one for one in self.payments if service_id in self._paid_for(one)]
+            payments += filter(None, (self.payment_of(service_id),))
+        paid = {payment.hash.lower() for payment in payments}
         return tuple(
             NamedTransaction(
                 reading.value,
@@ -166,7 +177,7 @@ class OrderSearch:
                 tuple(self._payments_of(reading)),
             )
             for reading in self.pasted.of(ReadAs.TRANSACTION)
-            if not {text.lower() for text in reading.texts} & (paid | known)
+            if not {text.lower() for text in reading.texts} & paid
             and not self._own(service_id, reading)
         )
 
@@ -231,7 +242,8 @@ class OrderSearch:
         # Of an amount there may be many orders: it is looked for where nothing else names one.
         for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
-        self._match_beginnings(self._desk.journal.orders.index.ids())
+        for service_id in begun_here(self._desk)(self.pasted.beginnings).values():
+            self._take([service_id], _BEGINNING)
         new = [name for name in self._found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
@@ -279,11 +291,11 @@ class OrderSearch:
         with suppress(JournalUnavailable):
             yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
 
-    def _match_beginnings(self, known: Collection[str]) -> None:
-        """Take the orders that a word names by the beginning of their id: of a word that proves
-        nothing only the one that it can mean."""
+    def _match_beginnings(self) -> None:
+        """Take those of the lists that a word names by the beginning of their id: of a word that
+        proves nothing only the one that it can mean."""
         for word in self.pasted.beginnings:
-            begun = [name for name in known if name.startswith(word)]
+            begun = [name for name in self._listed_ids if name.startswith(word)]
             if len(begun) == 1:
                 self._take(begun, _BEGINNING)
 
@@ -462,7 +474,7 @@ class OrderSearch:
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
             self._match_listed(order)
-        self._match_beginnings(self._listed_ids)
+        self._match_beginnings()
         self._match_payments()
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -133,20 +133,32 @@ _UUID = re.compile(
 )
 _HEX_64 = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
 _HEX_24 = re.compile(r"[0-9a-fA-F]{24}")
+_HEX_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
 _STRONG_ID = re.compile(r"(?=[^ ]*[0-9])(?=[^ ]*[A-Za-z])[A-Za-z0-9_-]{16,64}")
 _DRAWN_ID = re.compile(r"[2-9A-HJ-NP-Za-km-z]{22}")
 _MEMO = re.compile(r"[!-~]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,20}")
 _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
-_FREE = frozenset("\n\r\t")
+
+
+Begun = Callable[[Collection[str]], Collection[str]]
+"""Of words those that begin the id of exactly one known order."""
+
+
+def _begin_nothing(_words: Collection[str]) -> Collection[str]:
+    return ()
 
 
 def read_pasted(
-    text: str, *, is_symbol: Callable[[str], bool], own_secrets: tuple[str, ...] = ()
+    text: str,
+    *,
+    is_symbol: Callable[[str], bool],
+    own_secrets: tuple[str, ...] = (),
+    begun: Begun = _begin_nothing,
 ) -> PastedText:
     """Every reading of ``text``. ``is_symbol`` says whether a word names a token of the catalogue;
-    ``own_secrets`` are those of this desk. Never raises."""
+    ``own_secrets`` are those of this desk; ``begun`` knows its orders. Never raises."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -165,6 +177,7 @@ def read_pasted(
     others = (_mended(parted),) if parted != shown else ()
     for written in dict.fromkeys((*_spelled(mended), *others)):
         words.read(written)
+    words.take(Reading(ReadAs.ID, word, BEGINNING) for word in begun(list(words.plain)))
     readings = [one for one in words.readings.values() if not words.tells_less(one)]
     cut = words.cut or len(readings) > MOST_READINGS
     problem = ""
@@ -248,7 +261,7 @@ _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
 
 
 _PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
-_BROKEN = re.compile(r"\\?[ \t\u00a0]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
+_BROKEN = re.compile(r"[ \t\u00a0|\\]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
 """Between the pieces of a word: the end of a line, and the marks of a quoted one."""
 _SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
 _MOST_JOINED = 8
@@ -298,10 +311,12 @@ def _joined(
         if next(tried, None) is None:
             # Nothing more is put together in this text.
             return len(pieces), "", False
+        parts = [piece.text for piece in pieces[at : at + count]]
         if _is_certain(word):
-            return count, word, False
+            # An address and an id of a row have as many digits as a hash, and so have two ids.
+            two = count == 2 and "\n" not in gaps[at] and _HEXADECIMAL.issuperset(word)
+            return count, word, two or any(map(_HEX_ADDRESS.fullmatch, parts))
         if not likely[0] and _proves(word):
-            parts = [piece.text for piece in pieces[at : at + count]]
             if not any(map(_proves, parts)):
                 likely = (count, word, False)
             elif min(map(len, parts)) >= _STRONG and read_hash(word) is not None:
@@ -310,19 +325,34 @@ def _joined(
 
 
 def _over_lines(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """What the pieces are together that nothing but ends of lines parts."""
-    word = pieces[at].text
+    """What the pieces are together that nothing but ends of lines parts; of digits also blanks."""
+    word, digits = pieces[at].text, _are_digits(pieces[at].text)
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
-        if last >= len(pieces) or _BROKEN.fullmatch(gaps[last - 1]) is None:
+        if last >= len(pieces):
             return
-        word, soft = word + pieces[last].text, word.removesuffix("=") + pieces[last].text
+        digits = digits and _are_digits(pieces[last].text)
+        broken = _BROKEN.fullmatch(gaps[last - 1]) is not None
+        if not broken and not (digits and _SPACED.fullmatch(gaps[last - 1])):
+            return
+        # A line's end may have a sign of its own: of quoted-printable, of a broken word.
+        word, soft = word + pieces[last].text, word.rstrip("=-") + pieces[last].text
         if len(word) > _LONGEST_WORD:
             return
         for whole in dict.fromkeys((word, soft)):
             if len(whole) >= _SHORTEST_WORD and _changes(whole) > 2:
                 yield count, whole
-        word = soft
+        word = soft if _are_digits(soft) or word.endswith("=") else word
+
+
+def _are_digits(word: str) -> bool:
+    return len(word) >= _FEW_DIGITS and _HEXADECIMAL.issuperset(
+        word.removeprefix("0x").rstrip("-=")
+    )
+
+
+_FEW_DIGITS = 8
+"""Characters from which on digits in a row may be a hash, and not numbers."""
 
 
 def _in_groups(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
@@ -361,9 +391,8 @@ def _is_gap(gap: str) -> bool:
 
 def _is_certain(word: str) -> bool:
     """Whether a word carries a checksum, or has as many digits as a hash or a pair of keys."""
-    if _HEXADECIMAL.issuperset(word.removeprefix("0x")) and (
-        len(word) == 128 or read_hash(word) is not None
-    ):
+    digits = word.removeprefix("0x")
+    if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
     if any(kind.is_secret(word) for kind in ADDRESS_KINDS.values()):
         return True
@@ -402,6 +431,7 @@ _BEGUN_HASH = re.compile(
 )
 _CAMEL = re.compile(r"[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,4}")
 _SHORTEST_BEGINNING, _LONGEST_BEGINNING = 6, 21
+_MOST_PLAIN = 1_000
 
 
 class _Words:
@@ -410,10 +440,11 @@ class _Words:
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
         self.readings: dict[tuple[ReadAs, str], Reading] = {}
+        self.plain: dict[str, None] = {}
         self.beginnings: dict[str, None] = {}
         self.cut = False
 
-    def take(self, readings: Iterator[Reading]) -> None:
+    def take(self, readings: Iterable[Reading]) -> None:
         for reading in readings:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
@@ -444,7 +475,7 @@ class _Words:
         """Everything that a spelling of the text holds."""
         begin = text[:NAMED_WITHIN]
         named = list(_named(begin, self._is_symbol))
-        self.take(iter(named))
+        self.take(named)
         self.take(_shortened(begin))
         self.take(_amounts(begin, self._is_symbol, {one.value for one in named}))
         for found in _UUID.finditer(text):
@@ -458,10 +489,10 @@ class _Words:
                 return
             run = found[0]
             if len(run) >= _SHORTEST_BEGINNING:
-                self.take(iter(_of_run(run)))
+                self.take(_of_run(run))
                 if "%" in run:
                     self._read_escaped(run)
-                if len(self.beginnings) < MOST_BEGINNINGS:
+                if len(self.plain) < _MOST_PLAIN:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
@@ -473,12 +504,10 @@ class _Words:
 
     def _begin(self, run: str) -> None:
         for word in _WORD.findall(run[:WORD_LIMIT]):
-            if (
-                _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING
-                and _changes(word)
-                and not _is_name(word)
-                and not self._is_symbol(word)
-            ):
+            if not _SHORTEST_BEGINNING <= len(word) <= _LONGEST_BEGINNING:
+                continue
+            self.plain.setdefault(word)
+            if _changes(word) and not _is_name(word) and not self._is_symbol(word):
                 self.beginnings.setdefault(word)
 
 
@@ -544,10 +573,11 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     if (
         _BEGUN_HASH.fullmatch(word)
         and not _HEX_24.fullmatch(word)
-        and (len(word) != _ADDRESS_LENGTH or not any(_addresses(word)))
+        and not (_HEX_ADDRESS.fullmatch(word) and any(_addresses(word)))
     ):
         yield Reading(ReadAs.SHORTENED, word.lower(), CUT_SHORT, (word,), ends=(word, ""))
-        return
+        if word[:2] in ("0x", "0X"):
+            return
     if len(word) < _STRONG:
         return
     if _UUID.fullmatch(word):
@@ -567,9 +597,6 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
         yield Reading(ReadAs.ID, word, "an order id")
     elif _STRONG_ID.fullmatch(word) and _changes(word) > 2:
         yield Reading(ReadAs.ID, word, "an order id", ends=(word, ""))
-
-
-_ADDRESS_LENGTH = 42
 
 
 def _hashes(word: str) -> Iterator[Reading]:
@@ -768,10 +795,10 @@ def _of_value(
     value = value.rstrip("_-")
     digit = any(map(str.isdigit, value))
     if ReadAs.MEMO in named and digit:
-        first = re.split("[_-]", value, maxsplit=1)[0]
-        rest = re.split("[_-]", value)
-        whole = all(any(map(str.isdigit, part)) for part in rest)
-        yield Reading(ReadAs.MEMO, value if whole else first, "a memo or tag")
+        first, *others = re.split("[_-]", value)
+        # A word behind a number is no part of it.
+        ends = any(map(str.isdigit, first)) and any(part.isalpha() for part in others)
+        yield Reading(ReadAs.MEMO, first if ends else value, "a memo or tag")
     if ReadAs.ID in named and len(value) >= _SHORTEST_BEGINNING:
         amount = _SYMBOL_AFTER.match(behind) if value.isdigit() else None
         drawn = _changes(value) > 1 and not _is_name(value) and not is_symbol(value)
@@ -786,7 +813,9 @@ _BLANKS = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _APOSTROPHES = "'\u2019\u2018\u02bc\u2032_"
 _NUMBER = re.compile(rf"(?>[0-9]{{1,40}}(?:[{_BLANKS},.{_APOSTROPHES}][0-9]{{1,40}}){{0,12}})")
 _BESIDE = rf"[\n{_BLANKS}*_()\[\]\"'`:=|~\u00ab\u00bb\u201c-\u201e\uff1a]{{0,4}}"
-_SYMBOL_AFTER = re.compile(rf"{_BESIDE}[个個枚]?(?P<symbol>[A-Za-z0-9][A-Za-z0-9.]{{1,14}})")
+_SYMBOL_AFTER = re.compile(
+    rf"{_BESIDE}(?:[个個枚]{_BESIDE})?(?P<symbol>[A-Za-z0-9][A-Za-z0-9.]{{1,14}})"
+)
 _SYMBOL_BEFORE = re.compile(rf"(?<![A-Za-z0-9])(?P<symbol>[A-Z0-9][A-Z0-9.]{{1,14}}){_BESIDE}$")
 _PLAIN_BLANK = re.compile(r"[ \t]")
 _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
@@ -829,8 +858,13 @@ def _begins(text: str, start: int) -> bool:
     before = text[start - 1]
     if before.isascii() and (before.isalnum() or before in ".,"):
         return False
-    joins = not before.isspace() and not before.isalnum() and before not in "([{\"'*|"
-    return not (joins and start > 1 and text[start - 2].isascii() and text[start - 2].isalnum())
+    if before.isspace() or before.isalnum() or before in "([{\"'*|":
+        return True
+    # A range, a date, a fraction, a power of ten.
+    return not (text[start - 2 : start - 1].isdigit() or _POWER.fullmatch(text[:start][-3:]))
+
+
+_POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
@@ -860,10 +894,18 @@ def _amount_of(number: str, *, last: bool) -> list[Decimal]:
     out; behind it where it does not stand ``last``."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
-        kept = parts[-count:] if last else parts[:count]
+        kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
+            parts[:count], parts[count:][:1]
+        )  # fmt: skip
+        # What could be a group of the same number is not left out.
+        if beside and (len(beside[0]) <= _GROUP_OF_NUMBER or not beside[0].isdigit()):
+            continue
         if found := _numbers(" ".join(kept)):
             return found
     return []
+
+
+_GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:

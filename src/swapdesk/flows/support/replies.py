@@ -19,7 +19,6 @@ from swapdesk.flows.notation import as_of, clock_time, iso, short_address
 from swapdesk.flows.orders.deposit_destination import deposit_known, sent_otherwise
 from swapdesk.flows.orders.order_fields import (
     deposit_arrived,
-    kept_as_fee,
     kept_by_provider,
     symbols,
     transaction_page,
@@ -61,7 +60,7 @@ _STUCK = (
 )
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
-_OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}.{payout} " + _DONE
+_OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
 
 SECRET_REPLY = (
     "Your message held a private key or a recovery phrase. We did not keep it, and we never ask for"
@@ -123,7 +122,7 @@ REPLIES: dict[Situation, str] = {
         " noted it yet. Do not pay again. " + _WATCH
     ),
     Situation.PAID_LESS: (
-        "Your order is complete: {got} arrived at {receiver}.{payout} That is less than was"
+        "Your order is complete: {got} arrived at {receiver}. That is less than was"
         " confirmed; the exchange service gives no reason."
     ),
     Situation.NOT_SAID: (
@@ -191,21 +190,19 @@ REPLIES: dict[Situation, str] = {
         " service about. Do not pay now. " + _ASK_HASH
     ),
     Situation.COMPLETED_FLAGGED: (
-        "{got} arrived at {receiver}.{payout} The exchange service marked your order to be looked"
+        "{got} arrived at {receiver}. The exchange service marked your order to be looked"
         " at all the same and gives no reason. " + _PASSED_ON
     ),
-    Situation.PAID_BY_FALLBACK: (
-        "Your order is complete: {got} arrived at {receiver}.{payout} " + _DONE
-    ),
+    Situation.PAID_BY_FALLBACK: ("Your order is complete: {got} arrived at {receiver}. " + _DONE),
     Situation.REROUTED: (
-        "Your order is complete: {got} arrived at {receiver}.{payout} One exchange could not"
+        "Your order is complete: {got} arrived at {receiver}. One exchange could not"
         " finish, and another one did. " + _DONE
     ),
     Situation.PART_RETURNED: (
-        "Your order is complete: {got} arrived at {receiver}.{payout} More was paid than the order"
+        "Your order is complete: {got} arrived at {receiver}. More was paid than the order"
         " asked for, and {back} went back{back_to}. " + _DONE
     ),
-    Situation.COMPLETED: "Your order is complete: {got} arrived at {receiver}.{payout} " + _DONE,
+    Situation.COMPLETED: "Your order is complete: {got} arrived at {receiver}. " + _DONE,
     Situation.NOT_REFUNDABLE: (
         "{Yours} arrived, but the exchange did not finish. The money is with the exchange service,"
         " which says that a refund is not possible any more. " + _PASSED_ON + " " + _NOT_AGAIN
@@ -252,11 +249,10 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.REFUNDED_FIRST_TOKEN: (
         "The exchange stopped part-way, and {back}, what you sent at first, went back{back_to}"
-        "{why_back}.{refund} " + _NOT_AGAIN
+        "{why_back}. " + _NOT_AGAIN
     ),
     Situation.REFUNDED: (
-        "The exchange was not carried out, and {back} went back{back_to}{why_back}.{refund} "
-        + _NOT_AGAIN
+        "The exchange was not carried out, and {back} went back{back_to}{why_back}. " + _NOT_AGAIN
     ),
     Situation.DELETED_WITH_MONEY: (
         "The exchange service deleted your order after {yours} arrived. The money is with the"
@@ -382,7 +378,6 @@ def reply_to(
     left = status.deadline is not None and status.deadline > now
     if_paid = " ".join(map(named_words, named)) or _IF_PAID
     where_back = _WHERE_BACK if len(addresses) != 1 else _BACK_THERE.format(addresses[0])
-    paid_out, back_by = payout_hash(order), order.refund_hash
     failed = tracked.batch_payment is not None and tracked.batch_payment.problem
     words |= {
         "yours": yours,
@@ -401,8 +396,6 @@ def reply_to(
         "hash": f" {deposit.hash}" if deposit is not None else "",
         "if_paid": if_paid,
         "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
-        "payout": _transaction(order.out_token, paid_out) if paid_out else "",
-        "refund": _transaction(order.in_token, back_by) if back_by else "",
         "why_back": _why_back(order, words["asked"], deposit, seen),
     }
     text = REPLIES[status.situation]
@@ -421,18 +414,26 @@ def reply_to(
         body = f"{body}{_OVERDUE}{passed_on}"
     if diagnosis.rule == "service-silent":
         body = f"{_SILENT}{body}"
-    return f"Order {order.service_id}\n{body[:1].upper()}{body[1:]}\n\n{NO_SECRETS}"
+    lines = (
+        f"Order {order.service_id}",
+        f"{body[:1].upper()}{body[1:]}",
+        *_transaction("Transaction", order.out_token, payout_hash(order)),
+        *_transaction("Transaction that went back", order.in_token, order.refund_hash),
+    )
+    return "\n".join((*lines, "", NO_SECRETS))
 
 
 _SHORTEST_HASH = 32
 """Characters; a name that stands for a masked one has fewer."""
 
 
-def _transaction(token: Token | None, hash_: str) -> str:
-    """`` The transaction is 0x8f2c…: https://…``. A page stands there only where its host is an
+def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
+    """The hash, and its page on a line of its own. A page stands there only where its host is an
     explorer's: a service must not bring a page of its own before a customer."""
+    if not hash_:
+        return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
-    return f" The transaction is {hash_}{f': {page} ' if page else '.'}".rstrip()
+    return (f"{label}: {hash_}", page) if page else (f"{label}: {hash_}",)
 
 
 def _why_back(
@@ -450,7 +451,7 @@ def _why_back(
     if order.refund_amount is None:
         return "; the exchange service does not say how much, and gives no reason"
     missing = kept_by_provider(order)
-    less = f"; the order asked for {asked}" if missing and not kept_as_fee(order) else ""
+    less = f"; the order asked for {asked}" if missing else ""
     return f"{less}. The exchange service gives no reason"
 
 
@@ -495,8 +496,9 @@ def not_found_reply(
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
     """What would find an order and is not in the text."""
+    begun = bool(pasted.of(ReadAs.ID))
     wanted = {
-        "the order id": whole_ids(pasted),
+        "the whole order id" if begun else "the order id": whole_ids(pasted),
         "the transaction hash of your payment": pasted.of(ReadAs.TRANSACTION),
     }
     return tuple(name for name, given in wanted.items() if not given)

@@ -29,6 +29,7 @@ from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
+    PaidTo,
     SwapPayment,
     SwapStage,
     swap_payment,
@@ -98,7 +99,7 @@ class BatchedOrders:
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """The same, with what the journal says now of its payment by the bundle of its group."""
         group, payments = seen.multi_id, self._payments
-        if group is None or payments is None or not _awaits_batch(tracked):
+        if group is None or payments is None or not _unpaid(tracked):
             return tracked
         try:
             payment = payments.of(group, tracked.service_id)
@@ -124,10 +125,24 @@ class BatchedOrders:
         return True
 
 
+def _unpaid(tracked: TrackedOrder) -> bool:
+    """Whether the service has not seen the deposit of an order that no intent stands for, be it
+    that it waits or that it closed the order without one."""
+    if tracked.standing is not DepositRelease.FOREIGN:
+        return False
+    expired = display_of(tracked.order) == DisplayStatus.EXPIRED
+    return _waits(tracked) or (expired and not deposit_arrived(tracked.order))
+
+
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Whether the service has not seen the deposit of an order that no intent stands for."""
-    waits = display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
-    return waits and tracked.standing is DepositRelease.FOREIGN
+    """Whether its bundle may still move it: of a closed order where the money left the wallet."""
+    payment = tracked.batch_payment
+    left = payment is not None and payment.at in (PaidTo.WAY, PaidTo.ACCOUNT)
+    return _unpaid(tracked) and (_waits(tracked) or left)
+
+
+def _waits(tracked: TrackedOrder) -> bool:
+    return display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
 
 
 class SelfPaidOrders:

@@ -86,10 +86,10 @@ def typed_change(text: str) -> PolicyChange:
         window = next((one for one in SpendWindow if name == f"per-{one.value}"), None)
         if window is None and name not in _LISTS and name != "until":
             known = ", ".join([*(f"per-{one.value}" for one in SpendWindow), *_LISTS, "until"])
-            raise PolicyProblem("BAD_RULE", f"{word!r} is no rule; there are {known} and anew.")
+            raise PolicyProblem("BAD_OPTION", f"{word!r} is no rule; there are {known} and anew.")
         value = next(words, None)
         if value is None:
-            raise PolicyProblem("BAD_RULE", f"{word} says nothing behind it.")
+            raise PolicyProblem("BAD_OPTION", f"{word} has no value after it.")
         if window is not None:
             limits[window] = (*limits[window], value)
         elif name == "until":

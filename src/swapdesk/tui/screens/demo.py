@@ -249,9 +249,13 @@ class DemoScreen(Page):
         self._compared.show(lambda width: compared_lines(rows, width))
         self._compared.display = not (self.has_class("-short") and self._more)
         more = stage.number < of
-        shortest = "press space to go on" if more else stage.facts.next.partition(" with ")[0]
+        shortest = "press space" if more else stage.facts.next.partition(" with ")[0]
+        money = stage.facts.money
         self.set_money(
-            stage.facts.money, self._next(stage), next_short="" if self._waits else shortest
+            money,
+            self._next(stage),
+            where_short=f"{money.rstrip('.').partition(', ')[0]}.",
+            next_short="" if self._waits else shortest,
         )
         # What has no room is known once it is laid out.
         self.call_after_refresh(self.refresh_keys)
@@ -329,6 +333,7 @@ class DemoScreen(Page):
 
     def do_search_link(self) -> None:
         self._linking = not self._linking
+        self._panes.scroll_home(animate=False)
         self._show()
 
     def do_copy_hash(self) -> None:
@@ -357,6 +362,7 @@ class DemoScreen(Page):
     def do_end(self) -> None:
         if self._more or self._linking:
             self._more = self._linking = False
+            self._panes.scroll_home(animate=False)
             self._show()
             return
         self.post_message(self.Go(Back))

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
-from swapdesk.flows.support.order_search import OrderSearch
+from swapdesk.flows.support.order_search import OrderSearch, begun_here
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
 from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
@@ -143,6 +143,7 @@ class InspectScreen(Page):
         with self.prevent(TextField.Changed):
             self._field.set_value(visible)
         self._field.action_edit("home")
+        self._show()
         if self._pasted is not None and self._pasted.secret:
             # Letters are keys again: y copies what to write.
             self._body.focus()
@@ -164,6 +165,7 @@ class InspectScreen(Page):
             text,
             is_symbol=lambda word: catalog is not None and bool(catalog.rows_of_symbol(word)),
             own_secrets=self.session.settings.secrets,
+            begun=begun_here(self.desk) if self.session.opened else lambda words: (),
         )
         self._search, self._sheets, self._opened = None, {}, None
         self._body.scroll_home(animate=False)

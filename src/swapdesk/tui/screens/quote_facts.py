@@ -11,7 +11,12 @@ from msgspec import Struct
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, percent, usd
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
-from swapdesk.flows.quotes.quote_request import QuoteRequest, cost_in_words, options_in_words
+from swapdesk.flows.quotes.quote_request import (
+    Named,
+    QuoteRequest,
+    cost_in_words,
+    options_in_words,
+)
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.tracking.announcements import (
@@ -123,6 +128,7 @@ def rows_below(
     wait: float | None,
     again: str = "",
     notes: Sequence[Line] = (),
+    named: Named = lambda code: code,
 ) -> list[LineLike]:
     """The sentences under the table: a failure, a reason, what the route returns, and what
     ``notes`` the rows bear."""
@@ -134,7 +140,7 @@ def rows_below(
     if entry is not None:
         rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
     rows += value_rows(board, row, now, notes)
-    asked = options_in_words(board.wish)
+    asked = options_in_words(board.wish, named)
     if asked and not (board.wish.receive and asked == "fixed rates"):
         rows.append([Span("Asked  ", "muted"), Span(asked)])
     return rows

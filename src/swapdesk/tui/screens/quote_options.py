@@ -12,7 +12,13 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from swapdesk.flows.quotes.quote_presets import OPTIONS, QuotePresets, read_options, written_options
-from swapdesk.flows.quotes.quote_request import PLAIN, QuoteOptions, WishRefused, options_in_words
+from swapdesk.flows.quotes.quote_request import (
+    PLAIN,
+    Named,
+    QuoteOptions,
+    WishRefused,
+    options_in_words,
+)
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
@@ -51,8 +57,9 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         Binding("ctrl+l", "preset", "next preset", show=False, priority=True),
     ]
 
-    def __init__(self, options: QuoteOptions, presets: QuotePresets) -> None:
+    def __init__(self, options: QuoteOptions, presets: QuotePresets, named: Named) -> None:
         super().__init__(HINTS)
+        self._named = named
         self._presets = presets
         texts = written_options(options)
         self._fields = {
@@ -141,7 +148,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     def _say(self, said: str = "", *, good: bool = False) -> None:
         """What the texts mean, or what is wrong with them."""
         try:
-            words = options_in_words(self._read()) or "floating rates of every route"
+            words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
         except WishRefused as refused:
             line = [Span(f"{REFUSED} {refused.message}", "status-trouble")]
@@ -164,4 +171,5 @@ def open_options(
             took(chosen)
 
     presets = QuotePresets.of(session.settings.places)
-    app.push_screen(QuoteOptionsOverlay(options or PLAIN, presets), decided)
+    named = session.desk.catalog.provider_name
+    app.push_screen(QuoteOptionsOverlay(options or PLAIN, presets, named), decided)

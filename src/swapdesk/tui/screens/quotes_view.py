@@ -230,6 +230,7 @@ class QuotesView(Page):
             wait=self._wait(),
             again=self._said_again(),
             notes=notes,
+            named=self.desk.catalog.provider_name,
         )
         if board is not None and entry is None and 0 < self._room(rows) < self._wanted:
             # Those that cannot be used stand below the rows in view.

@@ -11,7 +11,11 @@ from textual.events import Key
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ
+from swapdesk.tui.commands.account import ShowAccount
+from swapdesk.tui.commands.batch import Batch
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.inspect import Inspect
+from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.commands.swap import (
     AskQuotes,
     Back,
@@ -24,6 +28,7 @@ from swapdesk.tui.commands.swap import (
     ToRecent,
 )
 from swapdesk.tui.commands.tokens import Tokens
+from swapdesk.tui.commands.wallets import Wallets
 from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.swap_line import (
@@ -32,6 +37,7 @@ from swapdesk.tui.screens.swap_line import (
     IntentReading,
     Reading,
     SwapLine,
+    places_reading,
     with_options,
 )
 from swapdesk.tui.screens.swap_lists import SwapLists
@@ -59,6 +65,15 @@ SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
 SEND_HINT = "amount   token   @name or address"
+PLACES: dict[type[Command], str] = {
+    Orders: "orders",
+    Tokens: "tokens",
+    Batch: "batch",
+    Wallets: "wallets",
+    ShowAccount: "account",
+    Inspect: "support",
+}
+"""Where the keys of the empty line lead, in the words of the first screen."""
 
 
 class SwapView(Page):
@@ -198,6 +213,15 @@ class SwapView(Page):
             return bool(catalog.rows_of_symbol(word))
         return True if len(word) > 1 and word[0] != Tokens.KEY else None
 
+    def word_waits(self, key: str) -> None:
+        """A letter waits for the next one: say what it does alone."""
+        verb = next(
+            (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
+        )
+        if verb is not None:
+            does = f"{PLACES.get(verb, verb.VERB)} in a moment, or the beginning of a token"
+            self.line.show(IntentReading(Reading.EMPTY, f"{key}: {does}"))
+
     def write_letter(self, letter: str) -> None:
         """Put a letter into the line that is a key as long as it stands alone."""
         self.line.field.insert(letter)
@@ -212,10 +236,20 @@ class SwapView(Page):
         """Read the line again and say so; no call is made."""
         if self.session.opened:
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
-            self.line.show(with_options(said, self.session.quote_options))
+            if said.reading is Reading.EMPTY:
+                said = self._where_to_go()
+            named = self.desk.catalog.provider_name
+            self.line.show(with_options(said, self.session.quote_options, named))
         self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()
+
+    def _where_to_go(self) -> IntentReading:
+        """Under the empty line: its keys, and whose account the service is called with."""
+        working = dict(self.verbs.working())
+        keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
+        whose = "" if self.link is None or self.session.live else self.link.connection.partner
+        return places_reading(keys, whose)
 
     def _ask_limits(self) -> None:
         line = self._read.line

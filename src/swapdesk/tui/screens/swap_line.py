@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.intent_line import IntentLine
-    from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
@@ -150,11 +151,24 @@ def reading_of(
     return IntentReading(reading, text, _value(line), below)
 
 
-def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
+def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
+    """What stands under an empty line: keys with where they lead, and who ``whose`` is, the
+    account of the sandbox that is named above."""
+    places: Line = [Span("  ")] if keys else []
+    for at, (key, place) in enumerate(keys):
+        places += [Span(f" {DOT} ", "rule")] if at else []
+        places += [Span(key, "accent"), Span(f" {place}", "muted")]
+    said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
+    return IntentReading(Reading.EMPTY, places, below=said)
+
+
+def with_options(
+    reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
+) -> IntentReading:
     """``reading`` with how quotes will be asked for, where that is not as usual."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
-    words = options_in_words(options) if options is not None else ""
+    words = options_in_words(options, named) if options is not None else ""
     if not words:
         return reading
     asks: Line = [Span("f2", "accent", bold=True), Span(f" options: {words}", "muted")]

@@ -174,6 +174,8 @@ EXAMPLES = (
     ("=2 btc eth", "get exactly 2 ETH, sell BTC"),
     ("0.5 eth @bob", "private send to bob"),
     ("900 usdc.base sol", "name the chain after a dot"),
+    ("$500 btc to eth", "dollars; or 1k, 50%, max"),
+    ("usdc bitcoin:…", "pay a payment link"),
 )
 
 
@@ -189,7 +191,7 @@ def how_lines(width: int) -> list[Line]:
         return [_example(line, means, 19) for line, means in EXAMPLES]
     column = width // 2
     return [
-        [*_padded(_example(*EXAMPLES[at], 15), column), *_example(*EXAMPLES[at + 1], 19)]
+        [*_padded(_example(*EXAMPLES[at], 17), column), *_example(*EXAMPLES[at + 1], 19)]
         for at in range(0, len(EXAMPLES), 2)
     ]
 

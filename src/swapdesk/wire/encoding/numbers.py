@@ -22,7 +22,7 @@ from decimal import (
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from swapdesk.wire.encoding.readers import reader, refusal
+from swapdesk.wire.encoding.readers import character_in_words, reader, refusal
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -244,6 +244,20 @@ def _comma(text: str) -> AmountError:
     return AmountError("comma", f'"{text}": write {advice}.', position)
 
 
+_GROUPED = re.compile(
+    r"[0-9]{1,3}(?:([ \u00a0\u2009\u202f'\u2019])[0-9]{3}(?:\1[0-9]{3})*)(\.[0-9]+)?"
+)
+"""Digits in groups of three, which can be read in one way only."""
+
+
+def _stranger(text: str, ch: str, position: int) -> AmountError:
+    shown = f'"{ch}"' if ch.isprintable() and ch != " " else character_in_words(ch)
+    said = f"{shown[:1].upper()}{shown[1:]} is not part of an amount"
+    if len(text) <= 60 and _GROUPED.fullmatch(text):
+        said += f": write {text.replace(ch, '')}"
+    return AmountError("character", f"{said}.", position)
+
+
 def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
     """The amount a person typed; raises :class:`AmountError`.
 
@@ -260,8 +274,7 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
         if ch in "eE" and position and text[position - 1] in "0123456789.":
             raise AmountError("exponent", "Write all digits, without an exponent.", position)
         if ch not in "0123456789.":
-            shown = f'"{ch}"' if ch.isprintable() and ch != " " else f"U+{ord(ch):04X}"
-            raise AmountError("character", f"{shown} is not part of an amount.", position)
+            raise _stranger(text, ch, position)
     whole, point, fraction = text.partition(".")
     if "." in fraction:
         second = len(whole) + 1 + fraction.index(".")

@@ -6,6 +6,7 @@ no model.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -58,3 +59,16 @@ def refusal(kind: str, message: str, **values: Any) -> Exception:
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)
+
+
+_NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
+
+
+def character_in_words(ch: str) -> str:
+    """``a space``, ``U+202E (right-to-left override)``: what cannot be seen, or must not reach a
+    screen, is named."""
+    if ch in _NAMED:
+        return _NAMED[ch]
+    name = unicodedata.name(ch, "a control character" if ch < " " else "")
+    point = f"U+{ord(ch):04X}"
+    return f"{point} ({name.lower()})" if name else point
