@@ -181,6 +181,7 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
         # Two files, one behind the other.
         ("{head}\n{row}\n\ufeff{head}\n", "\t", 2, (3,)),
         ("{head}\n#{row}\n{row}\n", ",", 3, (2,)),
+        ("{head}\n{row}\nTotal:;1220;;\n;Sum;\n", ";", 2, (3, 4)),
         ("# no heads\n{row}\n#{row}\n", ",", 2, (1, 3)),
     ],
 )
@@ -197,9 +198,9 @@ def test_marks_of_bytes_named_separators_and_lines_that_are_no_rows_change_no_ro
 
 
 def test_no_row_is_taken_for_a_remark() -> None:
-    numbered = b"#,to,amount,buy,sell\n#1,@bob,1,A,B\n#2,@cy,2,A,B\nTotal,,3,,\n"
+    numbered = b"#,to,amount,buy,sell\n#1,@bob,1,A,B\n#2,@cy,2,A,B\nTotal,@cy,3,A,\n,@cy,3,,\n"
     sheet = read_sheet("a.csv", numbered)
-    assert [row.cell(SheetColumn.TO) for row in sheet.rows] == ["@bob", "@cy", ""]
+    assert [row.cell(SheetColumn.TO) for row in sheet.rows] == ["@bob", "@cy", "@cy", "@cy"]
     assert sheet.remarks == ()
     # What stands above the heads has as many cells as a row: it stays one.
     sheet = read_sheet("a.csv", b"@bob,1,A,,,,B\n" + HEAD + b"@cy,1,A,B\n")

@@ -106,6 +106,12 @@ async def below(run: DeskRun) -> None:
     await run.see("1 problem")
 
 
+@scene("batch-skipped", after=problems, back=("minus",))
+async def skipped(run: DeskRun) -> None:
+    await run.press("minus")
+    await run.see("1 skipped")
+
+
 @scene("batch-edit", after=problems)
 async def edit(run: DeskRun) -> None:
     await run.press("enter")

@@ -354,6 +354,7 @@ def _fitness(text: str, separator: Separator) -> tuple[int, bool, int]:
 
 
 _REMARKS = ("#", "//")
+_SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", "gesamt"})
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
@@ -379,11 +380,12 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """``# payroll november``: no row, as it has too few cells, or none for a recipient. A mark that
-    stands in another column, as a number of rows, takes no row away."""
-    if not trimmed(cells[0]).startswith(_REMARKS):
-        return False
-    return not _could_be_row(cells) or columns[:1] == (SheetColumn.TO,)
+    """``# payroll november``, ``Total,,1220``: no row, as it has too few cells, or none for a
+    recipient. A mark that stands in another column, as a number of rows, takes no row away."""
+    marked = trimmed(cells[0]).startswith(_REMARKS)
+    if not _could_be_row(cells):
+        return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
+    return marked and columns[:1] == (SheetColumn.TO,)
 
 
 def _head(cell: str) -> str:

@@ -175,7 +175,7 @@ class BatchPaying(BatchEditing):
         if due is not _STANDS_AFTER[verb] and not at_once:
             return HIDDEN
         if doing:
-            return CommandState(locked=doing)
+            return HIDDEN if at_once else CommandState(locked=doing)
         if self.link is None or self.link.connection.read_only:
             return CommandState(locked="not connected" if self.link is None else "read only")
         if verb is BuildBundle:

@@ -61,7 +61,7 @@ from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import HeadLine, SectionLabel, TextRows
-from swapdesk.tui.widgets.table_layout import Column
+from swapdesk.tui.widgets.table_layout import MARGIN, Column
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.operation import RateClass
 
@@ -191,7 +191,8 @@ class BatchView(Page):
         self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
         self.refresh_frame()
         roomy = made is None and width >= ROOMY
-        self._head.show(head_line(plan, made), *((plan.sheet.said, " ") if roomy else ()))
+        head = head_line(plan, width - 2 * MARGIN, made)
+        self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
         self._drawn_size = self.app.size
         self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))

@@ -318,11 +318,13 @@ _MADE = (
 )
 
 
-def head_line(plan: BatchPlan, made: JournaledBatch | None = None) -> Line:
+def head_line(plan: BatchPlan, width: int, made: JournaledBatch | None = None) -> Line:
     """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``, and what
-    became of the rows once they were created."""
+    became of the rows once they were created. Where not all has room, the tokens stand below
+    alone."""
     sold = plan.totals
     line: Line = []
+    tokens: Line = []
     if sold:
         first = sold[0].token
         text = (
@@ -332,7 +334,7 @@ def head_line(plan: BatchPlan, made: JournaledBatch | None = None) -> Line:
         )
         bought = {row.order.token_out.id for row in plan.rows if row.order and not row.skipped}
         word = "token" if len(bought) == 1 else "tokens"
-        line += [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
+        tokens = [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
     if made is not None:
         for end, glyph, role, word in _MADE:
             if count := sum(row.state is end for row in made.rows):
@@ -346,7 +348,7 @@ def head_line(plan: BatchPlan, made: JournaledBatch | None = None) -> Line:
             glyph, role = LEVELS[state]
             said = "problem" if state == "problem" and count == 1 else word
             line.append(Span(f"{glyph} {count} {said}   ", role))
-    return line
+    return [*tokens, *line] if width_of([*tokens, *line]) <= width else line
 
 
 def plan_lines(state: PlanState, width: int) -> list[Line]:
