@@ -227,7 +227,7 @@ def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: i
     [
         ('theme = "ink"'.encode("utf-16"), "is UTF-16: save it as UTF-8"),
         (b"a = '\xe9'", "is not UTF-8"),
-        (b"a = " + b"[" * 5000, "nested too deep"),
+        (b"a = " + b"[" * 100_000, "nested too deep"),
         (b"x" * (256 * 1024 + 1), "exceeds 262144 bytes"),
     ],
 )

@@ -207,7 +207,7 @@ HOMES = [
         "no text",
         file("config.toml", b"\xff\xfe"),
         "config",
-        "is not UTF-8",
+        "is UTF-16",
         r"\$\{EDITOR:-vi\} \+1 .*/config\.toml",
     ),
     Broken(

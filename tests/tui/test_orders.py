@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from corpus import load
+from flows.faulty_network import refuse_connection
 from flows.orders import order
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
@@ -303,6 +304,8 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         market.clock.advance(61)
         run.app.tick()
         await run.see("26:11")
+        # The service knows no such order, and an answer of it would be told in place of the time.
+        market.network.before = refuse_connection
         market.clock.advance(1600)
         run.app.tick()
         await run.see("Deadline over")

@@ -23,7 +23,14 @@ CLASSIFIED = {
     "quotes": {"Review"},
     "sign": {"Sign", "Refuse", "GoOn", "Bump", "Cancel", "Unlock"},
     "swap": {"GoOnSigning"},
-    "wallets": {"Wallets", "ReadChains", "RevokeAllowance", "LockWallet"},
+    "wallets": {
+        "Wallets",
+        "ReadChains",
+        "RevokeAllowance",
+        "WithdrawAll",
+        "SetLimits",
+        "LockWallet",
+    },
     "waterfall": {"Review"},
 }
 """Verbs that write, by their module."""

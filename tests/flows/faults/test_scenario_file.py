@@ -127,7 +127,7 @@ def test_amount_is_a_number_that_can_be_sent(tmp_path: Path, amount: str) -> Non
         ("".join(f"[c{at}]\n" for at in range(41)), "has more than 40 cases"),
         (DEEP, "cases.toml"),
         ("[one", "cases.toml:1: is no TOML"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"\xff\xfe", "is UTF-16"),
         ("#" * 65_537, "exceeds 65536 bytes"),
         (b"a = \x00", "is no TOML"),
     ],

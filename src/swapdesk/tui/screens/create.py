@@ -250,10 +250,12 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Another value: nothing is locked any more."""
+        """Another value: nothing is locked any more. What the form filled in itself may be told
+        when it is locked already, and is none."""
         if self.state.busy:
             return
-        self.state.edited()
+        if not self._stands():
+            self.state.edited()
         self._form.keep_in(self._typed)
         self.settle_notice(self._form.values)
         self.show()
@@ -373,18 +375,24 @@ class CreateScreen(Page):
 
     def _unlock(self) -> None:
         """What is locked is no longer what the form says: a name means another address now."""
-        intent, checked = self.state.intent, self._form.checked()
-        if intent is None or self.state.step is not CreateStep.READY:
-            return
-        if still_stands(
-            intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
-        ):
+        if self.state.step is not CreateStep.READY or self._stands():
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
         self.state.unlock()
         self.step_changed("unlocked")
         self.show()
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
+
+    def _stands(self) -> bool:
+        """Whether an intent is locked, and is what the form says."""
+        intent, checked = self.state.intent, self._form.checked()
+        return (
+            self.state.step is CreateStep.READY
+            and intent is not None
+            and still_stands(
+                intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
+            )
+        )
 
     def on_descendant_focus(self) -> None:
         if self.focused is not None and self.focused is not self._panel:
