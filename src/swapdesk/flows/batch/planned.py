@@ -88,10 +88,10 @@ class InputRow(Struct, frozen=True):
 
     def cell(self, column: SheetColumn) -> str:
         """The cell without the blanks around it, empty when there is none."""
-        return trimmed(self.cells.get(column, ""))
+        return bare_cell(self.cells.get(column, ""))
 
 
-def trimmed(cell: str) -> str:
+def bare_cell(cell: str) -> str:
     """Without blanks around it, and what cannot be seen: pages, sheets and messages put them there,
     and no address, amount or memo begins or ends with one."""
     return cell.strip(_BLANKS)

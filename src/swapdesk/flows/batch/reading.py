@@ -32,7 +32,7 @@ from swapdesk.flows.batch.planned import (
     Separator,
     Sheet,
     SheetColumn,
-    trimmed,
+    bare_cell,
 )
 from swapdesk.flows.orders.order_export import as_written
 from swapdesk.flows.payees.address_book import AddressBook
@@ -376,20 +376,20 @@ _RECIPIENT_OR_AMOUNT = frozenset({SheetColumn.TO, SheetColumn.SELL_AMOUNT})
 
 
 def _could_be_row(cells: Sequence[str]) -> bool:
-    return sum(bool(trimmed(cell)) for cell in cells) >= len(NEEDED)
+    return sum(bool(bare_cell(cell)) for cell in cells) >= len(NEEDED)
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
     """``# payroll november``, ``Total,,1220``: no row, as it has too few cells, or none for a
     recipient. A mark that stands in another column, as a number of rows, takes no row away."""
-    marked = trimmed(cells[0]).startswith(_REMARKS)
+    marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
     return marked and columns[:1] == (SheetColumn.TO,)
 
 
 def _head(cell: str) -> str:
-    return trimmed(cell).lower().replace(" ", "").replace("_", "").replace("-", "")
+    return bare_cell(cell).lower().replace(" ", "").replace("_", "").replace("-", "")
 
 
 def _columns(
