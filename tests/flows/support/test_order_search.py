@@ -205,9 +205,8 @@ async def test_digits_that_no_chain_knows_as_a_hash_may_be_a_key(market: Market)
         )  # fmt: skip
         assert search.may_be_key
         assert search.verdict.endswith(NO_HASH)
-        for text in (search.escalation, search.reply):
-            assert HASH[2:] not in text
-            assert f"{HASH[2:12]}...{HASH[-8:]}" in text
+        assert HASH[2:] not in search.escalation
+        assert f"{HASH[2:12]}...{HASH[-8:]}" in search.escalation
 
 
 async def test_places_are_searched_in_their_order(support: SupportDesk) -> None:

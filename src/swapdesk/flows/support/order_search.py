@@ -699,18 +699,15 @@ class OrderSearch:
         """To the customer, where nothing was found."""
         asked = {one.place: one.answer for one in self.searched}
         whole = asked.get(Place.LISTS) is Answer.NOTHING and Answer.FAILED not in asked.values()
-        return self._without_keys(not_found_reply(self.pasted, self.named(), whole=whole))
+        return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
     def escalation(self) -> str:
         """To the service, where nothing was found."""
         searched = [(str(one.place), one.said) for one in self.searched]
         now = self._desk.service_clock.now()
-        return self._without_keys(not_found_escalation(self.pasted, self.named(), searched, now))
-
-    def _without_keys(self, text: str) -> str:
-        """What may be a key is passed on to nobody, nor quoted to whoever gave it: a hash that no
-        chain knows is known by its ends."""
+        text = not_found_escalation(self.pasted, self.named(), searched, now)
+        # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
         for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():
             text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
         return text
