@@ -1,0 +1,177 @@
+"""What a chain keeps on disk: the newest snapshot of its state, and a log of what was mined since.
+
+``NAME.snapshot`` starts with the number of the log that continues it, ``NAME.N.log``. Both hold
+frames: length, checksum, payload. What a payload means is the chain's affair. A snapshot is
+written whole beside the old one and takes its place by one rename, so a kill at any moment leaves
+one snapshot with the log that belongs to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from swapdesk.paths import make_directories
+
+_HEAD, _NUMBER = 8, 8
+_LARGEST = 1 << 28
+"""Bytes of a payload; a longer length is damage."""
+
+
+class LogDamaged(Exception):
+    """A file differs from what was written: its mined transactions cannot be trusted."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged")
+        self.path = path
+
+
+class MinedLog:
+    """Used by one thread. Files have mode 0600.
+
+    Call ``read`` before the first ``append``.
+    """
+
+    def __init__(self, directory: Path, name: str) -> None:
+        make_directories(directory)
+        self._directory = directory
+        self._name = name
+        self._number = 0
+        self._file: int | None = None
+        self._end = 0
+
+    def read(self) -> tuple[bytes | None, list[bytes]]:
+        """The snapshot, None before the first, and every payload appended since, in order.
+
+        The last frame of the log may be cut short by a kill: nobody was told of it, so it is
+        dropped. Raises LogDamaged for any other difference.
+        """
+        snapshot = self._read_snapshot()
+        self._open_log()
+        for stale in self._directory.glob(f"{self._name}.*.log"):
+            if stale != self._log_path:
+                stale.unlink()
+        content = self._log_path.read_bytes()
+        payloads = []
+        for payload, end in _frames(content, self._log_path):
+            payloads.append(payload)
+            self._end = end
+        os.ftruncate(self._opened, self._end)
+        return snapshot, payloads
+
+    def append(self, payload: bytes) -> None:
+        """Durable when it returns. Raises OSError, and then nothing is kept."""
+        frame = _frame(payload)
+        try:
+            _write(self._opened, frame, self._end)
+            os.fsync(self._opened)
+        except OSError:
+            # Half a frame in the middle would make the log look damaged.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._opened, self._end)
+            raise
+        self._end += len(frame)
+
+    def replace(self, snapshot: bytes) -> None:
+        """The state as of now; the log starts anew. Raises OSError, and then the old one stands."""
+        number = self._number + 1
+        fresh = self._directory / f"{self._name}.snapshot.new"
+        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            _write(file, number.to_bytes(_NUMBER, "big") + _frame(snapshot), 0)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        fresh.rename(self._snapshot_path)
+        self._sync_directory()
+        old = self._log_path
+        self.close()
+        self._number = number
+        self._open_log()
+        old.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the log since the snapshot."""
+        return self._end
+
+    @property
+    def _snapshot_path(self) -> Path:
+        return self._directory / f"{self._name}.snapshot"
+
+    @property
+    def _log_path(self) -> Path:
+        return self._directory / f"{self._name}.{self._number}.log"
+
+    @property
+    def _opened(self) -> int:
+        if self._file is None:
+            raise RuntimeError("the log is not open")
+        return self._file
+
+    def _read_snapshot(self) -> bytes | None:
+        path = self._snapshot_path
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            self._number = 0
+            return None
+        self._number = int.from_bytes(content[:_NUMBER], "big")
+        payloads = [payload for payload, _ in _frames(content[_NUMBER:], path)]
+        if len(payloads) != 1:
+            raise LogDamaged(path)
+        return payloads[0]
+
+    def _open_log(self) -> None:
+        self.close()
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        self._file = os.open(self._log_path, flags, 0o600)
+        self._end = 0
+        self._sync_directory()
+
+    def _sync_directory(self) -> None:
+        directory = os.open(self._directory, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _frame(payload: bytes) -> bytes:
+    if not 0 < len(payload) <= _LARGEST:
+        raise ValueError(f"a payload of {len(payload)} bytes")
+    return len(payload).to_bytes(4, "big") + zlib.crc32(payload).to_bytes(4, "big") + payload
+
+
+def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
+    """Payloads with the offset behind each. Raises LogDamaged."""
+    start = 0
+    while start + _HEAD <= len(content):
+        if not any(content[start:]):
+            return  # a file that grew before a power cut, and whose bytes never came
+        length = int.from_bytes(content[start : start + 4], "big")
+        end = start + _HEAD + length
+        payload = content[start + _HEAD : end]
+        if zlib.crc32(payload) != int.from_bytes(content[start + 4 : start + _HEAD], "big"):
+            if length > _LARGEST or end < len(content):
+                raise LogDamaged(path)
+            return
+        if end > len(content):
+            return
+        yield payload, end
+        start = end
+
+
+def _write(file: int, content: bytes, offset: int) -> None:
+    view = memoryview(content)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
