@@ -155,9 +155,11 @@ def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
     """Payloads with the offset behind each. Raises LogDamaged."""
     start = 0
     while start + _HEAD <= len(content):
-        if not any(content[start:]):
-            return  # a file that grew before a power cut, and whose bytes never came
         length = int.from_bytes(content[start : start + 4], "big")
+        if not length:
+            if any(content[start:]):
+                raise LogDamaged(path)
+            return  # the file grew before a power cut, its bytes never came
         end = start + _HEAD + length
         payload = content[start + _HEAD : end]
         if zlib.crc32(payload) != int.from_bytes(content[start + 4 : start + _HEAD], "big"):
