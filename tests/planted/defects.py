@@ -7,8 +7,23 @@ the same.
 
 from __future__ import annotations
 
+from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
+from .sandbox_defects import BOOKS, FAULTS, SERVER
 from .service_defects import CHAINS, SERVING
 from .wallet_defects import SIGNING
 
-DEFECTS = (*CREATING, *CONFIRMED, *PAYING, *SHOWING, *SIGNING, *SERVING, *CHAINS)
+DEFECTS = (
+    *CREATING,
+    *CONFIRMED,
+    *PAYING,
+    *SHOWING,
+    *SIGNING,
+    *SERVING,
+    *CHAINS,
+    *EVM,
+    *SOLANA,
+    *BOOKS,
+    *FAULTS,
+    *SERVER,
+)
