@@ -39,6 +39,8 @@ Row = tuple[str, tuple[Exit, ...], str, str, str]
 
 _OF_INPUT: tuple[Row, ...] = (
     ("USAGE", _BAD, "The command line cannot be read.", UNSENT, CORRECT),
+    ("REMOVED", _BAD, "The command or the option is gone in this version.", UNSENT,
+     "you: use what the message names"),
     ("CONFIG", _BAD, "The configuration is wrong.", UNTOUCHED, "you: correct the configuration"),
     ("CREDENTIALS", _BAD, "The key or secret of the profile cannot be used.", UNTOUCHED,
      "you: correct the credentials"),
