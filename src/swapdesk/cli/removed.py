@@ -13,6 +13,8 @@ import click
 from swapdesk.cli.command_error import CommandError, bad_input
 
 REMOVED: dict[str, str] = {
+    "serve --record": "a proxy between client and service records what is asked and told",
+    "serve --replay": "swapdesk serve --sandbox --seed N makes the same world for every test",
     "support diff": "support open FILE --json prints a file, for any program that compares JSON",
 }
 """The command and the word of it that is gone: what takes its place."""
