@@ -10,7 +10,7 @@ from __future__ import annotations
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
 from .sandbox_defects import BOOKS, FAULTS, SERVER
-from .service_defects import CHAINS, SERVING
+from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
 DEFECTS = (
@@ -20,6 +20,7 @@ DEFECTS = (
     *SHOWING,
     *SIGNING,
     *SERVING,
+    *VENUES,
     *CHAINS,
     *EVM,
     *SOLANA,

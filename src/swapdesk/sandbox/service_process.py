@@ -16,11 +16,9 @@ import logging
 import random
 import socket
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +38,7 @@ from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
+from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
@@ -63,9 +61,8 @@ from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.dialect import Dialect
-from swapdesk.wire.errors import ErrorBody, ErrorCode
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token
 
 OVERRIDES = {
@@ -107,21 +104,7 @@ class HostCheck:
         if refused is None:
             await self._app(scope, receive, send)
         else:
-            await self._refuse(scope, send, *refused)
-
-    async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
-        kind = "websocket.http" if scope["type"] == "websocket" else "http"
-        request_id = str(uuid.uuid4())
-        code = ErrorCode.BAD_REQUEST
-        body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"date", format_datetime(self._clock.now(), usegmt=True).encode()),
-            (b"x-request-id", request_id.encode()),
-        ]
-        await send({"type": f"{kind}.response.start", "status": status, "headers": headers})
-        await send({"type": f"{kind}.response.body", "body": body})
+            await refuse(scope, send, self._clock, *refused, ErrorCode.BAD_REQUEST)
 
 
 DATABASE = "service.db"
