@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
-from .sandbox_defects import BOOKS, FAULTS, SERVER
+from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
 from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
@@ -25,6 +25,7 @@ DEFECTS = (
     *EVM,
     *SOLANA,
     *BOOKS,
+    *DISHONEST,
     *FAULTS,
     *SERVER,
 )
