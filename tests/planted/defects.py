@@ -10,6 +10,7 @@ from __future__ import annotations
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
 from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
+from .screen_defects import SCREENS
 from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
@@ -18,6 +19,7 @@ DEFECTS = (
     *CONFIRMED,
     *PAYING,
     *SHOWING,
+    *SCREENS,
     *SIGNING,
     *SERVING,
     *VENUES,
