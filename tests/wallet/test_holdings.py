@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
-import pytest_asyncio
 from msgspec.structs import replace
 
 from patience import PATIENCE
@@ -22,20 +20,12 @@ from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import served
-from wallet.signing import CHAIN, CHAIN_ID, DOLLARS, ETH, ROUTER, USDC, Trader, trader
+from wallet.signing import CHAIN, DOLLARS, ETH, ROUTER, USDC, Trader
 
 NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Trader]:
-    """Whoever lets somebody take something takes it back."""
-    async with served(tmp_path_factory.mktemp("chains")) as world:
-        yield await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
 
 
 async def executed(agent: WalletClient, payload: TransactionPayload, promise: Promise) -> None:
@@ -127,20 +117,6 @@ async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) ->
     assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
     # Where no contract stands nobody can take anything, which leaves no doubt.
     assert told.complete
-
-
-async def test_a_node_of_another_chain_is_not_believed(someone: Trader) -> None:
-    (link,) = someone.place.chains
-    other = replace(link, chain_id=CHAIN_ID + 1)
-    client = await WalletClient.start(replace(someone.place, chains=(other,)), program=CHEAP)
-    try:
-        with pytest.raises(Refused) as refused:
-            await client.balances(someone.address, CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.OTHER_CHAIN
-        with pytest.raises(Refused):
-            await client.allowances(someone.address, CHAIN, [USDC])
-    finally:
-        await client.close()
 
 
 async def test_a_node_that_is_gone_is_said(someone: Trader) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
@@ -20,22 +19,10 @@ from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.chains import Chains, served
-from wallet.signing import CHAIN, DEPOSIT, USDC, Trader, trader
+from wallet.signing import CHAIN, DEPOSIT, USDC, Trader
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
-    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
 
 
 async def signed(
