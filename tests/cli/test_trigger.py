@@ -162,7 +162,7 @@ def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
 
 def test_files_of_cases_are_gone(here: InProcess) -> None:
     refused = here("trigger", "run", "cases.toml", "--json")
-    assert (refused.code, refused.error["code"]) == (2, "BAD_SCENARIO")
+    assert (refused.code, refused.error["code"]) == (2, "REMOVED")
     assert "swapdesk trigger run practice" in refused.error["message"]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
 from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
-from .service_defects import CHAINS, SERVING
+from .screen_defects import SCREENS
+from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
 DEFECTS = (
@@ -18,8 +19,10 @@ DEFECTS = (
     *CONFIRMED,
     *PAYING,
     *SHOWING,
+    *SCREENS,
     *SIGNING,
     *SERVING,
+    *VENUES,
     *CHAINS,
     *EVM,
     *SOLANA,

@@ -13,6 +13,8 @@ NO_PLACE = (
     "test_the_deposit_address_of_an_order_is_no_place_to_pay_to"
 )
 
+GUARDS = "tests/service/test_venue_wrappers.py"
+
 SERVING = (
     Defect(
         "answer-before-the-commit",
@@ -215,6 +217,57 @@ SERVING = (
             "tests/service/test_fixed_quotes.py"
             "::test_what_limits_promise_of_amounts_to_receive_quotes_do",
         ),
+    ),
+)
+
+VENUES = (
+    Defect(
+        "silent-open-tried-elsewhere",
+        "An exchange that is silent may have opened; another one is opened beside it.",
+        "swapdesk/service/venues/registry.py",
+        '            raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None\n',
+        '            raise TimedOut(f"no answer within {OPEN_SECONDS:g} s") from None\n',
+        (f"{GUARDS}::test_open_is_ambiguous_after_ten_seconds",),
+    ),
+    Defect(
+        "broken-open-tried-elsewhere",
+        "An adapter that breaks may have opened; another exchange is opened beside it.",
+        "swapdesk/service/venues/registry.py",
+        '            raise Ambiguous(f"defect: {type(defect).__name__}") from defect\n',
+        '            raise Transient(f"defect: {type(defect).__name__}") from defect\n',
+        (f"{GUARDS}::test_open_keeps_what_is_known",),
+    ),
+    Defect(
+        "floating-price-of-a-fixed-rate",
+        "Who asks for a fixed rate gets the floating price that somebody else asked for.",
+        "swapdesk/service/venues/registry.py",
+        "        key = (token_in.id, token_out.id, amount, terms)\n",
+        "        key = (token_in.id, token_out.id, amount, FLOATING)\n",
+        (f"{GUARDS}::test_equal_questions_share_one_call",),
+    ),
+    Defect(
+        "one-who-leaves-ends-the-question",
+        "A client that hangs up takes the price from all others who asked for the same.",
+        "swapdesk/service/venues/registry.py",
+        "        return await asyncio.shield(answer)\n",
+        "        return await answer\n",
+        (f"{GUARDS}::test_equal_questions_share_one_call",),
+    ),
+    Defect(
+        "silent-venue-holds-its-askers",
+        "One exchange that is silent keeps every quote from being answered.",
+        "swapdesk/service/venues/registry.py",
+        "            if left > 0 and not answer.done():\n",
+        "            if left > -60 and not answer.done():\n",
+        (f"{GUARDS}::test_a_silent_quote_times_out_after_two_seconds",),
+    ),
+    Defect(
+        "failing-venue-asked-for-ever",
+        "Every quote waits for an exchange that is out of order.",
+        "swapdesk/service/venues/registry.py",
+        "            self._breaker.failed()\n",
+        "            self._breaker.succeeded()\n",
+        (f"{GUARDS}::test_a_failing_venue_is_left_alone_and_asked_again",),
     ),
 )
 

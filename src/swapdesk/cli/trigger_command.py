@@ -35,7 +35,7 @@ class FaultNames(click.Group):
 
         if cmd_name in REMOVED:
             message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
-            raise bad_input("NO_SUCH_FAULT", message, money=UNMOVED, field="name")
+            raise bad_input("REMOVED", message, field="name")
         return super().get_command(ctx, cmd_name) or set_fault
 
 
@@ -113,7 +113,7 @@ def run(call: CliContext, cases: str, answers: bool) -> int:
     from swapdesk.cli.trigger_report import report_answers, report_run
 
     if cases != PRACTICE:
-        raise bad_input("BAD_SCENARIO", NO_FILES, money=UNMOVED, field="cases")
+        raise bad_input("REMOVED", NO_FILES, field="cases")
     if answers:
         return report_answers(call.output)
     _require_sandbox(call)
