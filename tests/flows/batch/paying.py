@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,9 +39,10 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import BundleFaults
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
@@ -200,7 +202,8 @@ class PayingPlace(Place):
     COIN: ClassVar[str] = "ETH"
     KIND: ClassVar[Kind] = Kind.EVM
 
-    bundle_faults: BundleFaults = field(default_factory=BundleFaults)
+    faults: ActiveFaults = field(default_factory=ActiveFaults)
+    """Of its bundles."""
 
     def token_of(self, token_id: str) -> Token | None:
         return self.floor.parts.catalog.token(token_id)
@@ -250,7 +253,7 @@ class PayingPlace(Place):
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
     """Worker and bundle watch run by themselves, as in the service's own process."""
-    bundle_faults, clock = BundleFaults(), AgeingClock()
+    faults, clock = ActiveFaults(), AgeingClock()
     async with served(directory / "chains") as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())
@@ -266,7 +269,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
             PARTNERS,
             [],
             onchain=onchain,
-            intervene=bundle_faults.intervene,
+            intervene=partial(bundle_end, faults),
         )
         try:
             async with (
@@ -274,7 +277,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
                 httpx2.AsyncClient(transport=network, base_url=BASE) as http,
             ):
                 floor = Floor(world, parts, dict(onchain.readers), http, clock)
-                yield PayingPlace(floor, directory, api, network, bundle_faults)
+                yield PayingPlace(floor, directory, api, network, faults)
         finally:
             await onchain.close()
             await store.close()
