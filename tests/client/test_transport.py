@@ -251,21 +251,6 @@ async def test_a_closed_client_sends_nothing_and_says_so_at_once() -> None:
         assert server.requests == []
 
 
-async def test_a_closed_client_over_another_transport_sends_nothing() -> None:
-    asked: list[httpx2.Request] = []
-
-    async def handle(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request)
-        return httpx2.Response(200, content=ORDER)
-
-    transport = httpx2.MockTransport(handle)
-    api = PartnerApi("http://localhost/v2", CREDENTIALS, clock=EagerClock(), transport=transport)
-    await api.aclose()
-    with pytest.raises(Unreachable):
-        await api.create_exchange(CREATE)
-    assert asked == []
-
-
 @pytest.mark.parametrize("name", ["get_order", "create_exchange"])
 async def test_a_client_closed_under_a_call_leaves_a_write_unknown(name: str) -> None:
     arrived = asyncio.Event()
@@ -603,17 +588,3 @@ async def test_secrets_are_in_no_repr_log_or_error(caplog: pytest.LogCaptureFixt
     assert "planted-secret" not in shown
     assert "planted-key" not in shown
     assert [entry.outcome for entry in log] == ["BadRequest", ""]
-
-
-async def test_any_httpx_transport_can_stand_in_for_the_network() -> None:
-    def handle(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, content=ORDER, request=request)
-
-    api = PartnerApi(
-        "http://127.0.0.1",
-        CREDENTIALS,
-        clock=EagerClock(),
-        transport=httpx2.MockTransport(handle),
-    )
-    async with api:
-        assert (await api.get_order("abc")).service_id == "abc"
