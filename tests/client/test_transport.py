@@ -237,10 +237,17 @@ async def test_nothing_is_sent_when_nobody_listens() -> None:
             assert caught.value.definite
 
 
-async def test_a_closed_client_sends_nothing_and_says_so_at_once() -> None:
+async def nobody(request: httpx2.Request) -> httpx2.Response:
+    raise AssertionError(f"{request.url} was asked for")
+
+
+@pytest.mark.parametrize("transport", [None, httpx2.MockTransport(nobody)], ids=["own", "other"])
+async def test_a_closed_client_sends_nothing_and_says_so_at_once(
+    transport: httpx2.AsyncBaseTransport | None,
+) -> None:
     async with RudeServer(answer(200, ORDER)) as server:
         clock = EagerClock()
-        api = open_api(server, clock)
+        api = PartnerApi(server.url, CREDENTIALS, clock=clock, transport=transport)
         await api.aclose()
         began = clock.monotonic()
         for call in (api.get_order("abc"), api.create_exchange(CREATE)):
