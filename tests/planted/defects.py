@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
-from .sandbox_defects import BOOKS, FAULTS, SERVER
+from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
+from .screen_defects import SCREENS
 from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
@@ -18,6 +19,7 @@ DEFECTS = (
     *CONFIRMED,
     *PAYING,
     *SHOWING,
+    *SCREENS,
     *SIGNING,
     *SERVING,
     *VENUES,
@@ -25,6 +27,7 @@ DEFECTS = (
     *EVM,
     *SOLANA,
     *BOOKS,
+    *DISHONEST,
     *FAULTS,
     *SERVER,
 )

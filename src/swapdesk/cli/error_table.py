@@ -39,6 +39,8 @@ Row = tuple[str, tuple[Exit, ...], str, str, str]
 
 _OF_INPUT: tuple[Row, ...] = (
     ("USAGE", _BAD, "The command line cannot be read.", UNSENT, CORRECT),
+    ("REMOVED", _BAD, "The command or the option is gone in this version.", UNSENT,
+     "you: use what the message names"),
     ("CONFIG", _BAD, "The configuration is wrong.", UNTOUCHED, "you: correct the configuration"),
     ("CREDENTIALS", _BAD, "The key or secret of the profile cannot be used.", UNTOUCHED,
      "you: correct the credentials"),
@@ -131,7 +133,6 @@ _OF_INPUT: tuple[Row, ...] = (
     ("BAD_RECEIVER", _BAD, "The address cannot be posted to.", UNTOUCHED, CORRECT),
     ("NO_SECRET", _BAD, "The file that signatures are made with holds no secret.", UNTOUCHED,
      "you: put the secret back, or remove the file and give the new secret to the receiver"),
-    ("BAD_CONVERSATION", _BAD, "The file is no recorded conversation.", UNTOUCHED, CORRECT),
     ("NO_DELIVERY", _BAD, "The journal has no state of that id.", UNTOUCHED, CORRECT),
     ("NO_SUCH_MONTH", _BAD, "The text is no month.", UNMOVED, CORRECT),
     ("NO_SUCH_PARTNER", _BAD, "The service has no such partner.", UNMOVED, CORRECT),

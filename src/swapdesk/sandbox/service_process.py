@@ -3,7 +3,7 @@
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
 ``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
-are written), ``record`` (the file of a conversation, or null).
+are written).
 
 A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
 credentials or without. Which pages of other sites are answered is the service's own rule.
@@ -12,10 +12,8 @@ credentials or without. Which pages of other sites are answered is the service's
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
-import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -32,22 +30,19 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swapdesk import __version__
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
-from swapdesk.sandbox.conversation import Recorder, Replay, read_conversation
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
-from swapdesk.sandbox.run_file import LINE_VERSION
+from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -62,7 +57,6 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import BUNDLER
@@ -230,8 +224,7 @@ async def _run(orders: dict[str, Any]) -> int:
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
-                door = _recorded(service.door, orders["record"])
-                await _serve(stop, orders, door, service.control, close_streams, clock)
+                await _serve(stop, orders, service.door, service.control, close_streams, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
@@ -239,17 +232,6 @@ async def _run(orders: dict[str, Any]) -> int:
         finally:
             await store.close()
     return 0
-
-
-def _recorded(door: ASGIApp, file: str | None) -> ASGIApp:
-    """A recording ends with the process that began it."""
-    if file is None:
-        return door
-    try:
-        return Recorder(door, Path(file), f"swapdesk {__version__}")
-    except FileExistsError:
-        logging.warning("the service was started again; %s is not written on", file)
-        return door
 
 
 def _catalog(
@@ -296,27 +278,6 @@ async def _serve(
     )
     if await started(service, stop) and await started(beside, stop):
         announce({"ready": True})
-    await serving
-
-
-async def serve_replay(file: Path, host: str, port: int) -> None:
-    """Tell a conversation again until SIGTERM or SIGINT. One JSON line says where. Raises
-    ConversationRefused and OSError."""
-    clock = SystemClock()
-    replay = Replay(read_conversation(file))
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    listener = listen(host, port)
-    server = build_server(HostCheck(replay, frozenset({host}), clock), clock)
-    serving = asyncio.create_task(serve_until(stop, (server, listener)))
-    if await started(server, stop):
-        name = f"[{host}]" if ":" in host else host
-        url = f"http://{name}:{listener.getsockname()[1]}{PREFIX}"
-        sys.stdout.write(
-            json.dumps({"schemaVersion": LINE_VERSION, "url": url, "replays": str(file)}) + "\n"
-        )
-        sys.stdout.flush()
     await serving
 
 

@@ -9,17 +9,16 @@ from pathlib import Path
 
 from flows.batch.paying import Payer, PayingPlace
 from flows.killed_process import killed, reopened
-from service.faulty_loopback import serving_with_faults
+from service.loopback import serving
 from swapdesk.wallet.encoding import to_json
 
 
 @asynccontextmanager
 async def killed_at(place: PayingPlace, directory: Path, boundary: str) -> AsyncIterator[Payer]:
     """Whoever starts the desk again on the journal and the keys of the killed one."""
-    floor = place.floor
     async with (
         place.payer(directory) as someone,
-        serving_with_faults(floor.parts, floor.faults, floor.clock) as url,
+        serving(place.floor.parts, lifespan=False) as url,
     ):
         await someone.agent.close()
         keys = place.wallet(directory / "keys")

@@ -16,7 +16,7 @@ import httpx2
 from msgspec import Struct, field
 
 from flows.dex.swapping import Place, journal_in
-from flows.faulty_network import FaultyNetwork
+from flows.faulty_network import FaultyNetwork, changed
 from service.dex.trading import BASE, AgeingClock, Floor
 from service.new_store import open_new
 from service.venue import PlainVenue
@@ -37,9 +37,7 @@ from swapdesk.flows.journal.batch_records import (
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.venue_faults import BundleFaults
@@ -183,30 +181,16 @@ def told_otherwise(
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Looks at a group say ``new`` for ``old``; with ``beside`` in the order of this id alone."""
 
-    def changed(body: str) -> str:
+    def otherwise(body: bytes) -> bytes:
         if beside is None:
-            return body.replace(old, new)
-        head, rest = body.split(beside, 1)
-        return head + beside + rest.replace(old, new, 1)
-
-    async def whole(response: httpx2.Response) -> AsyncIterator[bytes]:
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        yield changed(b"".join([part async for part in stream]).decode()).encode()
-
-    class Changed(httpx2.AsyncByteStream):
-        def __init__(self, response: httpx2.Response) -> None:
-            self._response = response
-
-        def __aiter__(self) -> AsyncIterator[bytes]:
-            return whole(self._response)
+            return body.replace(old.encode(), new.encode())
+        head, rest = body.decode().split(beside, 1)
+        return (head + beside + rest.replace(old, new, 1)).encode()
 
     def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
             return response
-        return httpx2.Response(
-            response.status_code, headers=response.headers, stream=Changed(response)
-        )
+        return changed(response, otherwise)
 
     return swap
 
@@ -284,13 +268,12 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
             onchain=onchain,
             intervene=bundle_faults.intervene,
         )
-        faults = AnswerFaults()
         try:
             async with (
-                worked_on(parts, faults, clock) as (network, api),
+                worked_on(parts, clock) as (network, api),
                 httpx2.AsyncClient(transport=network, base_url=BASE) as http,
             ):
-                floor = Floor(world, parts, dict(onchain.readers), http, clock, faults)
+                floor = Floor(world, parts, dict(onchain.readers), http, clock)
                 yield PayingPlace(floor, directory, api, network, bundle_faults)
         finally:
             await onchain.close()
@@ -299,12 +282,10 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
 
 @asynccontextmanager
 async def worked_on(
-    parts: ServiceParts, faults: AnswerFaults, clock: Clock
+    parts: ServiceParts, clock: Clock
 ) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
     """The service with its worker and bundle watch running, and a client of it."""
-    network = FaultyNetwork(
-        httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
-    )
+    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(parts)))
     key = Credentials.of_key("first-key", "first-secret")
     running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
     try:

@@ -19,7 +19,6 @@ from service.new_store import open_new
 from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -58,7 +57,7 @@ class SolanaPayingPlace(PayingPlace):
 @asynccontextmanager
 async def paying_on_solana(directory: Path) -> AsyncIterator[SolanaPayingPlace]:
     """Blocks come whenever somebody looks."""
-    clock, faults = SystemClock(), AnswerFaults()
+    clock = SystemClock()
     async with running(directory / "chain", time=QuickTime()) as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())
@@ -78,10 +77,10 @@ async def paying_on_solana(directory: Path) -> AsyncIterator[SolanaPayingPlace]:
         )
         try:
             async with (
-                worked_on(parts, faults, clock) as (network, api),
+                worked_on(parts, clock) as (network, api),
                 httpx2.AsyncClient(transport=network, base_url=BASE) as http,
             ):
-                floor = SolanaFloor(world, parts, {}, http, clock, faults)  # type: ignore[arg-type]
+                floor = SolanaFloor(world, parts, {}, http, clock)  # type: ignore[arg-type]
                 yield SolanaPayingPlace(floor, directory, api, network)
         finally:
             await onchain.close()

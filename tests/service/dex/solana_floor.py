@@ -21,8 +21,6 @@ from service.dex.trading import BASE, AgeingClock, Floor, told
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
@@ -142,13 +140,12 @@ async def trading_on_solana(
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        faults = AnswerFaults()
-        transport = httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
+        transport = httpx2.ASGITransport(app=build_service(parts))
         try:
             async with httpx2.AsyncClient(
                 transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
             ) as api:
-                yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]
+                yield SolanaFloor(world, parts, {}, api, clock)  # type: ignore[arg-type]
         finally:
             await onchain.close()
             await store.close()

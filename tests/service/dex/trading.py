@@ -23,10 +23,8 @@ from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.evm_world import keeper
-from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.onchain import build_onchain
@@ -66,7 +64,6 @@ class Floor(Struct):
     readers: dict[str, OnchainReader]
     api: httpx2.AsyncClient
     clock: AgeingClock
-    faults: AnswerFaults
     onchain: Onchain = field(default_factory=Onchain)
     """The venues of the chains, for another service beside this one."""
 
@@ -238,9 +235,7 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        faults = AnswerFaults()
-        layer = FaultLayer(build_service(parts), faults, clock)
-        transport = httpx2.ASGITransport(app=layer)
+        transport = httpx2.ASGITransport(app=build_service(parts))
         try:
             for name in genesis:
                 await onchain.readers[name].view()
@@ -256,7 +251,7 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 timeout=PATIENCE,
                 event_hooks={"request": [read_anew]},
             ) as api:
-                yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)
+                yield Floor(world, parts, dict(onchain.readers), api, clock, onchain)
         finally:
             await onchain.close()
             await store.close()
