@@ -12,9 +12,7 @@ from msgspec.structs import replace
 
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.dex.swapping import Swapper
-from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.intents.intent import Intent
@@ -48,11 +46,8 @@ async def first(
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lying(place: SolanaPlace) -> AsyncIterator[PartnerApi]:
     """The service behind its faults, as a desk reaches it."""
-    floor = place.floor
-    async with serving_with_faults(floor.parts, floor.faults, floor.clock) as url:
-        key = Credentials.of_key("first-key", "first-secret")
-        async with PartnerApi(url, key, clock=floor.clock) as api:
-            yield api
+    async with place.service.served() as url, place.service.new_api(url=url) as api:
+        yield api
 
 
 async def test_tokens_for_coins(place: SolanaPlace, first: Swapper, tmp_path: Path) -> None:

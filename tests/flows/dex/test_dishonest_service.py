@@ -17,9 +17,7 @@ from msgspec.structs import replace
 
 from flows.dex.standing import on_chain, signed
 from flows.dex.swapping import Place, Swapper
-from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE, SERVICE_FAULTS, SIGNING_FAULTS
@@ -31,11 +29,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 @pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def lying(place: Place) -> AsyncIterator[PartnerApi]:
     """The service behind its faults, as a desk reaches it."""
-    floor = place.floor
-    async with serving_with_faults(floor.parts, floor.faults, floor.clock) as url:
-        key = Credentials.of_key("first-key", "first-secret")
-        async with PartnerApi(url, key, clock=floor.clock) as api:
-            yield api
+    async with place.service.served() as url, place.service.new_api(url=url) as api:
+        yield api
 
 
 class Way(Struct, frozen=True):
