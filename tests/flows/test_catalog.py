@@ -27,11 +27,11 @@ from swapdesk.flows.catalog.token_safety import verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home
-from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
-from world import World
+from world import World, sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 OLDER_CATALOGUE = """
@@ -39,7 +39,7 @@ CREATE TABLE generation (number INTEGER PRIMARY KEY, begun REAL NOT NULL, finish
 INSERT INTO generation VALUES (1, 1795183331.0, 1795183331.0);
 PRAGMA user_version = 2;
 """
-WORLD = build_tokens(build_chains(), NOW)
+WORLD = sandbox_goods(NOW)["tokens"]
 LISTED = [token for token in WORLD if not token.unverified]
 
 
