@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,23 @@ import pytest
 from flows.marketplace import api, book, catalog, clock, service, venues, world
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.journal import Journal
 from world import World, open_world
 
 __all__ = ["api", "book", "catalog", "clock", "service", "trade", "venues", "world"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Of the journal."""
+    return tmp_path / "journal.db"
+
+
+@pytest.fixture
+def journal(path: Path, clock: ManualClock) -> Iterator[Journal]:
+    opened = Journal.open(path, clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

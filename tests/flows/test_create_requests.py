@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import pytest
 
 from flows import old_journals
 from flows.faulty_network import lose_answer
@@ -18,13 +16,6 @@ from swapdesk.flows.journal.journal import Journal
 from world import World
 
 ORDER = order()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
-    yield made
-    made.close()
 
 
 def named(journal: Journal) -> str | None:

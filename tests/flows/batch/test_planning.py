@@ -35,9 +35,8 @@ def address(kind: str, name: str) -> str:
 
 @pytest.fixture
 def planner(
-    catalog: Catalog, book: AddressBook, clock: ManualClock, tmp_path: Path
+    catalog: Catalog, book: AddressBook, clock: ManualClock, journal: Journal
 ) -> BatchPlanner:
-    journal = Journal.open(tmp_path / "journal.db", clock)
     return BatchPlanner(catalog, book, journal, clock, live=False)
 
 
