@@ -18,7 +18,7 @@ from swapdesk.wallet.transactions import Signature, SignedTransaction, Transacti
 from wallet.agents import PASSPHRASE
 from wallet.chains import Chains
 from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, Trader
+from wallet.signing import CHAIN_ID, DEPOSIT, Trader
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -109,10 +109,8 @@ async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> N
         assert await someone.paid() == before
         sent = await agent.broadcast(signed.hash)
         assert sent.state is State.SENT
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
         assert (await agent.broadcast(signed.hash)).state in (State.SENT, State.MINED)
-        while (done := await agent.resolve(signed.hash)).state is not State.SUCCEEDED:
-            assert done.state in (State.SENT, State.MINED)
+        done = await someone.settled(agent, signed)
         assert done.confirmations >= 2
         assert await someone.paid() == before + 10**15
 
@@ -126,8 +124,7 @@ async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> N
 
 async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
     async with someone.agent() as agent:
-        first = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
-        assert isinstance(first, SignedTransaction)
+        first = await someone.signed(agent, someone.payment(), someone.deposit("first"))
         review = await agent.review(someone.payment(), someone.deposit("second"))
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
@@ -137,8 +134,7 @@ async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trad
         with pytest.raises(Refused):
             await agent.abandon(first.hash)
         # Its nonce is free, and the same intent may pay after all.
-        again = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
-        assert isinstance(again, SignedTransaction)
+        again = await someone.signed(agent, someone.payment(), someone.deposit("first"))
         assert again.nonce == first.nonce
         await agent.abandon(again.hash)
 
@@ -147,8 +143,7 @@ async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None
     before = await someone.paid()
     promise = someone.deposit("bump")
     async with someone.agent() as agent:
-        first = await agent.sign(await agent.review(someone.payment(), promise))
-        assert isinstance(first, SignedTransaction)
+        first = await someone.signed(agent, someone.payment(), promise)
         other = replace(someone.payment(), value=1)
         review = await agent.review(other, promise, replaces=first.hash)
         with pytest.raises(Refused):
@@ -159,9 +154,7 @@ async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None
         assert isinstance(bumped, SignedTransaction)
         assert (bumped.nonce, bumped.replaces) == (first.nonce, first.hash)
         await agent.broadcast(bumped.hash)
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(bumped.hash[2:]))
-        while (await agent.resolve(bumped.hash)).state is not State.SUCCEEDED:
-            pass
+        await someone.settled(agent, bumped)
         states = {one.hash: one.state for one in await agent.transactions("bump")}
         assert states == {first.hash: State.REPLACED, bumped.hash: State.SUCCEEDED}
         # The first one can never be executed any more, and sending it changes nothing.

@@ -68,9 +68,7 @@ async def executed(
     signed = await agent.sign(review)
     assert isinstance(signed, SignedTransaction)
     await agent.broadcast(signed.hash)
-    await trader.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
-    while (done := await agent.resolve(signed.hash)).state.value != "succeeded":
-        assert done.state.value in ("sent", "mined")
+    await trader.settled(agent, signed)
     return review
 
 
