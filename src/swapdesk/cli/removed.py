@@ -13,6 +13,8 @@ import click
 from swapdesk.cli.command_error import CommandError, bad_input
 
 REMOVED: dict[str, str] = {
+    "demo swap": "swapdesk tape run docs/tapes/swap.tape plays a swap",
+    "demo dex": "swapdesk tape run docs/tapes/dex.tape plays a swap on a chain",
     "serve --record": "a proxy between client and service records what is asked and told",
     "serve --replay": "swapdesk serve --sandbox --seed N makes the same world for every test",
     "support diff": "support open FILE --json prints a file, for any program that compares JSON",
