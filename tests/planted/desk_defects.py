@@ -755,15 +755,28 @@ SHOWING = (
         ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),
     ),
     Defect(
-        "case-file-unpacked-at-once",
-        "A file of 4 KB that a customer sends takes all memory of the desk.",
+        "case-file-read-as-deep-as-it-is",
+        "A file of 200 KB that a customer sends ends the desk that opens it.",
         "swapdesk/flows/support/case_file.py",
-        "PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)",
-        "PACKED = (0, 8, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)",
-        (
-            "tests/flows/support/test_case_file.py"
-            "::test_a_file_that_would_unpack_without_a_bound_is_not_unpacked",
-        ),
+        "        refuse_deep(data)\n",
+        "",
+        ("tests/flows/support/test_case_file.py::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Defect(
+        "case-file-shows-amounts-with-addresses",
+        "Amounts stand in a file that was to show addresses alone, and is posted.",
+        "swapdesk/flows/support/case_file.py",
+        "    if Shown.AMOUNTS not in masks.shown:\n        forms",
+        "    if not masks.shown:\n        forms",
+        ("tests/flows/support/test_case_file.py::test_one_kind_is_shown_alone",),
+    ),
+    Defect(
+        "case-file-holds-a-secret",
+        "A key that somebody put into a memo stands in a file that is posted publicly.",
+        "swapdesk/flows/support/case_file.py",
+        "lambda text: SECRET if secret_in(text, secrets) else text",
+        "lambda text: text",
+        ("tests/flows/support/test_case_file.py::test_no_planted_secret_stands_in_a_file",),
     ),
     Defect(
         "link-search-blind-to-accounts-in-common",
