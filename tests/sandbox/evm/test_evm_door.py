@@ -234,28 +234,6 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
     assert (await mined_receipt(chain, signed.hash))["status"] == "0x1"
 
 
-async def test_a_reorganisation_brings_transactions_back_in_other_blocks(
-    world: World, client: httpx2.AsyncClient
-) -> None:
-    chain = world.chain("base")
-    first = await _sent(world, value=5)
-    deep = chain.terms.confirmations - 1
-    await _head(world, int(first["blockNumber"], 16) + deep)
-    before = chain.head.number
-    head = await chain.reorganise(deep + 1)
-    assert head.number == before - deep - 1
-    wanted = bytes.fromhex(first["transactionHash"][2:])
-    second = await mined_receipt(chain, wanted)
-    assert second["blockHash"] != first["blockHash"]
-    assert second["status"] == "0x1"
-    gone = asked("eth_getBlockByHash", first["blockHash"], False)
-    assert (await client.post("/evm/base", json=gone)).json()["result"] is None
-    balance = asked("eth_getBalance", stranger(3).address, "latest")
-    assert (await client.post("/evm/base", json=balance)).json()["result"] == "0x5"
-    with pytest.raises(Problem, match="reorganisation"):
-        await chain.reorganise(1000)
-
-
 async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "operator")

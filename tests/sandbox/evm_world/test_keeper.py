@@ -38,7 +38,6 @@ from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.state_trie import read_storage
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.world import find_token
@@ -75,11 +74,10 @@ class World(Struct):
         prices = {
             asset_of(each).code: self.market.price(asset_of(each).code, at) for each in pool.tokens
         }
-        live = self.node.chains[pool.chain]
-        root = bytes(live.head.header.state_root)
+        accounts = self.node.chains[pool.chain].accounts
         variables = artefact("Pool").variables
         reserves = [
-            read_storage(live.state, root, octets(pool.address), variables[name].slot)
+            accounts.get_storage(octets(pool.address), variables[name].slot)
             for name in ("reserve0", "reserve1")
         ]
         return deviation(reserves[0], reserves[1], market_ratio(pool, prices))
@@ -87,7 +85,7 @@ class World(Struct):
     async def call(self, to: str, payload: bytes) -> bytes:
         live = self.node.chains[CHAIN]
         request = CallRequest(to=octets(to), data=payload)
-        return await live.reading.call(live.head.header, True, request, None, None)
+        return await live.call(live.head, request, None, None)
 
     async def mined(self, sent: bytes | None) -> dict[str, Any]:
         assert sent is not None
@@ -163,7 +161,7 @@ async def test_a_swap_moves_its_pool_and_the_keeper_moves_it_back(world: World) 
     await treasury.send(octets(path[0]), payload=APPROVE.call(ROUTER, units))
     quoted = await world.call(ROUTER, AMOUNTS_OUT.call(units, path))
     least = int.from_bytes(quoted[-32:], "big")
-    end = world.node.chains[CHAIN].head.header.timestamp + 3_600
+    end = world.node.chains[CHAIN].head.timestamp + 3_600
     swap = SWAP_TOKENS.call(units, least, path, STRANGER, end)
     receipt = await world.mined(await treasury.send(octets(ROUTER), payload=swap, gas=400_000))
     assert receipt["status"] == "0x1"

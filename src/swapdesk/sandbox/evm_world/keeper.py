@@ -33,7 +33,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.state_trie import read_storage
+from swapdesk.sandbox.node.evm.state import AccountsAt
 from swapdesk.sandbox.world import WorldToken
 
 PARTS = 10_000
@@ -310,21 +310,22 @@ def _balance_slot(token: WorldToken) -> int:
 
 
 def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]:
-    root = bytes(watched.live.head.header.state_root)
-    if root != watched.root:
-        watched.states = [_state(watched.live, root, pool) for pool in watched.pools]
+    head = watched.live.head
+    if head.state_root != watched.root:
+        accounts = watched.live.chain.states.at(head.number)
+        watched.states = [_state(accounts, pool) for pool in watched.pools]
         watched.held = {
-            address: read_storage(watched.live.state, root, _octets(address), slot)
+            address: accounts.get_storage(_octets(address), slot)
             for address, slot in watched.places.items()
         }
-        watched.root = root
+        watched.root = head.state_root
     return plan(watched.states, prices, watched.held)
 
 
-def _state(live: LiveChain, root: bytes, pool: Pool) -> PoolState:
+def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
     variables = artefact("Pool").variables
     reserve0, reserve1 = (
-        read_storage(live.state, root, _octets(pool.address), variables[name].slot)
+        accounts.get_storage(_octets(pool.address), variables[name].slot)
         for name in ("reserve0", "reserve1")
     )
     return PoolState(pool, reserve0, reserve1)

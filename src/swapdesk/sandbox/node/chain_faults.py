@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -32,9 +31,6 @@ EMBEDDED = (*EVM_CHAINS, SOLANA)
 class EmbeddedChains(Protocol):
     """What the node asks of the EVM chains it carries. All raise LedgerRefusal."""
 
-    async def reorganise(self, chain: str, depth: int) -> None:
-        """Unwind the newest ``depth`` blocks."""
-
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
@@ -59,12 +55,6 @@ class ChainFault(FaultKind):
     selectors: tuple[str, ...] = ("chain",)
     chains: tuple[str, ...] | None = EMBEDDED
     lasts: bool = False
-    at_once: Callable[[EmbeddedChains, str, int], Awaitable[None]] | None = None
-    """What is done with a depth in blocks, in place of waiting for a call."""
-
-
-def _unwind(chains: EmbeddedChains, chain: str, depth: int) -> Awaitable[None]:
-    return chains.reorganise(chain, depth)
 
 
 NODE_DOWN = ChainFault(
@@ -80,23 +70,7 @@ FORGED_RECEIPT = ChainFault(
 )
 DROP_TRANSACTION = ChainFault("drop_transaction", "A transaction is taken and forgotten.")
 
-CHAIN_FAULTS = {
-    kind.name: kind
-    for kind in (
-        NODE_DOWN,
-        ChainFault(
-            "reorg",
-            "``depth`` blocks are unwound at once, and their transactions wait again.",
-            # On Solana one producer makes blocks that are final.
-            chains=EVM_CHAINS,
-            takes=frozenset(),
-            needs="depth",
-            at_once=_unwind,
-        ),
-        FORGED_RECEIPT,
-        DROP_TRANSACTION,
-    )
-}
+CHAIN_FAULTS = {kind.name: kind for kind in (NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION)}
 
 
 def require_chain(kind: ChainFault, chain: str | None) -> str:

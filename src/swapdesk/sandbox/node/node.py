@@ -25,7 +25,6 @@ from swapdesk.sandbox.node.chain_faults import (
     EmbeddedChains,
     NodeDown,
     StoredChainFaults,
-    require_chain,
 )
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database
@@ -225,7 +224,7 @@ class Node:
         sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
         return self._transfer(sent)
 
-    def _add_fault(self, params: FaultAdd) -> Awaitable[None] | None:
+    def _add_fault(self, params: FaultAdd) -> None:
         chosen = (params.service_id, params.venue, params.chain)
         if sum(selector is not None for selector in chosen) != 1:
             raise LedgerRefusal("a fault selects one order, one exchange or one chain")
@@ -234,17 +233,11 @@ class Node:
             raise LedgerRefusal("there is no such fault")
         if (kind is not None) != (params.chain is not None):
             raise LedgerRefusal("a chain is what a fault of its node is selected by")
-        if (params.depth is not None) != (kind is not None and kind.needs == "depth"):
-            raise LedgerRefusal("a depth is how far a reorganisation goes")
         if kind is None:
             self.accounts.faults.add(params)
             self.accounts.step()
-        elif kind.at_once is None:
-            self.chain_faults.add(kind, params)
         else:
-            chain = require_chain(kind, params.chain)
-            return kind.at_once(self._embedded(), chain, params.depth or 1)
-        return None
+            self.chain_faults.add(kind, params)
 
     def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
         return self._embedded().fund(

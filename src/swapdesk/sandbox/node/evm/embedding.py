@@ -29,7 +29,7 @@ from swapdesk.sandbox.node.evm.genesis import (
 )
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
-from swapdesk.sandbox.node.evm.schema import require_same
+from swapdesk.sandbox.node.evm.schema import chain_files, read_beginning
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
@@ -87,15 +87,13 @@ class Embedding:
         self.terms = chain_terms(ids)
         self._directory = directory
         self._key = key
-        self._stored: set[str] = set()
         self._genesis: dict[str, Genesis] = {}
         for name, each in self.terms.items():
-            path = directory / "chains" / f"{name}.db"
             # What a chain begins with takes a while to compute, and a new home has none to compare.
-            if path.exists():
-                self._stored.add(name)
+            if chain_files(directory, name):
                 self._genesis[name] = first_state(each, key)
-                require_same(path, each.chain_id, self._genesis[name].digest)
+                read_beginning(directory, each, self._genesis[name].digest)
+        self._stored = frozenset(self._genesis)
         self._world = world
         self._clock = clock
         self._faults = faults
@@ -113,8 +111,8 @@ class Embedding:
         self.door = Door(self._call, faults)
 
     async def node(self) -> EvmNode:
-        """The node, opened when this is called first. Raises ChainFileMismatch, OSError,
-        sqlite3.Error."""
+        """The node, opened when this is called first. Raises ChainFileMismatch, LogDamaged,
+        OSError, sqlite3.Error."""
         self.wake()
         assert self._opening is not None
         return await asyncio.shield(self._opening)
@@ -131,14 +129,6 @@ class Embedding:
         """Begin to open the chains, if nobody has. Needs a running loop."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
-
-    async def reorganise(self, chain: str, depth: int) -> None:
-        """Unwind the newest blocks of a chain. Raises LedgerRefusal."""
-        node = await self.node()
-        try:
-            await node.chains[chain].reorganise(depth)
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
 
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
 
-from msgspec import Struct
+import msgspec
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -24,11 +24,6 @@ from swapdesk.sandbox.http_server import CUT, misled
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.wire.encoding.codec import decode_json
-
-
-class Written(Struct, frozen=True):
-    text: str
-
 
 EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
 """The chain behind each path."""
@@ -134,9 +129,7 @@ class Door:
             logger.exception("%s of %s failed", asked["method"][:64], chain)
             answer = _failed(number, Problem("internal error", Code.INTERNAL))
         else:
-            text = result.text.encode() if isinstance(result, Written) else _json(result)
-            head = b'{"jsonrpc":"2.0","id":' + _json(number)
-            answer = head + b',"result":' + text + b"}"
+            answer = msgspec.json.encode({"jsonrpc": "2.0", "id": number, "result": result})
         return answer if "id" in asked else b""
 
 
@@ -165,11 +158,7 @@ def _id_of(asked: Any) -> Any:
 
 
 def _failed(number: Any, problem: Problem) -> bytes:
-    return _json({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
-
-
-def _json(document: Any) -> bytes:
-    return json.dumps(document, separators=(",", ":")).encode()
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
 
 
 class ChainDoors:
