@@ -15,7 +15,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import TakenLog
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.solana.store import SolanaStore
 from swapdesk.service.store.database import configure
 
 
@@ -40,7 +39,6 @@ STORES: dict[str, Callable[[Path], sqlite3.Connection | None]] = {
     "webhooks": lambda place: TakenLog(place / "webhooks.db", "http://127.0.0.1/")._db,
     "service": service,
     "exchanges": lambda place: Database(place / "node.db").connection,
-    "Solana chain": lambda place: SolanaStore(place / "solana.db")._connection,
 }
 
 
