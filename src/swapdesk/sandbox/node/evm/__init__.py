@@ -5,10 +5,10 @@ JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the 
 ``EvmNode`` (``node.py``), reached by ``await embedding.node()`` (``embedding.py``):
 
 ``node.chains["base"]``
-    A ``LiveChain``: ``submit(raw)`` takes a signed transaction, ``nonce_of(address)`` and
-    ``account(address).balance`` read the published head, ``head.number`` is its height,
-    ``changed`` is an event set at the next head, ``reading.call`` executes a call in the
-    reader's thread, ``index.logs`` finds logs, ``reorganise(depth)`` unwinds.
+    A ``LiveChain``: ``submit(raw)`` takes a signed transaction, ``head`` is the newest block,
+    ``accounts`` what the accounts hold after it, ``changed`` an event set at the next one,
+    ``receipt(hash)`` what became of a transaction; ``call`` and ``logs`` work in the reader's
+    thread. ``chain`` has all the blocks.
 ``await node.fund(chain, address, wei)``
     Coins from the faucet, by a real transaction; the hash comes at once.
 ``await node.confirmed(chain, hash)``

@@ -14,13 +14,12 @@ from typing import Any
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.exceptions import InsufficientFunds, OutOfGas, Revert, VMError
 from eth.vm.forks.london.constants import DYNAMIC_FEE_TRANSACTION_TYPE
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
 from eth_hash.auto import keccak
 from eth_typing import Address
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.chain.rpc.evm_answers import revert_words
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import Block, Log, next_block
 from swapdesk.sandbox.node.evm.chain import EvmChain
@@ -46,7 +45,6 @@ from swapdesk.sandbox.node.evm.serialize import (
 )
 
 _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
-_OVERRIDE_BLOCK = ("number", "time", "gasLimit", "feeRecipient", "prevRandao", "baseFeePerGas")
 
 
 def override_state(state: Any, value: Any) -> None:
@@ -77,29 +75,6 @@ def override_state(state: Any, value: Any) -> None:
     state.lock_changes()
 
 
-def override_block(block: Block, value: Any) -> Block:
-    """The block with ``{number, time, gasLimit, feeRecipient, prevRandao, baseFeePerGas}``.
-    Raises Problem."""
-    if value is None:
-        return block
-    given = read_object(value, "the block override", _OVERRIDE_BLOCK)
-    changed: dict[str, Any] = {
-        place: read_quantity(given[name], name)
-        for name, place in (
-            ("number", "number"),
-            ("time", "timestamp"),
-            ("gasLimit", "gas_limit"),
-            ("baseFeePerGas", "base_fee_per_gas"),
-        )
-        if name in given
-    }
-    if "feeRecipient" in given:
-        changed["coinbase"] = read_address(given["feeRecipient"], "feeRecipient")
-    if "prevRandao" in given:
-        changed["mix_hash"] = read_bytes(given["prevRandao"], "prevRandao", 32)
-    return replace(block, **changed)
-
-
 def _read_words(value: Any) -> list[tuple[int, int]]:
     if not isinstance(value, dict):
         raise bad("the storage override is no object")
@@ -108,24 +83,14 @@ def _read_words(value: Any) -> list[tuple[int, int]]:
 
 MOST_BLOCKS, MOST_CALLS = 16, 100
 _OPTIONS = ("blockStateCalls", "traceTransfers", "validation", "returnFullTransactions")
-_BLOCK = ("blockOverrides", "stateOverrides", "calls")
+_BLOCK = ("stateOverrides", "calls")
 _VM_ERROR = -32015
+
+_REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
+"""Selectors of ``Error(string)`` and ``Panic(uint256)``."""
 
 CALL_SECONDS = 5.0
 """Of one call; the reader's thread serves everybody."""
-_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
-_PANICS = {
-    0x00: "generic panic",
-    0x01: "assert(false)",
-    0x11: "arithmetic underflow or overflow",
-    0x12: "division or modulo by zero",
-    0x21: "enum overflow",
-    0x22: "invalid encoded storage byte array accessed",
-    0x31: "out-of-bounds array access; popping on an empty array",
-    0x32: "out-of-bounds access of an array or bytesN",
-    0x41: "out of memory",
-    0x51: "uninitialized function",
-}
 
 
 class CallTransaction:
@@ -169,35 +134,26 @@ class CallExecutor:
         self._chain = chain
         self._clock = clock
 
-    def call(
-        self, block: Block, request: CallRequest, overrides: Any = None, changes: Any = None
-    ) -> ExecutionOutcome:
+    def call(self, block: Block, request: CallRequest, overrides: Any = None) -> ExecutionOutcome:
         """What a request does after a block. Raises Problem where nothing could be executed at
         all."""
-        context = override_block(block, changes)
-        limit = min(request.gas or context.gas_limit, context.gas_limit)
-        return self._attempt(block, context, request, overrides, limit)
+        limit = min(request.gas or block.gas_limit, block.gas_limit)
+        return self._attempt(block, request, overrides, limit)
 
-    def estimate(
-        self, block: Block, request: CallRequest, overrides: Any = None, changes: Any = None
-    ) -> int:
+    def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
         """The least gas, or a little more, with which the request succeeds. Raises Problem."""
-        context = override_block(block, changes)
-        most = min(request.gas or context.gas_limit, context.gas_limit)
+        most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee:
-            state = self.state(block, context, overrides)
+            state = self.state(block, block, overrides)
             balance = state.get_balance(Address(request.sender))
             if balance < request.value:
                 raise Problem("insufficient funds for transfer")
             most = min(most, (balance - request.value) // request.max_fee)
-        outcome = self._attempt(block, context, request, overrides, most)
+        outcome = self._attempt(block, request, overrides, most)
         outcome.require()
         least = max(outcome.gas_used, _intrinsic(request), floor_gas(request.data))
         guess = min(most, least + outcome.refund)
-        while (
-            guess < most
-            and self._attempt(block, context, request, overrides, guess).error is not None
-        ):
+        while guess < most and self._attempt(block, request, overrides, guess).error is not None:
             guess = min(most, guess + guess // 8)
         return guess
 
@@ -265,10 +221,9 @@ class CallExecutor:
         )
 
     def _attempt(
-        self, block: Block, context: Block, request: CallRequest, overrides: Any, gas: int
+        self, block: Block, request: CallRequest, overrides: Any, gas: int
     ) -> ExecutionOutcome:
-        if not request.max_fee:
-            context = replace(context, base_fee_per_gas=0)
+        context = block if request.max_fee else replace(block, base_fee_per_gas=0)
         return self.execute(self.state(block, context, overrides), request, gas)
 
     def _simulated(
@@ -277,12 +232,7 @@ class CallExecutor:
         """One block that is executed in ``state``, and as it is shown."""
         terms = self._chain.terms
         block = next_block(terms, parent, max(parent.timestamp + 1, now))
-        block = override_block(replace(block, base_fee_per_gas=0), asked.get("blockOverrides"))
-        if block.number <= parent.number:
-            raise Problem("block numbers must be in order")
-        if block.timestamp <= parent.timestamp:
-            raise Problem("block timestamps must be in order")
-        block = block.sealed()
+        block = replace(block, base_fee_per_gas=0).sealed()
         state.execution_context = self._chain.context(block)
         override_state(state, asked.get("stateOverrides"))
         shown: list[Document] = []
@@ -299,27 +249,14 @@ class CallExecutor:
 
 
 def failure(error: VMError, output: bytes) -> Problem:
-    """As geth tells why an execution failed."""
+    """Why an execution failed, in geth's words."""
     if isinstance(error, Revert):
-        reason = revert_reason(output)
-        message = "execution reverted" + (f": {reason}" if reason is not None else "")
-        return Problem(message, Code.REVERTED, "0x" + output.hex())
+        # Libraries show the reason out of the message, and read own errors of a contract.
+        reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""
+        return Problem(f"execution reverted{reason}", Code.REVERTED, "0x" + output.hex())
     if isinstance(error, OutOfGas):
         return Problem("out of gas")
     return Problem(f"execution failed: {_words(error)}")
-
-
-def revert_reason(output: bytes) -> str | None:
-    """The text of ``Error(string)`` or of a panic; None for anything else."""
-    try:
-        if output[:4] == _ERROR:
-            return str(decode(["string"], output[4:])[0])
-        if output[:4] == _PANIC:
-            (code,) = decode(["uint256"], output[4:])
-            return _PANICS.get(code, f"unknown panic code: {code:#x}")
-    except (DecodingError, UnicodeDecodeError, OverflowError):
-        return None
-    return None
 
 
 def _words(error: VMError) -> str:

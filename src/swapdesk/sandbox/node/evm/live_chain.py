@@ -114,19 +114,15 @@ class LiveChain:
         except TooManyLogs as error:
             raise Problem(str(error), Code.LIMIT) from None
 
-    async def call(self, block: Block, request: CallRequest, state: Any, changes: Any) -> bytes:
-        """What a call returns after a block, with other accounts and another block if asked for.
-        Raises Problem."""
-        at = self._now(block)
-        outcome = await self._reader.run(self._calls.call, at, request, state, changes)
+    async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
+        """What a call returns after a block, with other accounts (``state``) if asked for. Raises
+        Problem."""
+        outcome = await self._reader.run(self._calls.call, self._now(block), request, state)
         return outcome.require()
 
-    async def estimate(
-        self, block: Block, request: CallRequest, state: Any = None, changes: Any = None
-    ) -> int:
+    async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
         """Gas. Raises Problem."""
-        at = self._now(block)
-        return await self._reader.run(self._calls.estimate, at, request, state, changes)
+        return await self._reader.run(self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
         """``eth_simulateV1``. Raises Problem."""

@@ -178,8 +178,8 @@ class Methods:
             "eth_getTransactionCount": (self._nonce, 1, 2),
             "eth_getCode": (self._code, 1, 2),
             "eth_getStorageAt": (self._storage, 2, 3),
-            "eth_call": (self._call, 1, 4),
-            "eth_estimateGas": (self._estimate, 1, 4),
+            "eth_call": (self._call, 1, 3),
+            "eth_estimateGas": (self._estimate, 1, 3),
             "eth_simulateV1": (self._simulate, 1, 2),
             "eth_sendRawTransaction": (self._send, 1, 1),
             "eth_getTransactionByHash": (self._transaction, 1, 1),
@@ -234,17 +234,13 @@ class Methods:
         account, place = read_address(address, "address"), read_word(slot, "the slot")
         return data(self._accounts(block).get_storage(account, place).to_bytes(32, "big"))
 
-    async def _call(
-        self, request: Any, block: Any = None, state: Any = None, changes: Any = None
-    ) -> str:
+    async def _call(self, request: Any, block: Any = None, state: Any = None) -> str:
         at, read = require_block(self._chain, block), self._request(request)
-        return data(await self._chain.call(at, read, state, changes))
+        return data(await self._chain.call(at, read, state))
 
-    async def _estimate(
-        self, request: Any, block: Any = None, state: Any = None, changes: Any = None
-    ) -> str:
+    async def _estimate(self, request: Any, block: Any = None, state: Any = None) -> str:
         at, read = require_block(self._chain, block), self._request(request)
-        return quantity(await self._chain.estimate(at, read, state, changes))
+        return quantity(await self._chain.estimate(at, read, state))
 
     async def _simulate(self, request: Any, block: Any = None) -> list[Document]:
         return await self._chain.simulate(require_block(self._chain, block), request)

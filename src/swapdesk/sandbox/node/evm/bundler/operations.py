@@ -30,11 +30,7 @@ class BundlerCode(IntEnum):
     REJECTED = -32500
     """By the EntryPoint or the account."""
     PAYMASTER = -32501
-    OPCODE = -32502
     DEADLINE = -32503
-    BANNED = -32504
-    STAKE = -32505
-    AGGREGATOR = -32506
     SIGNATURE = -32507
     EXECUTION = -32521
     """The calls inside would fail."""
