@@ -164,6 +164,19 @@ def test_every_block_can_be_read_as_it_was_also_after_a_start(tmp_path: Path) ->
     assert place == (before[2], 0)
 
 
+def test_what_is_done_in_one_block_costs_and_does_the_same_in_two(tmp_path: Path) -> None:
+    told = []
+    for blocks in (1, 2):
+        chain = opened(tmp_path / str(blocks))
+        calls = [calling(chain, nonce, COUNTER) for nonce in range(2)]
+        for batch in ([calls], [[each] for each in calls])[blocks - 1]:
+            mine(chain, batch)
+        used = [each.gas_used for block in chain.blocks for each in block.transactions]
+        told.append((used, chain.states.at(blocks).get_storage(COUNTER, 0)))
+    assert told[0] == told[1]
+    assert told[0][1] == 2
+
+
 def header(block: Block) -> PragueBlockHeader:
     names = [name for name, _ in PragueBlockHeader._meta.fields]
     told = {name: getattr(block, name) for name in names if hasattr(block, name)}

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from plain_http import PLAIN
 from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
+from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.node import mined_receipt
@@ -221,17 +222,18 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
 ) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "faucet")
-    signed = await account.sign(bytes(20), value=1)
+    raw = await account.sign(bytes(20), value=1)
+    sent = keccak(raw)
     world.faults.add("base", "drop_transaction", 1)
-    sending = asked("eth_sendRawTransaction", "0x" + signed.raw.hex())
+    sending = asked("eth_sendRawTransaction", "0x" + raw.hex())
     told = (await client.post("/evm/base", json=sending)).json()["result"]
-    assert told == "0x" + signed.hash.hex()
-    assert chain.pool.get(signed.hash) is None
+    assert told == "0x" + sent.hex()
+    assert chain.pool.get(sent) is None
     with pytest.raises(Problem, match="gone from the pool"):
-        await mined_receipt(chain, signed.hash)
+        await mined_receipt(chain, sent)
     # The same bytes again are taken, and mined.
     assert (await client.post("/evm/base", json=sending)).json()["result"] == told
-    assert (await mined_receipt(chain, signed.hash))["status"] == "0x1"
+    assert (await mined_receipt(chain, sent))["status"] == "0x1"
 
 
 async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:

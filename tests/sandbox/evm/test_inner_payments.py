@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sandbox.evm.evm_world import faucet
+from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
 from swapdesk.chain.smart_account import HANDLE_OPS, USER_OPERATION_EVENT, InnerCall, encode_batch
 from swapdesk.chain.user_operation import UserOperation, pack
-from swapdesk.sandbox.node.evm.blocks import Log
-from swapdesk.sandbox.node.evm.wallets import CoinPayment, inner_payments
+from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction
+from swapdesk.sandbox.node.evm.wallets import CoinPayment, inner_payments, payments_of
 
 OURS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 OTHER = "0x97518736834b15523de22e1eb773F2eAc928f113"
@@ -51,6 +53,20 @@ def test_what_was_executed_was_paid() -> None:
         (1_000_050, OURS, PAID, 9),
     ]
     assert read(told, event(OURS, 1, success=False), event(OURS, 2)) == [(1_000_050, OURS, PAID, 9)]
+
+
+def test_what_failed_moved_neither_coins_nor_tokens() -> None:
+    fields = {"nonce": 0, "chainId": 1, "to": PAID, "value": 5, "gas": 21_000, "gasPrice": 1}
+    raw = bytes(faucet().sign_transaction(fields).raw_transaction)
+    word = bytes(12) + octets(PAID)
+    moved = Log(
+        octets(OTHER), (keccak(b"Transfer(address,address,uint256)"), word, word), bytes(32)
+    )
+    block = Block(7, 1_000, bytes(32), bytes(32), 30_000_000, 1)
+    for succeeded, paid in ((True, [(None, 5), (OTHER, 0)]), (False, [])):
+        one = MinedTransaction(raw, keccak(raw), bytes(20), succeeded, 1, 1, b"", (moved,))
+        told = list(payments_of(block, one, code_at))
+        assert [(each.token, each.units) for each in told] == paid
 
 
 def test_what_was_not_executed_or_is_not_ours_paid_nothing() -> None:

@@ -76,12 +76,8 @@ class PoolState(Struct, frozen=True):
     reserve1: int
 
 
-class PoolSwap(Struct, frozen=True):
-    """``amount`` units of ``token_in`` are swapped in the pool at ``pool``."""
-
-    pool: str
-    token_in: str
-    amount: int
+PoolSwap = tuple[str, str, int]
+"""The pool, the token that is swapped in there, and how many units of it."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
@@ -118,7 +114,7 @@ def plan(
             break
         step = _step(state, ratio, distance, left)
         if step is not None:
-            left[step.token_in] -= step.amount
+            left[step[1]] -= step[2]
             steps.append(step)
     return steps
 
@@ -138,7 +134,7 @@ def _step(
     after = (x + amount, y - paid) if forward else (y - paid, x + amount)
     if deviation(*after, ratio) >= distance:
         return None
-    return PoolSwap(pool.address, token, amount)
+    return pool.address, token, amount
 
 
 def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
@@ -235,7 +231,7 @@ class Keeper:
                 return None
             watched.sent = await self._node.account(chain, KEEPER).send(
                 bytes.fromhex(ARBITRAGE[2:]),
-                payload=SYNC.call([(each.pool, each.token_in, each.amount) for each in steps]),
+                payload=SYNC.call(steps),
                 gas=_GAS + _STEP_GAS * len(steps),
                 awaited=False,
             )

@@ -25,9 +25,9 @@ Promises and duties:
 - Addresses and hashes are bytes in here; amounts are whole wei (``int``). Time comes from the
   node's clock.
 - What has a receipt is durable. What is only in the pool is gone after ``kill -9``: who must
-  not pay twice writes ``Signed.raw`` down, submits it, and after a start submits the same bytes
+  not pay twice writes the signed bytes down, submits it, and after a start submits the same bytes
   again, in the order of nonces and before anything new of that account; ``already known`` and
-  ``nonce too low`` then mean done or overtaken, which ``index.receipt(hash)`` tells apart.
+  ``nonce too low`` then mean done or overtaken, which ``receipt(hash)`` tells apart.
 - Only executed blocks count as confirmations. A quiet chain makes no blocks, but everything
   sent with ``awaited`` (the default) is followed by the chain's ``confirmations`` - 1 blocks at
   its beat. What the world does for itself, such as moving a pool's price, is sent with

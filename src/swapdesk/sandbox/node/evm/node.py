@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
-from eth_hash.auto import keccak
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainTerms
@@ -28,16 +26,16 @@ from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.serialize import Document
 from swapdesk.sandbox.node.world_clock import WorldClock
 
-TRANSFER_GAS = 21_000
 
-
-class Signed(Struct, frozen=True):
-    """A signed transaction. Who must not pay twice writes ``raw`` down before ``submit`` and
-    sends the same bytes again after a crash."""
-
-    raw: bytes
-    hash: bytes
-    nonce: int
+def signed_transaction(
+    chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
+) -> bytes:
+    """``fields``: gas, value, data, max_fee_per_gas, max_priority_fee_per_gas. Who must not pay
+    twice writes the bytes down before ``submit`` and sends the same again after a crash."""
+    unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
+        chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
+    )
+    return unsigned.as_signed_transaction(PrivateKey(key.secret)).encode()
 
 
 class ChainAccount:
@@ -54,34 +52,31 @@ class ChainAccount:
 
     async def sign(
         self,
-        to: bytes | None,
+        to: bytes,
         *,
         value: int = 0,
         payload: bytes = b"",
         gas: int | None = None,
-        nonce: int | None = None,
-    ) -> Signed:
-        """Sign a transaction; ``to`` None creates a contract. ``gas`` is estimated and
-        ``nonce`` the next one unless given. Raises Problem, also when it would revert."""
+    ) -> bytes:
+        """A transaction with the next nonce; ``gas`` is estimated unless given. Raises Problem,
+        also when it would revert."""
         chain = self._chain
         if gas is None:
-            request = CallRequest(sender=self.address, to=to or b"", value=value, data=payload)
+            request = CallRequest(sender=self.address, to=to, value=value, data=payload)
             gas = await chain.estimate(chain.head, request)
         tip = usual_tip(chain.chain)
-        unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-            chain_id=chain.terms.chain_id,
-            nonce=self.next_nonce() if nonce is None else nonce,
+        return signed_transaction(
+            chain,
+            self._key,
+            self.next_nonce(),
+            to,
             max_priority_fee_per_gas=tip,
             # Twice the fee bears six full blocks in a row.
             max_fee_per_gas=2 * chain.next_base_fee + tip,
             gas=gas,
-            to=Address(to) if to else CREATE_CONTRACT_ADDRESS,
             value=value,
             data=payload,
-            access_list=(),
         )
-        raw = unsigned.as_signed_transaction(PrivateKey(self._key.secret)).encode()
-        return Signed(raw, keccak(raw), unsigned.nonce)
 
     def next_nonce(self) -> int:
         """Counts what waits in the pool."""
@@ -90,7 +85,7 @@ class ChainAccount:
 
     async def send(
         self,
-        to: bytes | None,
+        to: bytes,
         *,
         value: int = 0,
         payload: bytes = b"",
@@ -102,8 +97,8 @@ class ChainAccount:
         ``awaited`` False is for what nobody counts confirmations of (LiveChain.submit).
         """
         async with self._turn:
-            signed = await self.sign(to, value=value, payload=payload, gas=gas)
-            return self._chain.submit(signed.raw, awaited=awaited)
+            raw = await self.sign(to, value=value, payload=payload, gas=gas)
+            return self._chain.submit(raw, awaited=awaited)
 
 
 async def mined_receipt(chain: LiveChain, transaction_hash: bytes) -> Document:

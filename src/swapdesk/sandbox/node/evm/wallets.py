@@ -150,27 +150,21 @@ class EvmWallets:
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        from eth.vm.forks.prague.transactions import PragueTransactionBuilder
-        from eth_keys.datatypes import PrivateKey
-        from eth_typing import Address
+        from swapdesk.sandbox.node.evm.node import signed_transaction
 
         chain = self._live()
         coin = token.address is None
         payee = receiver if token.address is None else token.address
-        raw = (
-            PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-                chain_id=chain.terms.chain_id,
-                nonce=number,
-                max_priority_fee_per_gas=_TIP,
-                max_fee_per_gas=_FEE_ROOM * chain.next_base_fee + _TIP,
-                gas=COIN_GAS if coin else TOKEN_GAS,
-                to=Address(bytes.fromhex(payee[2:])),
-                value=units if coin else 0,
-                data=b"" if coin else TRANSFER.call(receiver, units),
-                access_list=(),
-            )
-            .as_signed_transaction(PrivateKey(self._key(wallet).secret))
-            .encode()
+        raw = signed_transaction(
+            chain,
+            self._key(wallet),
+            number,
+            bytes.fromhex(payee[2:]),
+            max_priority_fee_per_gas=_TIP,
+            max_fee_per_gas=_FEE_ROOM * chain.next_base_fee + _TIP,
+            gas=COIN_GAS if coin else TOKEN_GAS,
+            value=units if coin else 0,
+            data=b"" if coin else TRANSFER.call(receiver, units),
         )
         return SignedPayment(raw, "0x" + keccak(raw).hex())
 
@@ -209,7 +203,7 @@ class EvmWallets:
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
             for each in block.transactions:
-                yield from _paid(block, each, chain.accounts.get_code)
+                yield from payments_of(block, each, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block. Raises ChainClosed."""
@@ -234,7 +228,8 @@ class EvmWallets:
         return chain
 
 
-def _paid(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:
+def payments_of(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:
+    """Coins and tokens that a transaction of a block moved."""
     if not one.succeeded:
         return
     signed, hash_ = one.signed, "0x" + one.hash.hex()

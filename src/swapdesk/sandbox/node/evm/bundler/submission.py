@@ -285,12 +285,12 @@ class ChainBundler:
         operations = list(chosen.values())
         self._bundled = frozenset(chosen)
         try:
-            signed = await self._account.sign(
+            raw = await self._account.sign(
                 ENTRY_POINT_OCTETS,
                 payload=bundle_data(operations, "0x" + self._account.address.hex()),
                 gas=bundle_gas(operations),
             )
-            self._bundle = self.chain.submit(signed.raw, faulty=False)
+            self._bundle = self.chain.submit(raw, faulty=False)
         finally:
             if self._bundle is None:
                 self._bundled = frozenset()
