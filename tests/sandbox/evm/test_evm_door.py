@@ -103,7 +103,7 @@ CLOCK = stranger(8).address
 """Returns the time of the block."""
 
 
-async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path) -> None:
+async def test_a_call_sees_the_time_of_the_clock(tmp_path: Path) -> None:
     plain = bare_genesis()
     code = bytes.fromhex("4260005260206000f3")
     accounts = {**plain.accounts, bytes.fromhex(CLOCK[2:]): Allocation(code=code)}

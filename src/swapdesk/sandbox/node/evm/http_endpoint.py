@@ -7,7 +7,6 @@ is ready before the chains are open, and requests wait for them.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,8 +29,6 @@ EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
 BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
-READS_AT_ONCE = 8
-"""Reads of one batch that are begun together: the reader goes from one to the next by itself."""
 SHALLOW = 500
 """So many brackets are no danger, however they stand."""
 
@@ -96,18 +93,15 @@ class Door:
             return _failed(None, Problem("batch too large", Code.BAD_REQUEST))
         answers: list[bytes] = []
         size = 0
-        # What changes something is seen by what follows it, so it is waited for.
-        at_once = 1 if any(_writes(each) for each in asked) else READS_AT_ONCE
-        for start in range(0, len(asked), at_once):
-            part = asked[start : start + at_once]
+        for each in asked:
             if size > ANSWER_LIMIT:
-                too_large = Problem("response too large", Code.LIMIT)
-                found = [_failed(_id_of(each), too_large) for each in part]
+                answer = _failed(_id_of(each), Problem("response too large", Code.LIMIT))
             else:
-                found = await asyncio.gather(*(self._one(chain, each) for each in part))
-            size += sum(len(answer) for answer in found)
-            answers += [answer for answer in found if answer]
-        return b"[" + b",".join(answers) + b"]" if answers else b""
+                answer = await self._one(chain, each)
+            size += len(answer)
+            answers.append(answer)
+        told = b",".join(answer for answer in answers if answer)
+        return b"[" + told + b"]" if told else b""
 
     async def _one(self, chain: str, asked: Any) -> bytes:
         """The answer to one call; empty for a notification."""
@@ -122,8 +116,6 @@ class Door:
             result = await self._call(chain, asked["method"], asked.get("params"))
         except Problem as problem:
             answer = _failed(number, problem)
-        except asyncio.CancelledError:
-            raise
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s of %s failed", asked["method"][:64], chain)
@@ -146,10 +138,6 @@ def _read(body: bytes) -> Any:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
-
-
-def _writes(asked: Any) -> bool:
-    return isinstance(asked, dict) and str(asked.get("method")).startswith("eth_send")
 
 
 def _id_of(asked: Any) -> Any:
