@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from sandbox.evm.rewinding import rewind
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -116,7 +117,7 @@ async def test_a_reorganisation_pays_once(someone: Trader) -> None:
         one = await signed(agent, someone.payment(), someone.deposit("reorganised"))
         await agent.broadcast(one.hash)
         await executed(someone, one)
-        await someone.world.chain(CHAIN).reorganise(3)
+        await rewind(someone.world.chain(CHAIN))
         await agent.resolve(one.hash)
         await executed(someone, one)
         await resolved(agent, one)
