@@ -205,11 +205,6 @@ class EvmWallets:
     def height(self) -> int:
         return self._live().head.number
 
-    def mark(self, height: int) -> str:
-        chain = self._live()
-        header = chain.head.header if height == chain.head.number else chain.index.header_at(height)
-        return "" if header is None else bytes(header.hash).hex()
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
         other contracts pay in coins leaves no trace in a block and is not among them."""

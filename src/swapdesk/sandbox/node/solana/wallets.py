@@ -134,10 +134,6 @@ class SolanaWallets:
     def height(self) -> int:
         return self._book.height
 
-    def mark(self, height: int) -> str:
-        """Blocks are final here: there is one producer and nothing is rolled back."""
-        return ""
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         return self._book.arrivals(first, last)
 
