@@ -13,6 +13,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.params import SolanaFund
 from swapdesk.sandbox.node.sandbox_node import SandboxNode, open_node
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
+from swapdesk.sandbox.world import find_token
 from swapdesk.wire.orders import LegStatus
 
 UNITS = 10**9
@@ -20,9 +21,9 @@ LEG = {"units_in": str(UNITS), "units_out": "10", "minimum": "1"}
 
 
 @asynccontextmanager
-async def opened(directory: Path) -> AsyncIterator[SandboxNode]:
-    """A node with its chains, which open when they are needed."""
-    made = open_node(directory, SystemClock(), seed=7, speed=Decimal(1))
+async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[SandboxNode]:
+    """A node with its chains."""
+    made = open_node(directory, SystemClock(), seed=7, speed=Decimal(speed))
     try:
         yield made
     finally:
@@ -57,16 +58,27 @@ async def test_what_was_paid_in_time_and_read_late_is_a_deposit(tmp_path: Path) 
         await fund(made, to["address"])
     async with opened(tmp_path) as made:
         made.node.clock.advance(2 * HOUR * 1000)
-        assert made.solana.live is None
-        assert report(made.node, leg)["status"] == LegStatus.WAITING, "nobody looked at the chain"
-        await made.solana.node()
         assert report(made.node, leg)["status"] == LegStatus.EXCHANGING
     async with opened(tmp_path) as made:
-        await made.solana.node()
         made.node.clock.advance(HOUR * 1000)
         told = report(made.node, leg)
         assert (told["status"], told["unitsIn"]) == (LegStatus.FINISHED, str(UNITS))
         assert audit(made.node) == []
+
+
+async def test_no_leg_expires_before_its_chain_is_read(tmp_path: Path) -> None:
+    """The chain may be opened only after the deadline."""
+    ether = find_token("arbitrum", "ETH")
+    async with opened(tmp_path, speed=1000) as made:
+        leg, to = open_leg(made.node, ether, BTC, **LEG)
+        paid = await made.chains.fund("arbitrum", to["address"], UNITS)
+        await made.chains.confirmed("arbitrum", str(paid["hash"]))
+    async with opened(tmp_path) as made:
+        made.node.clock.advance(2 * HOUR * 1000)
+        assert report(made.node, leg)["status"] != LegStatus.EXPIRED
+        await made.node.ledger.embedded["arbitrum"].opened()
+        told = report(made.node, leg)
+        assert (told["status"] != LegStatus.EXPIRED, told["unitsIn"]) == (True, str(UNITS))
 
 
 async def test_what_was_paid_after_the_deadline_is_late_whenever_it_is_read(tmp_path: Path) -> None:

@@ -52,10 +52,6 @@ CREATE UNIQUE INDEX IF NOT EXISTS open_account_at
   ON accounts (chain, address, coalesce(tag, '')) WHERE status IN (0, 1, 2, 3, 4, 8);
 CREATE INDEX IF NOT EXISTS accounts_world ON accounts (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS accounts_now ON accounts (due_now) WHERE due_now IS NOT NULL;
-CREATE TABLE IF NOT EXISTS faults (
-  id INTEGER PRIMARY KEY, fault TEXT NOT NULL, service_id TEXT, venue TEXT, chain TEXT,
-  leg TEXT, times INTEGER
-);
 """
 
 
