@@ -49,10 +49,7 @@ BOOKS = (
         "swapdesk/sandbox/node/chain_books.py",
         "payment.expires is None or payment.expires >= height",
         "payment.expires is None",
-        (
-            f"{SOLANA}test_what_was_signed_and_never_left_is_sent_after_a_restart",
-            f"{SOLANA}test_what_was_executed_unknown_to_the_books_is_never_paid_again",
-        ),
+        (f"{SOLANA}test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once",),
     ),
     Defect(
         "executed-payment-unseen",
@@ -60,7 +57,7 @@ BOOKS = (
         "swapdesk/sandbox/node/chain_books.py",
         "            found = wallets.mined(payment.hash)\n",
         "            found = wallets.mined(payment.hash) if payment.expires is None else None\n",
-        (f"{SOLANA}test_what_was_executed_unknown_to_the_books_is_never_paid_again",),
+        (f"{SOLANA}test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once",),
     ),
     Defect(
         "blocks-read-again",
