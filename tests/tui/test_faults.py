@@ -105,7 +105,7 @@ async def test_every_fault_is_set_from_a_tape(sandbox: Sandbox, tmp_path: Path) 
 
 def what_is_met(made: tuple[str, str]) -> set[str]:
     order, group = made
-    return {f"serviceId {order}", f"multiId {group}", "venue hy", "chain base"}
+    return {f"order {order}", f"group {group}", "provider hy", "chain base"}
 
 
 async def tape_of_all(run: DeskRun, met: set[str]) -> bytes:

@@ -389,7 +389,7 @@ class Control:
             "faults": [
                 {
                     "fault": fault.name,
-                    "does": fault.does.replace("``", ""),
+                    "does": fault.does,
                     "selectors": fault.selectors,
                     "unselected": fault.unselected,
                     "takes": fault.takes,
