@@ -78,6 +78,8 @@ async def test_a_silent_quote_times_out_after_two_seconds(clock: ManualClock) ->
     await settle()
     assert not asking.done()
     clock.advance(0.02)
+    await settle()
+    assert asking.done()
     with pytest.raises(TimedOut):
         await asking
 

@@ -262,12 +262,6 @@ class BoundedHttp(HttpToolsProtocol):
             # The answer came first, and uvicorn does not wait for the next request any more.
             self._due, self._fed = self._in(self.timeout_keep_alive), False
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self._due is not None and not self._is_answered():
-            # Behind another request nothing of it was read.
-            self._due = self._in(REQUEST_SECONDS)
-
     def _is_answered(self) -> bool:
         """Whether the newest request is, and with it all before."""
         return self.cycle is not None and self.cycle.response_complete
@@ -282,11 +276,15 @@ class BoundedHttp(HttpToolsProtocol):
         closing = self.transport.is_closing()
         if self._outflow.is_stuck(self.transport.get_write_buffer_size(), closing, now):
             self.transport.abort()
-        elif not closing and self._due is not None and now >= self._due and not self.pipeline:
-            if self._fed:
-                self._refuse(408, "The request did not come to its end in time.")
-            else:
-                self.transport.close()
+        elif closing or self._due is None:
+            return
+        elif self.pipeline:
+            # Of a request behind another one nothing is read meanwhile.
+            self._due = now + REQUEST_SECONDS
+        elif now >= self._due and self._fed:
+            self._refuse(408, "The request did not come to its end in time.")
+        elif now >= self._due:
+            self.transport.close()
 
     # Handshakes
 
