@@ -97,7 +97,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/flows/faults/triggers.py",
         "        if desk.settings.live or control is None:\n",
         "        if control is None:\n",
-        ("tests/cli/test_trigger.py::test_live_profile_has_no_faults",),
+        ("tests/tui/test_faults.py::test_live_desk_has_no_page_of_faults",),
     ),
     Defect(
         "hold-that-nobody-ends",
