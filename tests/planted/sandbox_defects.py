@@ -116,6 +116,22 @@ FAULTS: tuple[Defect, ...] = (
         ("tests/sandbox/test_node_terms.py::test_a_fallback_is_paid_from_another_wallet",),
     ),
     Defect(
+        "fault-on-the-other-leg",
+        "A fault of the second leg of a private order meets its first one.",
+        "swapdesk/sandbox/node/order_faults.py",
+        "self._leg(fault.service_id, fault.leg)\n",
+        "self._leg(fault.service_id, None)\n",
+        ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
+    ),
+    Defect(
+        "deposit-paid-twice-on-purpose",
+        "The faucet pays a deposit again whenever its answer was lost and it is asked again.",
+        "swapdesk/sandbox/control.py",
+        "if as_asked else str(uuid.uuid4())",
+        "if not as_asked else str(uuid.uuid4())",
+        ("tests/sandbox/test_control.py::test_an_order_completes",),
+    ),
+    Defect(
         "fault-that-never-ends",
         "A fault that was set once spoils every order that is opened after it.",
         "swapdesk/sandbox/faults.py",

@@ -128,6 +128,7 @@ STORIES = {
     ),
     "short without a way back": Story(paid=Decimal("0.0001"), end=STUCK),
     "less": Story(query=FIXED, body=REFUND, paid=Decimal("0.5"), end={"status": 4}),
+    "less of a floating rate": Story(paid=Decimal("0.5"), end={"status": 4}),
     "excess": Story(paid=Decimal(2), end={"status": 4}, lacks=("refundHash",)),
     "excess of a fixed rate": Story(
         query=FIXED,
@@ -285,7 +286,12 @@ def test_another_exchange_carries_a_declined_deposit_out(played: dict[str, Playe
 
 def test_a_deposit_is_swapped_as_far_as_was_promised(played: dict[str, Played]) -> None:
     """Less at the same rate, all of it floating, no more than was asked for fixed."""
-    for name, share in (("less", "0.5"), ("excess", "2"), ("excess of a fixed rate", "1")):
+    for name, share in {
+        "less": "0.5",
+        "less of a floating rate": "0.5",
+        "excess": "2",
+        "excess of a fixed rate": "1",
+    }.items():
         paid_out = played[name].created["outAmount"] * Decimal(share)
         assert abs(played[name].end["outAmount"] - paid_out) < Decimal("1e-12"), name
 
