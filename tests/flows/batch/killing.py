@@ -9,17 +9,15 @@ from pathlib import Path
 
 from flows.batch.paying import Payer, PayingPlace
 from flows.killed_process import killed, reopened
-from service.faulty_loopback import serving_with_faults
 from swapdesk.wallet.encoding import to_json
 
 
 @asynccontextmanager
 async def killed_at(place: PayingPlace, directory: Path, boundary: str) -> AsyncIterator[Payer]:
     """Whoever starts the desk again on the journal and the keys of the killed one."""
-    floor = place.floor
     async with (
         place.payer(directory) as someone,
-        serving_with_faults(floor.parts, floor.faults, floor.clock) as url,
+        place.service.served() as url,
     ):
         await someone.agent.close()
         keys = place.wallet(directory / "keys")
