@@ -31,8 +31,8 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -59,7 +59,7 @@ class World:
         self.clock = clock
         self.venues = venues
         self.service = service
-        self.faults = AnswerFaults()
+        self.faults = ActiveFaults()
         self.layer = FaultLayer(build_service(service), self.faults, clock)
         self.network = FaultyNetwork(httpx2.ASGITransport(app=self.layer))
         self.opened = AsyncExitStack()

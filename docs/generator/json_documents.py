@@ -12,6 +12,7 @@ from typing import Any
 from generator.markdown import codes, page, section
 from generator.source import defined
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
+from swapdesk.cli.removed import REMOVED
 from swapdesk.cli.schemas import (
     DOCUMENTS,
     OTHER_OUTPUT,
@@ -223,11 +224,14 @@ def _type(schema: Any, defs: dict[str, Any]) -> str:
 
 def breaking(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """What a reader of ``before`` would miss or read wrongly in ``now``: fields that are gone, that
-    may be missing now, or that are of another type. Fields that were added are none of these."""
+    may be missing now, or that are of another type. Fields that were added are none of these, nor
+    are those of a command that is gone: it ends with an error."""
     old, new = fields_of(before), fields_of(now)
     found = []
     for path, was in old.items():
         is_now = new.get(path)
+        if path.partition(":")[0] in REMOVED:
+            continue
         if is_now is None:
             found.append(f"{path} is gone")
         elif is_now != was and is_now != was.removesuffix("?"):

@@ -53,7 +53,6 @@ NOT_ASKING = {
     "tape run": "it plays keys",
     "demo": "it makes a sandbox of its own, or opens the desk",
     "support open": "it reads a file",
-    "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
     "profile list": "it reads the configuration",
     "profile use": "it writes the configuration",

@@ -18,6 +18,7 @@ from patience import PATIENCE
 from swapdesk import __version__
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import COMMANDS, run
+from swapdesk.cli.removed import REMOVED
 
 RUN = {
     "quote": ("1", "btc", "eth"),
@@ -105,6 +106,18 @@ def test_unknown_command_names_the_nearest(here: InProcess) -> None:
     assert result.code == 2
     assert "Did you mean quote?" in result.stderr
     assert result.stdout == ""
+
+
+def test_what_is_gone_names_what_takes_its_place(here: InProcess) -> None:
+    for gone, instead in REMOVED.items():
+        result = here(*gone.split(), "--json")
+        assert (result.code, result.error["code"]) == (2, "REMOVED"), gone
+        assert gone in result.error["message"]
+        assert instead in result.error["next"]
+        command, _, word = gone.rpartition(" ")
+        assert word not in here(*command.split(), "-h").stdout.split(), gone
+        # Elsewhere the word is one like any other.
+        assert here("support", "open", word, "--json").error["code"] != "REMOVED"
 
 
 def test_usage_error_is_a_document_with_json(here: InProcess) -> None:

@@ -15,6 +15,7 @@ from printed_documents import check_printed
 from swapdesk.cli.command_list import commands
 from swapdesk.cli.effects import EFFECTS, Effect
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
+from swapdesk.cli.removed import REMOVED
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
 
 ROOT = Path(__file__).parents[2]
@@ -148,6 +149,15 @@ def test_what_breaks_readers_is_found_and_what_is_added_is_not(
         lambda it: it["required"].remove("memo"),
     ):
         assert broken(change)
+
+
+def test_a_command_may_go_only_as_one_that_says_so(kept: dict[str, Any], documents: Any) -> None:
+    for command in ("orders list", *REMOVED):
+        before = copy.deepcopy(kept)
+        before["commands"][command] = before["commands"]["orders list"]
+        now = copy.deepcopy(before)
+        del now["commands"][command]
+        assert bool(documents.breaking(before, now)) is (command not in REMOVED)
 
 
 def test_a_new_version_allows_it(kept: dict[str, Any], documents: Any) -> None:

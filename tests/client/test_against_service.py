@@ -11,10 +11,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import uvicorn
-from msgspec import Struct
 
 from client.rude_server import until
+from service.loopback import serving
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
@@ -156,37 +155,12 @@ async def test_refusals_of_the_service_have_their_classes(parts: ServiceParts) -
             await stranger.list_chains()
 
 
-class Served(Struct):
-    url: str
-    parts: ServiceParts
-
-
-@asynccontextmanager
-async def served(folder: Path) -> AsyncIterator[Served]:
-    async with service_on(SystemClock(), folder) as parts:
-        config = uvicorn.Config(
-            build_service(parts),
-            host="127.0.0.1",
-            port=0,
-            log_level="error",
-            ws="websockets-sansio",
-        )
-        server = uvicorn.Server(config)
-        task = asyncio.create_task(server.serve())
-        try:
-            await until(lambda: server.started)
-            port = server.servers[0].sockets[0].getsockname()[1]
-            yield Served(f"http://127.0.0.1:{port}/v2", parts)
-        finally:
-            server.should_exit = True
-            await task
-
-
 async def test_the_stream_of_the_service_tells_a_created_order(tmp_path: Path) -> None:
     clock = SystemClock()
     async with (
-        served(tmp_path) as service,
-        PartnerApi(service.url, CREDENTIALS, clock=clock) as api,
+        service_on(clock, tmp_path) as parts,
+        serving(parts) as url,
+        PartnerApi(url, CREDENTIALS, clock=clock) as api,
         OrderStream(None, CREDENTIALS, clock, api, random.Random(1)) as stream,
     ):
         before = await create(api)
@@ -218,8 +192,9 @@ async def test_wrong_credentials_end_the_stream_of_the_service(tmp_path: Path) -
     clock = SystemClock()
     wrong = Credentials.of_key("first-key", "wrong")
     async with (
-        served(tmp_path) as service,
-        PartnerApi(service.url, wrong, clock=clock) as api,
+        service_on(clock, tmp_path) as parts,
+        serving(parts) as url,
+        PartnerApi(url, wrong, clock=clock) as api,
         OrderStream(None, wrong, clock, api, random.Random(1)) as stream,
     ):
         await until(lambda: stream.refused is not None)

@@ -6,23 +6,20 @@ import random
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from client.rude_server import RudeServer
 from client.test_against_service import CREDENTIALS
-from client.test_transport import LOST, open_api
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
 from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.chain.smart_account import account_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import NotFound, OutcomeUnknown, ValidationFailed
+from swapdesk.client.errors import NotFound, ValidationFailed
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
@@ -118,14 +115,3 @@ async def test_a_group_from_the_create_to_its_confirmation(parts: ServiceParts) 
         with pytest.raises(ValidationFailed) as refused:
             await api.get_multi_transactions(made.multi_id, OWNER.address)
         assert list(refused.value.fields) == ["multiId"]
-
-
-@pytest.mark.parametrize("behaviour", LOST)
-async def test_a_write_without_an_answer_is_unknown_and_never_sent_again(behaviour: Any) -> None:
-    async with RudeServer(behaviour) as server, open_api(server) as api:
-        with pytest.raises(OutcomeUnknown):
-            await api.create_multi_exchange(GROUP)
-        assert len(server.requests) == 1
-        with pytest.raises(OutcomeUnknown):
-            await api.submit_multi_transactions("abc", MultiSubmitRequest(signatures=["0xab"]))
-        assert len(server.requests) == 2

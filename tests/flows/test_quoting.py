@@ -125,7 +125,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
     eth = token(catalog, "eth")
     waiting = asyncio.ensure_future(desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=True)))
     async with asyncio.timeout(PATIENCE):
-        while not venues[0].at_once:  # noqa: ASYNC110 - the venue says nothing
+        while not venues[0].asked:  # noqa: ASYNC110 - the venue says nothing
             await asyncio.sleep(0)
     clock.advance(0.5)
     gate.set()

@@ -16,8 +16,6 @@ from flows.following import Followed, following
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS
 from swapdesk.flows.orders.order_listing import stale_words
-from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.tampering import SERVICE_FAULTS
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 from world import World
 
@@ -33,7 +31,7 @@ class Watched(Struct):
     badges: list[StreamState]
 
     def fault(self, kind: str, *, times: int = 1, seconds: float = 0.0) -> None:
-        self.one.trade.faults.add(ActiveFault(SERVICE_FAULTS[kind], times, seconds))
+        self.one.trade.faults.set(kind, times=times, seconds=seconds)
 
     def look(self) -> None:
         display, badge = self.one.display, self.one.tracker.stream_state

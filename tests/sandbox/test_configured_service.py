@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +15,13 @@ import pytest
 from eth_account import Account
 
 from cli.desks import run_here
-from harness import Result
+from forked_processes import in_fresh_interpreters
+from harness import Result, environment
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.call_payer import USDC, Payer, give, told
 from sandbox.chain_money import chain_of
 from sandbox.running import Running, until
-from service.test_conversation import served
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.paths import write_private
@@ -76,6 +79,27 @@ pools = [
     return file
 
 
+@contextmanager
+def served(home: Path, file: Path) -> Iterator[dict[str, Any]]:
+    """The line that the service prints; it ends cleanly."""
+    with in_fresh_interpreters():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", "serve", "--config", str(file)],
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    assert process.stdout is not None
+    try:
+        ready: dict[str, Any] = json.loads(process.stdout.readline())
+        yield ready
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        process.stdout.close()
+
+
 @pytest.fixture(scope="module")
 def running(everyones: Running) -> Running:
     return everyones
@@ -95,7 +119,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
     file = written(home, chain["rpc"], chain["chainId"], lacking)
-    with served(home, "--config", str(file)) as line:
+    with served(home, file) as line:
         yield line
 
 
@@ -168,7 +192,7 @@ def test_calls_are_paid_in_a_token_of_the_chain(
     relayer = Account.from_key(b"g" * 32).address
     give(running, relayer, 1)
     file = paid_file(tmp_path, chain, checksummed(USDC.address or ""))
-    with served(tmp_path, "--config", str(file)) as ready:
+    with served(tmp_path, file) as ready:
         payer = Payer(running, b"o" * 32, 1, ready["url"])
         until(lambda: payer.balance(base) == 10**6, what="the dollars")
         until(lambda: int(base("eth_getBalance", relayer, "latest"), 16) > 0, what="the gas")

@@ -192,21 +192,6 @@ async def test_64_twins_get_one_order(floor: Floor) -> None:
     assert (await floor.listed(caller())).total == 20
 
 
-async def test_a_twin_waits_for_the_first(floor: Floor) -> None:
-    venue = floor.venue("aa")
-    venue.trouble.hang = True
-    request = exchange(await floor.quote())
-    first = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
-    await until(lambda: bool(floor.desk._in_flight))
-    twin = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
-    for _ in range(50):
-        await asyncio.sleep(0)
-    assert not twin.done()
-    venue.trouble.released.set()
-    assert await first == await twin
-    assert len(floor.openings) == 1
-
-
 async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     quote = await floor.quote()
     order = await floor.desk.create(caller(), exchange(quote), "exchange")
@@ -235,25 +220,6 @@ async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
     order = await only_order(floor)
     assert order.status == 0
     assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
-    assert floor.openings == [f"{order.service_id}:in"]
-
-
-async def test_a_venue_that_hangs_is_left_after_ten_seconds(floor: Floor) -> None:
-    venue = floor.venue("aa")
-    venue.trouble.hang = True
-    quote = await floor.quote()
-    creating = asyncio.create_task(floor.desk.create(caller(), exchange(quote), "exchange"))
-    await until(lambda: bool(floor.desk._in_flight))
-    assert isinstance(floor.clock, ManualClock)
-    while not creating.done():
-        floor.clock.advance_to_next()
-        await asyncio.sleep(0)
-    error = await refused(creating)
-    assert error.code is ErrorCode.SERVICE_UNAVAILABLE
-    venue.trouble.hang = False
-    assert await floor.work(12) == 1
-    order = await only_order(floor)
-    assert (order.status, order.in_) == (0, "aa")
     assert floor.openings == [f"{order.service_id}:in"]
 
 

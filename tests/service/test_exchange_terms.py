@@ -23,7 +23,6 @@ from service.orders_fixtures import (
     exchange,
     venues_at,
 )
-from service.venue import PlainVenue
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
@@ -417,27 +416,8 @@ async def test_the_same_request_written_otherwise_returns_the_order(floor: Floor
     assert error.code is ErrorCode.INVALID_SWAP
 
 
-def test_the_markup_is_a_number_and_no_text() -> None:
-    body = {"quoteId": "a" * 24, "addressTo": "x", "markup": "1"}
-    with pytest.raises(ShapeError, match="markup"):
-        validate(ExchangeRequest, body, side="service")
-
-
-@pytest.mark.parametrize("markup", ["-0.01", "4.01", "NaN"])
-def test_bounds_of_the_markup(markup: str) -> None:
-    body = {"quoteId": "a" * 24, "addressTo": "x"}
-    for edge in (Decimal(0), Decimal(4)):
-        assert ExchangeRequest(**body, markup=edge).markup == edge
-    with pytest.raises(ValueError, match="markup"):
-        ExchangeRequest(**body, markup=Decimal(markup))
-
-
 def test_a_body_of_the_other_kind_of_create_is_refused() -> None:
     body = {"quoteId": "a" * 24, "addressTo": "x", "addressFrom": "y"}
     assert validate(ExchangeRequest, body, side="service").address_from == "y"
     with pytest.raises(ShapeError, match="addressFrom"):
         validate(PrivateSendRequest, body, side="service")
-
-
-def test_the_venue_of_these_tests_speaks_the_whole_protocol() -> None:
-    assert PlainVenue("zz", "Zeta").traits == VenueTraits()

@@ -249,17 +249,6 @@ async def test_limits_where_nothing_is_quoted_by_the_amount_received(
         assert (await quotes(api, asked(plain(amount), types="standard")))[0].amount_out == out
 
 
-@pytest.mark.parametrize("types", ["standard", "private"])
-async def test_both_sides_of_the_amounts_to_receive(api: httpx2.AsyncClient, types: str) -> None:
-    """What the smallest amounts of every venue pay, told in the token received."""
-    body = await refusal(api, "/quotes", received("0.001", types=types))
-    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
-    assert body["message"].endswith(" ETH.")
-    body = await refusal(api, "/quotes", received("1000", types=types))
-    assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
-    assert body["message"].endswith(" ETH.")
-
-
 @pytest.mark.parametrize(("amount", "side"), [("0.0001", "smallest"), ("5000", "largest")])
 async def test_a_refusal_of_an_amount_to_receive_names_one_that_is_taken(
     api: httpx2.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str

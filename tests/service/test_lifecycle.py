@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import manual_time
-from patience import PATIENCE
-from service.orders_fixtures import EVM, Floor, caller, reopen, until, venues_at
+from service.orders_fixtures import EVM, Floor, caller, until, venues_at
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
@@ -365,16 +364,6 @@ async def test_silence_moves_nothing_and_is_asked_ever_more_seldom(floor: Floor)
     assert (await state(floor, order)).status == 5
 
 
-async def test_a_venue_that_steps_back_is_not_followed(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
-    venue.move(key, LegStatus.SENDING)
-    await floor.work()
-    venue.tell(key, LegReport(LegStatus.WAITING))
-    await floor.work()
-    assert (await state(floor, order)).display_status == "SENDING_TO_RECEIVER"
-
-
 async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
     order = await floor.create()
     ((venue, key),) = await legs(floor, order)
@@ -396,56 +385,6 @@ async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
     changed = await state(floor, order)
     assert (changed.in_amount, changed.out_amount) == (order.in_amount, Decimal("0.0132"))
     assert (changed.in_amount_usd, changed.out_amount_usd) == (order.in_amount_usd, Decimal("1188"))
-
-
-async def test_two_workers_do_not_take_the_same_order(floor: Floor, tmp_path: Path) -> None:
-    for _ in range(30):
-        await floor.create()
-    assert isinstance(floor.clock, ManualClock)
-    floor.clock.advance(5)
-    other = Floor(floor.path, floor.clock, floor.adapters)
-    counts = await asyncio.gather(
-        floor.worker.step(floor.clock.now()), other.worker.step(floor.clock.now())
-    )
-    await other.store.close()
-    assert sum(counts) == 30
-    assert len(floor.venue("aa").asked) == 30
-
-
-async def test_a_lease_of_a_dead_worker_runs_out(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
-    venue.move(key, LegStatus.CONFIRMING)
-    assert isinstance(floor.clock, ManualClock)
-    floor.clock.advance(5)
-    await floor.store.claim_due(
-        floor.clock.now(), owner="dead", lease_until=order.expires, limit=10
-    )  # type: ignore[arg-type]
-    heir = await reopen(floor)
-    try:
-        await heir.work(5)
-        assert (await state(heir, order)).status == 0
-        await heir.work(1800)
-        assert (await state(heir, order)).status == 1
-    finally:
-        await heir.store.close()
-
-
-async def test_the_worker_runs_until_it_is_cancelled(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
-    venue.move(key, LegStatus.FINISHED)
-    running = asyncio.create_task(floor.worker.run())
-    told = asyncio.create_task(floor.store.outbox_beyond(3))
-    assert isinstance(floor.clock, ManualClock)
-    async with asyncio.timeout(PATIENCE):
-        while not told.done():
-            floor.clock.advance(1)
-            await asyncio.wait({told}, timeout=0.005)
-    assert (await state(floor, order)).status == 4
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
 
 
 async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:

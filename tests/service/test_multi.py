@@ -336,14 +336,6 @@ async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
     assert {each.choice.deviation_threshold for each in rows} == {Decimal(100)}
 
 
-async def test_an_account_without_fixed_rates_gets_no_group_with_one(
-    api: httpx2.AsyncClient,
-) -> None:
-    fixed = [row(0.5, fixed=True, refundAddress=EVM), row(0.5)]
-    refused = await api.post("/exchanges/multi", json={"orders": fixed}, headers=AS_FREE)
-    assert (refused.status_code, refused.json()["code"]) == (403, "FIXED_RATE_NOT_ALLOWED")
-
-
 async def test_a_failed_set_up_is_told_without_a_place_to_pay_to(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:

@@ -29,7 +29,6 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
@@ -186,30 +185,3 @@ async def test_what_cannot_be_asked_for(
     node.silent = True
     silent = await api.get(path, params={"sender": SENDER})
     assert (silent.status_code, silent.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
-
-
-def tampered(fault: str, operation: str, honest: Any) -> Any:
-    change = SIGNING_FAULTS[fault].change
-    assert isinstance(change, Tampering)
-    return change.changed(operation, honest)
-
-
-async def test_a_dishonest_service_changes_the_transactions(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
-) -> None:
-    multi_id, _ = await set_up(api, service, clock, row(20), row(2000, USDC_SOL.id))
-    honest = await asked(api, multi_id)
-    (before,) = messages(honest)
-    for fault in ("tamper_spender", "tamper_amount", "tamper_calldata"):
-        changed = tampered(fault, "get_multi_transactions", honest)
-        (after,) = messages(changed)
-        assert len(after.instructions) == len(before.instructions), fault
-        both = zip(before.instructions, after.instructions, strict=True)
-        assert sum(one != other for one, other in both) == 2, "each of both payments"
-        assert after.blockhash == before.blockhash
-    (more,) = messages(tampered("tamper_extra_field", "get_multi_transactions", honest))
-    assert more.instructions[:-1] == before.instructions
-    (stale,) = messages(tampered("stale_calldata", "build_multi_transactions", honest))
-    assert stale.instructions == before.instructions
-    assert stale.blockhash != before.blockhash
-    assert tampered("tamper_chain_id", "get_multi_transactions", honest) is None

@@ -62,24 +62,6 @@ def created(
     return partners.create(operator, name, tier, clock.now())
 
 
-async def test_a_created_partner_calls_within_two_seconds(
-    running: httpx2.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
-) -> None:
-    _, key = created(operator, clock)
-    assert (await running.get("/rateLimits", headers=using(key))).status_code == 401
-    await pass_seconds(clock, 2)
-    told = (await running.get("/rateLimits", headers=using(key))).json()
-    assert told["quote"] == {"perMinute": 500, "perHour": 2000, "perDay": 5000}
-
-
-async def test_a_service_begins_with_what_the_store_has(
-    service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
-) -> None:
-    partner, _ = created(operator, clock)
-    await service.partners.refresh()
-    assert list(service.directory.partners) == [partner.partner_id]
-
-
 async def test_every_change_is_taken_up(
     service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
 ) -> None:

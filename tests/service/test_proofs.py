@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.proofs.bounds import LISTED, bounds
-from service.proofs.table import ROWS, Key, gaps, missing
+from service.proofs.table import ROWS, gaps, missing
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order
 
@@ -90,43 +89,6 @@ def test_the_test_of_an_input_speaks_of_it() -> None:
 
 
 # The table itself is held to something
-
-
-def without(key: Key) -> dict[Key, tuple[str, ...]]:
-    return {each: tests for each, tests in ROWS.items() if each != key}
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        ("status", "REFUNDED"),
-        ("display status", "DELETED"),
-        ("leg status", "VERIFYING"),
-        ("error code", "STATIC_DEPOSIT_IN_USE"),
-        ("error answer", "create_private_send FIXED_RATE_QUOTE_EXPIRED"),
-        ("input", "get_quotes useXmr"),
-        ("bound", "get_quotes markup maximum=4"),
-        ("bound", "list_chains kind maxItems=10"),
-        ("bound", "list_orders status []minimum=-2"),
-    ],
-)
-def test_a_row_that_is_taken_out_is_missed(key: Key) -> None:
-    assert gaps(without(key)) == ({key}, set())
-    assert gaps({**ROWS, key: ()}) == ({key}, set()), "a row that names no test proves nothing"
-
-
-def test_a_row_of_what_is_gone_is_seen() -> None:
-    gone = ("input", "get_quotes dateFrom")
-    assert gaps({**ROWS, gone: ("service/test_quotes.py::test_types",)}) == (set(), {gone})
-
-
-def test_a_bound_that_moves_is_seen_twice() -> None:
-    moved = bounds(LISTED.read_text().replace("markup number maximum=4", "markup number maximum=5"))
-    rows = {key: tests for key, tests in ROWS.items() if key[0] != "bound"}
-    rows |= {("bound", name): tests for name, tests in moved.items()}
-    unproven, unknown = gaps(rows)
-    assert ("bound", "get_quotes markup maximum=4") in unproven
-    assert ("bound", "get_quotes markup maximum=5") in unknown
 
 
 def test_a_test_or_a_case_that_does_not_exist_is_seen(collected: dict[str, pytest.Item]) -> None:

@@ -105,20 +105,3 @@ async def test_each_call_counts_in_its_class(
         assert (answer.status_code == 429) == (each is operation.rate_class)
     clock.advance(float(until_the_edge))
     assert (await call(api, operation)).status_code != 429
-
-
-async def test_what_is_told_is_what_is_enforced_for_each_class(api: httpx2.AsyncClient) -> None:
-    told = (await api.get("/rateLimits")).json()
-    for rate_class in (RateClass.QUOTE, RateClass.EXCHANGE):
-        limit = LIMITS[rate_class]
-        assert told[rate_class.value] == {
-            "perMinute": limit,
-            "perHour": limit + 10,
-            "perDay": limit + 20,
-        }
-        if rate_class is RateClass.EXCHANGE:
-            continue  # enforced when one begins: test_exchange_limits
-        of_class = [each for each in OPERATIONS if each.rate_class is rate_class]
-        answers = [await call(api, of_class[n % len(of_class)]) for n in range(limit + 3)]
-        passed = [answer.status_code != 429 for answer in answers]
-        assert passed == [True] * told[rate_class.value]["perMinute"] + [False] * 3

@@ -184,29 +184,6 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
             clock.advance(60)
 
 
-async def test_a_refusal_says_when_to_come_back(
-    api: httpx2.AsyncClient, clock: ManualClock
-) -> None:
-    clock.advance(60 - clock.now().timestamp() % 60 + 12.5)
-    for left in (4, 3, 2, 1, 0):
-        answer = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
-        assert answer.status_code == 200
-        assert answer.headers["ratelimit-limit"] == "5"
-        assert answer.headers["ratelimit-remaining"] == str(left)
-        assert answer.headers["ratelimit-reset"] == "48"
-    refused = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
-    assert refused.status_code == 429
-    assert refused.headers["retry-after"] == "48"
-    body = refused.json()
-    assert body["code"] == "RATE_LIMIT_EXCEEDED"
-    assert set(body) == {"message", "code", "requestId"}
-    # Another partner, and another class of the same partner, are not affected.
-    assert (await api.get("/quotes", params=QUOTE)).status_code == 200
-    assert (await api.get("/chains", headers=AS_FREE)).status_code == 200
-    clock.advance(47.5)
-    assert (await api.get("/quotes", params=QUOTE, headers=AS_FREE)).status_code == 200
-
-
 async def test_what_is_reported_is_what_is_enforced(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
@@ -222,16 +199,6 @@ async def test_what_is_reported_is_what_is_enforced(
     reported = (await api.get("/rateLimits", headers=AS_FREE)).json()["quote"]
     for name, length in zip(("perMinute", "perHour", "perDay"), WINDOW_SECONDS, strict=True):
         assert max(Counter(int(moment // length) for moment in times).values()) == reported[name]
-
-
-async def test_wrong_input_counts_and_a_refused_call_does_not(
-    api: httpx2.AsyncClient,
-) -> None:
-    wrong = {**QUOTE, "amount": "x"}
-    for _ in range(5):
-        assert (await api.get("/quotes", params=wrong, headers=AS_FREE)).status_code == 422
-    for _ in range(9):
-        assert (await api.get("/quotes", params=QUOTE, headers=AS_FREE)).status_code == 429
 
 
 async def test_open_operations_and_unknown_paths_carry_no_limits(
@@ -304,19 +271,6 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
         clock.advance(60)
         told = (await api.get("/rateLimits", headers=AS_FREE)).json()
         assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
-
-
-async def test_windows_of_a_partner_id_outlive_the_process(
-    store: SqliteStore, clock: ManualClock
-) -> None:
-    caller = Caller(FREE, None)
-    for number in range(3):
-        parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [FREE], INTERMEDIARIES)
-        if number < 2:
-            await parts.rates.admit(caller, RateClass.QUOTE)
-        else:
-            with pytest.raises(LimitReached):
-                await parts.rates.admit(caller, RateClass.QUOTE)
 
 
 @pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])

@@ -221,11 +221,6 @@ async def test_verdicts_outlive_a_restart(
         await next_api.get("/minMax", params=PAIR)
         await settle(store)
         assert scanner.scanned == ["BTC", "ETH"], "the verdict still stands"
-        clock.advance(LIFE.total_seconds())
-        assert await verdict(next_api, BTC) == before, "a stale verdict is shown as it is"
-        await next_api.get("/minMax", params=PAIR)
-        await settle(store)
-        assert scanner.scanned == ["BTC", "ETH"] * 2
 
 
 async def test_a_verdict_of_the_catalogue_that_is_newer_stays(

@@ -22,7 +22,7 @@ from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, Order
-from tui.desk_run import SIZES, DeskRun, Market
+from tui.desk_run import DeskRun, Market
 from tui.known_orders import (
     HASH,
     Known,
@@ -35,7 +35,7 @@ from tui.known_orders import (
     waiting,
 )
 from tui.known_orders import withheld as differing
-from tui.picture import take
+from tui.picture import ROOMY, SMALLEST, take
 from tui.scenes.orders import ONES as IN_SCENES
 
 Golden = Callable[[str, str], None]
@@ -77,9 +77,9 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
     """Those that have no scene of their own."""
     known = every_state(market.clock)
     prepare(market, known)
-    shown: dict[int, list[str]] = {size[0]: [] for size in SIZES}
-    async with market.desk(SIZES[0]) as run:
-        sizes = list(SIZES)
+    sizes = [SMALLEST, ROOMY]
+    shown: dict[int, list[str]] = {size[0]: [] for size in sizes}
+    async with market.desk(SMALLEST) as run:
         for listed in known[len(IN_SCENES) :]:
             await opened(run, listed.id)
             for size in sizes:

@@ -24,7 +24,6 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.chain.user_operation import UserOperation, operation_json, read_operation
-from swapdesk.sandbox.tampering import TamperedPart, tampered_operations
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -392,55 +391,6 @@ async def test_bundles_of_coins_are_signed_too(
     read = read_operation(payload_of(one).operation, signed=False)
     assert [call.value for call in decode_batch(read.call_data)] == list(UNITS)
     assert one.entry_point == ENTRY_POINT
-
-
-TAMPERED = {
-    TamperedPart.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
-    TamperedPart.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
-    TamperedPart.CALL: "BUNDLE_CALLS_DIFFER",
-    TamperedPart.NONCE: "OPERATION_NONCE",
-    TamperedPart.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
-    TamperedPart.CHAIN: "CHAIN_ID_DIFFERS",
-}
-
-
-@pytest.mark.parametrize("token", [USDC.contract, None], ids=["tokens", "coins"])
-@pytest.mark.parametrize("part", TamperedPart)
-async def test_a_dishonest_service_obtains_no_signature(
-    here: Bundling,
-    someone: Trader,
-    agent: WalletClient,
-    intent: str,
-    part: TamperedPart,
-    token: str | None,
-) -> None:
-    """The answer of a service that lies, with a hash that fits the lie."""
-    one = await built(here, someone, "lied", first=400, token=token)
-    answer = {
-        "transactions": [
-            {
-                "txData": {
-                    "userOpHash": "0x" + one.hash.hex(),
-                    "chainId": one.chain_id,
-                    "entryPoint": one.entry_point,
-                    "entryPointVersion": one.version.value,
-                    "userOperation": operation_json(one.operation, with_signature=False),
-                }
-            }
-        ]
-    }
-    lied = tampered_operations(part, answer)
-    assert lied is not None
-    told = lied["transactions"][0]["txData"]
-    payload = OperationPayload(
-        Purpose.BUNDLE,
-        told["userOperation"],
-        told["entryPoint"],
-        told["entryPointVersion"],
-        told["chainId"],
-    )
-    promise = promised(someone, intent, "lied", first=400, sell=USDC if token is not None else ETH)
-    assert TAMPERED[part] in await refusals(agent, payload, promise)
 
 
 async def test_the_own_smart_account_is_funded_and_no_other(

@@ -46,7 +46,7 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.CHANGES_DESK, False, "wallet policy set"),
     (Effect.ONLY_READS, False, "wallet transactions, wallet policy show"),
     (Effect.ONLY_READS, True, "tokens, chains, orders list, orders show, orders watch"),
-    (Effect.ONLY_READS, True, "batch plan, batch status, why, inspect, support open, support diff"),
+    (Effect.ONLY_READS, True, "batch plan, batch status, why, inspect, support open"),
     (Effect.CHANGES_DESK, True, "profile use"),
     (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
     (Effect.ONLY_READS, True, "schema, errors, commands, listen, partner sums"),

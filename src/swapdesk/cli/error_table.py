@@ -39,6 +39,8 @@ Row = tuple[str, tuple[Exit, ...], str, str, str]
 
 _OF_INPUT: tuple[Row, ...] = (
     ("USAGE", _BAD, "The command line cannot be read.", UNSENT, CORRECT),
+    ("REMOVED", _BAD, "The command or the option is gone in this version.", UNSENT,
+     "you: use what the message names"),
     ("CONFIG", _BAD, "The configuration is wrong.", UNTOUCHED, "you: correct the configuration"),
     ("CREDENTIALS", _BAD, "The key or secret of the profile cannot be used.", UNTOUCHED,
      "you: correct the credentials"),
@@ -86,7 +88,6 @@ _OF_INPUT: tuple[Row, ...] = (
     ("BAD_REFUND_ADDRESS", _BAD, "The refund address is missing or no address of its chain.",
      UNTOUCHED, CORRECT),
     ("BAD_REFUND_MEMO", _BAD, "The refund memo does not fit.", UNTOUCHED, CORRECT),
-    ("BAD_SCENARIO", _BAD, "The file of cases cannot be used.", UNMOVED, CORRECT),
     ("BAD_LIMIT", _BAD, "A limit or a price is not written as TOKEN.CHAIN=AMOUNT.", UNTOUCHED,
      CORRECT),
     ("NOTHING_GIVEN", _BAD, "Nothing was given that could be set.", UNTOUCHED, CORRECT),
@@ -131,7 +132,6 @@ _OF_INPUT: tuple[Row, ...] = (
     ("BAD_RECEIVER", _BAD, "The address cannot be posted to.", UNTOUCHED, CORRECT),
     ("NO_SECRET", _BAD, "The file that signatures are made with holds no secret.", UNTOUCHED,
      "you: put the secret back, or remove the file and give the new secret to the receiver"),
-    ("BAD_CONVERSATION", _BAD, "The file is no recorded conversation.", UNTOUCHED, CORRECT),
     ("NO_DELIVERY", _BAD, "The journal has no state of that id.", UNTOUCHED, CORRECT),
     ("NO_SUCH_MONTH", _BAD, "The text is no month.", UNMOVED, CORRECT),
     ("NO_SUCH_PARTNER", _BAD, "The service has no such partner.", UNMOVED, CORRECT),
@@ -334,7 +334,7 @@ _OF_ALL: tuple[Row, ...] = (
     ("REFUSED", (Exit.REFUSED, Exit.NOT_FOUND), "The sandbox refused.", UNMOVED,
      "you: choose another target, or an order that has not come so far"),
     ("CASE_FAILED", _OWN, "A case could not be made; those before it stay.",
-     "the sandbox's; nothing here is real", "you: correct the file"),
+     "the sandbox's; nothing here is real", "you: swapdesk orders list shows what was made"),
     ("NO_STORE", _NOT_FOUND, "No service has run on this data.", UNMOVED,
      "you: swapdesk serve --sandbox, or name its directory with --data"),
     ("STORE_UNUSABLE", _OWN, "The store of the service cannot be used.", UNMOVED,

@@ -35,6 +35,7 @@ from swapdesk.cli.output import (
     replace_closed,
     silence,
 )
+from swapdesk.cli.removed import of_removed
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -201,7 +202,7 @@ def run(arguments: Sequence[str]) -> int:
         output.failure(error)
         return error.exit
     except click.ClickException as error:
-        output.failure(_usage(error))
+        output.failure(of_removed(error, arguments) or _usage(error))
         return Exit.BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
         output.failure(_interrupted())

@@ -57,7 +57,6 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "inspect": (_CASES,),
     "support bundle": ("support_files:BundleWritten",),
     "support open": ("swapdesk.flows.support.case_file:CaseFile",),
-    "support diff": ("support_files:DifferencesDocument",),
     "trigger list": ("trigger_report:FaultsDocument",),
     "trigger clear": ("trigger_report:ActiveDocument",),
     "trigger clock": ("trigger_report:ClockDocument",),

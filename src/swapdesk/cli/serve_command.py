@@ -19,7 +19,7 @@ from swapdesk.cli.exit_codes import Exit
 _OF_WORLDS = frozenset(
     {
         *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
-        *("dialect", "record", "replay", "lifeline"),
+        *("dialect", "lifeline"),
     }
 )
 FASTEST = 100_000
@@ -86,18 +86,6 @@ def read_speed(
     show_default=True,
     help="Whose names the service writes: vendor has those of the public service.",
 )
-@click.option(
-    "--record",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write what is asked and told into a new file, without secrets.",
-)
-@click.option(
-    "--replay",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="Serve nothing but a recorded conversation.",
-)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -112,8 +100,6 @@ def serve(
     tokens: int | None,
     chain_ids: Literal["sandbox", "real"],
     dialect: Literal["contract", "vendor"],
-    record: Path | None,
-    replay: Path | None,
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
@@ -123,16 +109,6 @@ def serve(
     if config_file is not None:
         _alone("config_file")
         return _serve_file(call, config_file)
-    if replay is not None:
-        if sandbox or record is not None:
-            raise bad_input(
-                "USAGE", "--replay goes with neither --sandbox nor --record.", field="replay"
-            )
-        return _replay(replay, host, port)
-    if record is not None and record.exists():
-        raise bad_input(
-            "FILE_EXISTS", f"{record} exists; a recording is a new file.", field="record"
-        )
     if not sandbox:
         raise bad_input(
             "ONLY_SANDBOX",
@@ -156,7 +132,6 @@ def serve(
             tokens=tokens,
             chain_ids=chain_ids,
             dialect=dialect,
-            record=None if record is None else record.absolute(),
         )
     )
 
@@ -205,22 +180,6 @@ def _serve_file(call: CliContext, file: Path) -> int:
         serve_configured(config)
     except ServiceRefused as refused:
         raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
-    return Exit.DONE
-
-
-def _replay(file: Path, host: str, port: int) -> int:
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
-
-    require_sandbox()
-    import uvloop
-
-    from swapdesk.sandbox.conversation import ConversationRefused
-    from swapdesk.sandbox.service_process import serve_replay
-
-    try:
-        uvloop.run(serve_replay(file, host, port))
-    except (ConversationRefused, OSError) as error:
-        raise bad_input("BAD_CONVERSATION", f"{error}.", field="replay") from None
     return Exit.DONE
 
 

@@ -1,4 +1,4 @@
-"""``support``: a case as a file, one that was sent, and what differs between two."""
+"""``support``: a case as a file, and one that was sent."""
 
 from __future__ import annotations
 
@@ -29,20 +29,6 @@ class BundleWritten(Struct, frozen=True):
 
     file: str
     masked: tuple[str, ...]
-
-
-class Difference(Struct, frozen=True):
-    """A place of two files that differs."""
-
-    place: str
-    first: str
-    second: str
-
-
-class DifferencesDocument(Struct, frozen=True):
-    """What differs between two files."""
-
-    differences: tuple[Difference, ...]
 
 
 @click.group()
@@ -165,24 +151,6 @@ def open_file(call: CliContext, file: Path) -> int:
                 for one in case.record.calls
             ),
         )
-    return Exit.DONE
-
-
-@support.command()
-@click.argument("first", type=FILE)
-@click.argument("second", type=FILE)
-@desk_command
-def diff(call: CliContext, first: Path, second: Path) -> int:
-    """Say what differs between two files, place by place."""
-    from swapdesk.flows.support.case_file import differences
-
-    found = differences(_read(first), _read(second))
-    if call.output.json:
-        call.output.document(DifferencesDocument(tuple(Difference(*one) for one in found)))
-    elif found:
-        call.output.table(("place", "first", "second"), found)
-    else:
-        call.output.say("The two files say the same.")
     return Exit.DONE
 
 

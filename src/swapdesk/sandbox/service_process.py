@@ -3,7 +3,7 @@
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
 ``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
-are written), ``record`` (the file of a conversation, or null).
+are written).
 
 A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
 credentials or without. Which pages of other sites are answered is the service's own rule.
@@ -12,17 +12,14 @@ credentials or without. Which pages of other sites are answered is the service's
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
-import signal
 import socket
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +31,21 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swapdesk import __version__
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import ChainIds
-from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
-from swapdesk.sandbox.conversation import Recorder, Replay, read_conversation
+from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
+from swapdesk.sandbox.faults import ActiveFaults
+from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
-from swapdesk.sandbox.run_file import LINE_VERSION
+from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
+from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -64,14 +58,12 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.dialect import Dialect
-from swapdesk.wire.errors import ErrorBody, ErrorCode
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token
 
 OVERRIDES = {
@@ -113,21 +105,7 @@ class HostCheck:
         if refused is None:
             await self._app(scope, receive, send)
         else:
-            await self._refuse(scope, send, *refused)
-
-    async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
-        kind = "websocket.http" if scope["type"] == "websocket" else "http"
-        request_id = str(uuid.uuid4())
-        code = ErrorCode.BAD_REQUEST
-        body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"date", format_datetime(self._clock.now(), usegmt=True).encode()),
-            (b"x-request-id", request_id.encode()),
-        ]
-        await send({"type": f"{kind}.response.start", "status": status, "headers": headers})
-        await send({"type": f"{kind}.response.body", "body": body})
+            await refuse(scope, send, self._clock, *refused, ErrorCode.BAD_REQUEST)
 
 
 DATABASE = "service.db"
@@ -172,8 +150,7 @@ async def build_sandbox_service(
     Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
-    venue_faults = VenueFaults(clock)
-    bundle_faults = BundleFaults()
+    faults = ActiveFaults()
     key = load_key(options.data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
     chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
@@ -187,7 +164,8 @@ async def build_sandbox_service(
         venues=[
             FaultyVenue(
                 SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                venue_faults,
+                faults,
+                clock,
             )
             for row in VENUE_ROWS
         ],
@@ -196,7 +174,7 @@ async def build_sandbox_service(
         keywords=keywords(),
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
-        intervene=bundle_faults.intervene,
+        intervene=partial(bundle_end, faults),
         dialect=options.dialect,
         webhook_secrets={
             source: webhook_secret(key, source)
@@ -204,20 +182,16 @@ async def build_sandbox_service(
         },
     )
     hosts = frozenset({options.host})
-    faults = AnswerFaults()
     application = build_service(parts)
     layer = FaultLayer(application, faults, clock)
     control = Control(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store),
         clock=clock,
         pace=pace,
         market=market,
         faults=faults,
-        venue_faults=venue_faults,
-        bundle_faults=bundle_faults,
         layer=layer,
         store=store,
     )
@@ -247,8 +221,7 @@ async def _run(orders: dict[str, Any]) -> int:
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
-                door = _recorded(service.door, orders["record"])
-                await _serve(stop, orders, door, service.control, close_streams, clock)
+                await _serve(stop, orders, service.door, service.control, close_streams, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
@@ -256,17 +229,6 @@ async def _run(orders: dict[str, Any]) -> int:
         finally:
             await store.close()
     return 0
-
-
-def _recorded(door: ASGIApp, file: str | None) -> ASGIApp:
-    """A recording ends with the process that began it."""
-    if file is None:
-        return door
-    try:
-        return Recorder(door, Path(file), f"swapdesk {__version__}")
-    except FileExistsError:
-        logging.warning("the service was started again; %s is not written on", file)
-        return door
 
 
 def _catalog(
@@ -313,27 +275,6 @@ async def _serve(
     )
     if await started(service, stop) and await started(beside, stop):
         announce({"ready": True})
-    await serving
-
-
-async def serve_replay(file: Path, host: str, port: int) -> None:
-    """Tell a conversation again until SIGTERM or SIGINT. One JSON line says where. Raises
-    ConversationRefused and OSError."""
-    clock = SystemClock()
-    replay = Replay(read_conversation(file))
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    listener = listen(host, port)
-    server = build_server(HostCheck(replay, frozenset({host}), clock), clock)
-    serving = asyncio.create_task(serve_until(stop, (server, listener)))
-    if await started(server, stop):
-        name = f"[{host}]" if ":" in host else host
-        url = f"http://{name}:{listener.getsockname()[1]}{PREFIX}"
-        sys.stdout.write(
-            json.dumps({"schemaVersion": LINE_VERSION, "url": url, "replays": str(file)}) + "\n"
-        )
-        sys.stdout.flush()
     await serving
 
 

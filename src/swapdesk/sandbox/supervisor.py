@@ -155,8 +155,7 @@ class ServeOptions(Struct, frozen=True):
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
     ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
-    those of the embedded EVM chains; ``dialect`` is whose names the service writes, ``record``
-    a file that what is asked and told is written to.
+    those of the embedded EVM chains; ``dialect`` is whose names the service writes.
     """
 
     data: Path
@@ -168,7 +167,6 @@ class ServeOptions(Struct, frozen=True):
     tokens: int | None = None
     chain_ids: ChainIds = "sandbox"
     dialect: Literal["contract", "vendor"] = "contract"
-    record: Path | None = None
 
 
 def serve(options: ServeOptions) -> int:
@@ -309,7 +307,6 @@ class _Sandbox:
             "tokens": self._options.tokens,
             "chainIds": self._options.chain_ids,
             "dialect": self._options.dialect,
-            "record": None if self._options.record is None else str(self._options.record),
         }
 
 

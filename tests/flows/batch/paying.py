@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -28,9 +29,10 @@ from swapdesk.flows.journal.batch_records import (
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import BundleFaults
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wire.encoding.codec import encode_json
@@ -181,7 +183,8 @@ class PayingPlace(Place):
     COIN: ClassVar[str] = "ETH"
     KIND: ClassVar[Kind] = Kind.EVM
 
-    bundle_faults: BundleFaults = field(default_factory=BundleFaults)
+    faults: ActiveFaults = field(default_factory=ActiveFaults)
+    """Of its bundles."""
 
     def token_of(self, token_id: str) -> Token | None:
         return self.floor.parts.catalog.token(token_id)
@@ -202,7 +205,7 @@ class PayingPlace(Place):
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
     """Worker and bundle watch run by themselves."""
-    bundle_faults, clock = BundleFaults(), AgeingClock()
+    faults, clock = ActiveFaults(), AgeingClock()
     goods = sandbox_goods(clock.now())
     async with served(directory / "chains") as chains:
         onchain = build_onchain(
@@ -214,11 +217,11 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
                 clock,
                 [PlainVenue("aa", "Alpha")],
                 onchain=onchain,
-                intervene=bundle_faults.intervene,
+                intervene=partial(bundle_end, faults),
                 **goods,
             ) as service,
             service.working(),
             service.http() as http,
         ):
             service.opened.push_async_callback(onchain.close)
-            yield PayingPlace(Floor(chains, service, http, onchain), directory, bundle_faults)
+            yield PayingPlace(Floor(chains, service, http, onchain), directory, faults)

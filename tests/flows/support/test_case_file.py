@@ -8,7 +8,6 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 
 from corpus import load
 from flows.orders import NOW, intent, order
-from flows.support.cases import CASES, HASH, REQUEST, SOON, Case
+from flows.support.cases import CASES, REQUEST, Case
 from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.flows.support.case_file import (
@@ -32,7 +31,6 @@ from swapdesk.flows.support.case_file import (
     Shown,
     case_file,
     contents,
-    differences,
     packed,
     read_case_file,
     unpacked,
@@ -313,15 +311,3 @@ def test_a_file_of_a_newer_version_keeps_what_it_has() -> None:
     lacking = changed(lambda d: (d.update(schema=9), d.pop("record")))
     with pytest.raises(CaseFileRefused, match=r"newer version \(schema 9\)"):
         unpacked(lacking)
-
-
-def test_what_differs_is_named_by_its_place() -> None:
-    one = facts(CASES[0])
-    later = replace(one, at=one.at + timedelta(minutes=1), request_id=None)
-    found = {
-        place: (first, other) for place, first, other in differences(written(one), written(later))
-    }
-    assert found["record.sheet.requestId"] == (REQUEST, "")
-    assert differences(written(one), written(one)) == []
-    assert later.at > SOON
-    assert HASH not in str(found)

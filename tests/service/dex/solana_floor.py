@@ -59,7 +59,7 @@ class SolanaFloor(Floor):
         for symbol, amount in tokens.items():
             token = self.token(chain, symbol)
             units = int(Decimal(amount) * 10**token.decimals)
-            await self.world.node.mint(address, str(token.address), units)
+            await self.world.node.fund(address, units, str(token.address))
 
     async def final(self, service_id: str) -> dict[str, Any]:
         """The order once it has ended, after as many blocks as make everything final."""

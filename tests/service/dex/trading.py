@@ -21,7 +21,6 @@ from sandbox.evm.evm_world import World as Chains
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.evm_world import keeper
 from swapdesk.sandbox.market import Market
@@ -76,10 +75,6 @@ class Floor(Struct):
     def clock(self) -> AgeingClock:
         clock: AgeingClock = self.service.clock
         return clock
-
-    @property
-    def faults(self) -> AnswerFaults:
-        return self.service.faults
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(

@@ -56,7 +56,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "FIXED_RATE_QUOTE_EXPIRED": (_TERMS + "test_a_fixed_rate_ends_with_its_quote",),
     "RATE_LIMIT_EXCEEDED": (
         "service/test_rate_classes.py::test_each_call_counts_in_its_class",
-        "service/test_rate_windows.py::test_a_refusal_says_when_to_come_back",
+        "service/test_rate_classes.py::test_each_call_counts_in_its_class",
     ),
     "INTERNAL_SERVER_ERROR": (_HTTP + "test_a_defect_is_answered_without_details",),
     "PROVIDER_EXCHANGE_FAILED": (

@@ -15,7 +15,7 @@ import platform
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -404,28 +404,3 @@ def _refuse_long(value: Any) -> None:
             raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
         for one in value.values() if isinstance(value, dict) else value:
             _refuse_long(one)
-
-
-# Comparing
-
-
-def differences(one: CaseFile, other: CaseFile) -> list[tuple[str, str, str]]:
-    """Place, value in the first and value in the second, each empty where it is missing."""
-    left, right = dict(_places(msgspec.to_builtins(one))), dict(_places(msgspec.to_builtins(other)))
-    places = sorted(left.keys() | right.keys())
-    return [
-        (place, left.get(place, ""), right.get(place, ""))
-        for place in places
-        if left.get(place) != right.get(place)
-    ]
-
-
-def _places(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield from _places(one, f"{place}.{name}" if place else name)
-    elif isinstance(value, list | tuple):
-        for at, one in enumerate(value):
-            yield from _places(one, f"{place}[{at:03}]")
-    elif value is not None:
-        yield place, str(value)

@@ -1,0 +1,34 @@
+"""Commands and options that are gone, each with what takes its place: told for one version.
+
+They are no commands any more, so help, completion and documents leave them out by themselves. Only
+a line that cannot be read for another reason either is compared with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from swapdesk.cli.command_error import CommandError, bad_input
+
+REMOVED: dict[str, str] = {
+    "serve --record": "a proxy between client and service records what is asked and told",
+    "serve --replay": "swapdesk serve --sandbox --seed N makes the same world for every test",
+    "support diff": "support open FILE --json prints a file, for any program that compares JSON",
+}
+"""The command and the word of it that is gone: what takes its place."""
+
+
+def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:
+    """Exit 2 where the line names what is gone; None for any other line that cannot be read."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return None
+    words = {word.partition("=")[0] for word in line}
+    for gone, instead in REMOVED.items():
+        command, _, word = gone.rpartition(" ")
+        if f"swapdesk {command}".rstrip() == context.command_path and word in words:
+            said = f"swapdesk {gone} is gone in this version. Instead: {instead}."
+            return bad_input("REMOVED", said, next=f"you: {instead}")
+    return None
