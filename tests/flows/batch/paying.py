@@ -15,7 +15,7 @@ import httpx2
 from msgspec import field
 
 from flows.dex.swapping import PACE, Place, Swapper
-from flows.faulty_network import changed
+from flows.faulty_network import changed, on
 from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.flows.batch.creation import BatchCreation
@@ -170,12 +170,7 @@ def told_otherwise(
         head, found, rest = body.partition(beside.encode())
         return head + found + rest.replace(old.encode(), new.encode(), 1)
 
-    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
-            return response
-        return changed(response, told)
-
-    return swap
+    return on("GET /v2/exchanges/multi/", lambda _, response: changed(response, told))
 
 
 class PayingPlace(Place):
