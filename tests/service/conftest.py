@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from service.http_calls import calling
 from service.new_store import open_new
 from service.price_venue import PriceVenue
 from service.world import (
@@ -32,8 +33,6 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
-
-BASE = "http://service/v2"
 
 
 @pytest.fixture
@@ -138,16 +137,14 @@ def service(
 @pytest.fixture
 async def api(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls with the first partner's full key, unless a test sends other headers."""
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+    async with calling(build_service(service), AS_FIRST) as client:
         yield client
 
 
 @pytest.fixture
 async def anyone(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls without any credentials."""
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+    async with calling(build_service(service)) as client:
         yield client
 
 

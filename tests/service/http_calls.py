@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp
 
-from service.world import AS_FIRST
-from swapdesk.service.app import build_service
+from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, PARTNERS, TOKENS
+from swapdesk.clock import Clock
+from swapdesk.service.access import Partner
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import CentralizedVenue
 
+BASE = "http://service/v2"
 JSON = {"content-type": "application/json"}
+
+
+def small_service(
+    clock: Clock,
+    store: SqliteStore,
+    partners: Sequence[Partner] = PARTNERS,
+    venues: Iterable[CentralizedVenue] = (),
+    **more: Any,
+) -> ServiceParts:
+    """Over the tiny world, without a venue unless some are given."""
+    rng = random.Random(7)
+    return assemble(clock, rng, store, CHAINS, TOKENS, venues, partners, INTERMEDIARIES, **more)
+
+
+def calling(
+    app: ASGIApp,
+    headers: dict[str, str] | None = None,
+    address: str = "127.0.0.1",
+    **more: Any,
+) -> httpx2.AsyncClient:
+    """A client of a service in this process."""
+    transport = httpx2.ASGITransport(app=app, client=(address, 1))
+    return httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers, **more)
+
+
+@asynccontextmanager
+async def running(
+    service: ServiceParts, headers: dict[str, str] | None = None
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """The service with what works in its background."""
+    app = build_service(service)
+    async with app.router.lifespan_context(app), calling(app, headers) as client:
+        yield client
 
 
 def code(answer: httpx2.Response) -> tuple[int, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +9,7 @@ import httpx2
 import pytest
 from msgspec import field
 
+from service.http_calls import calling, small_service
 from service.price_venue import PriceVenue
 from service.world import (
     AS_FIRST,
@@ -20,9 +20,7 @@ from service.world import (
     DISABLED,
     ETH,
     ETHEREUM,
-    INTERMEDIARIES,
     ON_DARK,
-    PARTNERS,
     SOL,
     TOKENS,
     UNKNOWN_TOKEN,
@@ -34,7 +32,7 @@ from service.world import (
     token,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
@@ -283,13 +281,8 @@ async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name
         "slippageSupported": "slippage_supported",
     }
     venues = [PriceVenue("no"), DescribedVenue("ya", entry={names[name]: True})]
-    parts = assemble(
-        clock, random.Random(1), store, CHAINS, TOKENS, venues, PARTNERS, INTERMEDIARIES
-    )
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(
-        transport=transport, base_url="http://service/v2", headers=AS_FIRST
-    ) as api:
+    parts = small_service(clock, store, venues=venues)
+    async with calling(build_service(parts), AS_FIRST) as api:
         for wanted, codes in ((None, ["no", "ya"]), ("true", ["ya"]), ("false", ["no"])):
             parameters = {} if wanted is None else {name: wanted}
             rows = (await api.get("/swaps", params=parameters)).json()

@@ -6,8 +6,8 @@ import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 
 import manual_time
 from patience import PATIENCE
-from service.http_calls import JSON, code, fields
+from service.http_calls import JSON, calling, code, fields, running
 from service.orders_fixtures import until
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
@@ -101,18 +101,6 @@ async def reaches(api: httpx2.AsyncClient, service_id: str, wanted: int) -> None
         return await status(api, service_id) == wanted
 
     await comes_true(reached)
-
-
-@asynccontextmanager
-async def running(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
-    """The service with what works in its background."""
-    application = build_service(service)
-    transport = httpx2.ASGITransport(app=application)
-    async with (
-        application.router.lifespan_context(application),
-        httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as client,
-    ):
-        yield client
 
 
 # An event wakes
@@ -471,11 +459,10 @@ async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
 ) -> None:
     application = build_service(service)
 
-    def at(address: str) -> httpx2.AsyncClient:
-        transport = httpx2.ASGITransport(app=application, client=(address, 1))
-        return httpx2.AsyncClient(transport=transport, base_url="http://service/v2")
-
-    async with at("192.0.2.1") as crowd, at("192.0.2.2") as other:
+    async with (
+        calling(application, address="192.0.2.1") as crowd,
+        calling(application, address="192.0.2.2") as other,
+    ):
         for number in range(STRANGER_READS):
             path = "/webhooks/nobody" if number % 2 else "/webhooks/aa"
             answer = await crowd.post(path, content=b"{}", headers={**JSON, **AS_FIRST})

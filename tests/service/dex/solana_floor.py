@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from msgspec import Struct, field
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
@@ -17,7 +16,8 @@ from solders.transaction import VersionedTransaction
 
 from patience import PATIENCE
 from sandbox.solana.solana_world import KEY, StandingTime, World, running
-from service.dex.trading import BASE, AgeingClock, Floor, told
+from service.dex.trading import AgeingClock, Floor, told
+from service.http_calls import calling
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.rpc.solana import SolanaClient
@@ -140,11 +140,8 @@ async def trading_on_solana(
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        transport = httpx2.ASGITransport(app=build_service(parts))
         try:
-            async with httpx2.AsyncClient(
-                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
-            ) as api:
+            async with calling(build_service(parts), AS_FIRST, timeout=PATIENCE) as api:
                 yield SolanaFloor(world, parts, {}, api, clock)  # type: ignore[arg-type]
         finally:
             await onchain.close()

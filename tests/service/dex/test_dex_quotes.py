@@ -7,10 +7,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 
-from service.dex.trading import BASE, Floor, Trader, told, trader
+from service.dex.trading import Floor, Trader, told, trader
+from service.http_calls import calling
 from service.price_venue import PriceVenue
 from service.quote_fields import check_fields
 from service.world import AS_FIRST, PARTNERS
@@ -191,8 +191,7 @@ async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
         [floor.token("bitcoin", "BTC").id],
         onchain=floor.onchain,
     )
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+    async with calling(build_service(parts), AS_FIRST) as api:
         query = {"amount": amount, "from": usdc.id, "to": coin.id}
         found = told(await api.get("/quotes", params=query))["quotes"]
         alone = await api.get("/quotes", params={**query, "types": ["standard", "private"]})

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from patience import PATIENCE
 from sandbox.evm.evm_world import KEY, World, running, stranger
+from service.http_calls import calling
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.calldata import erc20
@@ -34,7 +35,6 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 
-BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
@@ -235,7 +235,6 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        transport = httpx2.ASGITransport(app=build_service(parts))
         try:
             for name in genesis:
                 await onchain.readers[name].view()
@@ -244,12 +243,9 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 """What a request is told never depends on how long ago the last one was."""
                 clock.age(FRESH_SECONDS)
 
-            async with httpx2.AsyncClient(
-                transport=transport,
-                base_url=BASE,
-                headers=AS_FIRST,
-                timeout=PATIENCE,
-                event_hooks={"request": [read_anew]},
+            hooks = {"request": [read_anew]}
+            async with calling(
+                build_service(parts), AS_FIRST, timeout=PATIENCE, event_hooks=hooks
             ) as api:
                 yield Floor(world, parts, dict(onchain.readers), api, clock, onchain)
         finally:
