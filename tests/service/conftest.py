@@ -15,6 +15,7 @@ import pytest
 
 from service.http_calls import calling
 from service.new_store import open_new
+from service.orders_fixtures import Floor, venues_at
 from service.price_venue import PriceVenue
 from service.world import (
     AS_FIRST,
@@ -146,6 +147,14 @@ async def anyone(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls without any credentials."""
     async with calling(build_service(service)) as client:
         yield client
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    """Everything an order touches, without HTTP."""
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    yield floor
+    await floor.store.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, limits, quotes, refusal
+from service.quote_calls import asked, limits, quotes, refusal, stored_quote
 from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
@@ -101,8 +101,7 @@ async def test_fixed_private_send(
     assert all(row.fixed for row in found.quotes)
     # A minute, although the rates stand for seven (contract 6.28).
     assert {row.valid_until for row in found.quotes} == {clock.now() + QUOTE_VALID}
-    stored = await service.store.get_quote(FIRST.partner_id, found.quotes[0].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, found.quotes[0].quote_id)
     assert stored.expires == clock.now() + QUOTE_VALID
     assert stored.fixed
     assert len(stored.rates) == 2

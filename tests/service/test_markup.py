@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.terms_world import venues
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
@@ -43,9 +43,7 @@ async def test_a_markup_is_in_the_price_of_those_that_take_one(
         assert row.markup_supported
         assert row.applied_api_markup == row.api_markup_value == Decimal(markup)
         assert row.markup_type == "percentage"
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert stored.markup == Decimal(markup)
     kept = Decimal("0.996") * (1 - Decimal(markup) / 100)
     assert rows[0].amount_out == quantize((30_000 * kept - 1) / 3000, 18, up=False)
@@ -67,9 +65,7 @@ async def test_the_second_leg_alone_takes_the_markup(
     assert len(rows) == 2
     for row in rows:
         assert row.applied_api_markup == 2
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert set(stored.legs) == {"fa", "fb"}
         assert stored.markup == 2
     assert {terms.markup for terms in some["fa"].terms} == {Decimal(0), Decimal(2)}

@@ -8,13 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.world import (
     BTC,
     CHAIN_ONLY,
     DISABLED,
     ETH,
-    FIRST,
     ON_DARK,
     SOL,
     UNKNOWN_TOKEN,
@@ -143,9 +142,7 @@ async def test_one_token_on_both_sides_privately(
     rows = await quotes(api, asked(to=BTC.id, types="private"))
     assert len(rows) == 6
     for row in rows:
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert stored.purpose == "private_send"
 
 
@@ -167,8 +164,7 @@ async def test_a_quote_is_for_the_tokens_that_were_named(
         for row in await quotes(api, parameters):
             if row.quote_id is None:
                 continue
-            stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-            assert stored is not None
+            stored = await stored_quote(service, row.quote_id)
             assert (stored.token_in_id, stored.token_out_id) == (from_.id, to.id)
 
 
@@ -182,9 +178,7 @@ async def test_the_intermediary_is_never_an_end(
     api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     for row in await quotes(api, asked("1000", XRP.id, ETH.id, types="private")):
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert stored.middle_token_id == SOL.id
 
 
@@ -207,8 +201,7 @@ async def test_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> N
         assert row.min is not None
         assert row.max is not None
         assert row.min <= row.amount_in <= row.max
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert (stored.purpose, stored.route) == ("private_send", "private")
         assert stored.token_in_id == stored.token_out_id == BTC.id
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.quote_fields import check_fields
 from service.world import (
     AS_SECOND,
@@ -162,9 +162,7 @@ async def test_private_route_has_two_venues_and_the_best_hop(
     rows = await quotes(api, asked(types="private"))
     pairs = set()
     for row in rows:
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         first, second = stored.legs
         assert first != second
         pairs.add(stored.legs)
@@ -216,9 +214,7 @@ async def test_quotes_are_stored_for_their_partner(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     (row, *_) = await quotes(api, asked(types="standard"))
-    assert row.quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, row.quote_id)
     assert (stored.purpose, stored.route, stored.legs) == ("exchange", "standard", ("aa",))
     assert (stored.amount_in, stored.amount_out) == (row.amount_in, row.amount_out)
     assert stored.amount_in_usd == 30000

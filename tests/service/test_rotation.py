@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from service.new_store import open_new
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
@@ -69,8 +69,7 @@ async def chosen(
     found = set()
     for row in await quotes(api, parameters):
         assert row.quote_id is not None, row.error
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         found.add((stored.legs[-1], stored.payout_wallet))
     return found
 
@@ -220,8 +219,7 @@ async def test_private_sends_are_rotated(
     items = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]
     assert items
     for item in items:
-        stored = await service.store.get_quote(FIRST.partner_id, item["quoteId"])
-        assert stored is not None
+        stored = await stored_quote(service, item["quoteId"])
         assert stored.payout_wallet in (0, 1)
         assert stored.choice == RouteChoice(rotate_payout_wallets=True)
     store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
@@ -260,8 +258,7 @@ async def test_bounds_of_the_rotation_of_private_sends(
     answer = await api.get("/quotes/private-send", params=parameters)
     paid_by = set()
     for item in answer.json()["quotes"]:
-        stored = await service.store.get_quote(FIRST.partner_id, item["quoteId"])
-        assert stored is not None
+        stored = await stored_quote(service, item["quoteId"])
         paid_by.add(stored.legs[-1])
     assert paid_by == left
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.terms_world import COPY_OF_XMR, MONERO, XMR
 from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL, TOKENS
 from swapdesk.clock import ManualClock
@@ -32,9 +32,7 @@ FILTERS = (
 async def legs_of(service: ServiceParts, rows: list[Quote]) -> set[tuple[str, ...]]:
     found = set()
     for row in rows:
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         found.add(stored.legs)
     return found
 
@@ -44,9 +42,7 @@ async def test_swaps_allow_and_leave_private_routes_out(
 ) -> None:
     rows = await quotes(api, asked(swaps=["bb", "cc"]))
     assert [(row.type, row.swap) for row in rows] == [("standard", "bb"), ("standard", "cc")]
-    assert rows[0].quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, rows[0].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, rows[0].quote_id)
     assert stored.choice == RouteChoice(swaps=("bb", "cc"))
     assert await quotes(api, asked(swaps="bb", types="private")) == []
 
@@ -187,8 +183,7 @@ async def middles(parts: ServiceParts, caller: Caller, **more: Any) -> set[str]:
         if row.quote_id is None:
             found.add(str(row.error))
             continue
-        stored = await parts.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, row.quote_id)
         assert stored.middle_token_id is not None
         found.add(stored.middle_token_id)
     return found
@@ -205,8 +200,7 @@ async def test_xmr_pins_the_hop(clock: ManualClock, store: Any) -> None:
         }
     send = PrivateSendQuery.model_validate({"amount": "0.5", "from": BTC.id, "useXmr": "true"})
     for item in (await parts.engine.private_send(caller, send)).quotes:
-        stored = await parts.store.get_quote(FIRST.partner_id, item.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, item.quote_id)
         assert stored.middle_token_id == XMR.id
         assert stored.choice.use_xmr is True
     choice = RouteChoice(use_xmr=True)
@@ -231,9 +225,7 @@ async def test_a_route_says_when_it_needs_a_refund_address(clock: ManualClock, s
     query = QuoteQuery.model_validate(asked())
     needs: dict[tuple[str, ...], bool | None] = {}
     for row in (await parts.engine.quotes(caller, query)).quotes:
-        assert row.quote_id is not None
-        stored = await parts.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, row.quote_id)
         assert stored.requires_refund_address == row.requires_refund_address
         needs[stored.legs] = row.requires_refund_address
     assert len(needs) == 7
@@ -262,9 +254,7 @@ async def test_a_route_that_loses_too_much_is_filtered(
     ]
     assert rows[1].filtered_reason == "price_impact"
     assert rows[0].filtered_reason is None
-    assert rows[1].quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, rows[1].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, rows[1].quote_id)
     assert stored.filtered
     excluded = frozenset({("cc",), ("bb",)})
     none = await service.engine.best_legs(BTC, ETH, Decimal("0.5"), "standard", exclude=excluded)
