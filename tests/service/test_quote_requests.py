@@ -61,13 +61,6 @@ async def test_amounts_that_are_none(api: httpx2.AsyncClient, path: str, amount:
     assert body["fields"].keys() == {"amount"}
 
 
-@pytest.mark.parametrize("amount", ["0", "0.0", "0.00000000"])
-async def test_nothing_cannot_be_swapped(api: httpx2.AsyncClient, amount: str) -> None:
-    body = await refusal(api, "/quotes", asked(amount))
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
-    assert body["fields"].keys() == {"amount"}
-
-
 @pytest.mark.parametrize("amount", ["0", "0.0"])
 async def test_nothing_sent_privately_is_too_low(api: httpx2.AsyncClient, amount: str) -> None:
     parameters = {"amount": amount, "from": BTC.id}
@@ -204,16 +197,6 @@ async def test_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> N
         stored = await stored_quote(service, row.quote_id)
         assert (stored.purpose, stored.route) == ("private_send", "private")
         assert stored.token_in_id == stored.token_out_id == BTC.id
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("refundAddress", "a" * 201), ("to", ETH.id), ("types", "private")]
-)
-async def test_parameters_of_private_send(api: httpx2.AsyncClient, name: str, value: str) -> None:
-    parameters = {"amount": "0.5", "from": BTC.id, name: value}
-    body = await refusal(api, "/quotes/private-send", parameters)
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
-    assert body["fields"].keys() == {name}
 
 
 async def test_a_refund_address_changes_no_private_send(api: httpx2.AsyncClient) -> None:

@@ -18,7 +18,6 @@ from service.quote_fields import check_fields
 from service.world import (
     AS_SECOND,
     BTC,
-    BY_PARTNER_ID,
     CHAINS,
     ETH,
     FIRST,
@@ -228,12 +227,6 @@ async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:
     drawn = [row.quote_id for row in first + second]
     assert len(set(drawn)) == len(drawn)
     assert drawn != sorted(str(one) for one in drawn)
-
-
-async def test_partner_id_may_quote(anyone: httpx2.AsyncClient, service: ServiceParts) -> None:
-    answer = await anyone.get("/quotes", params=asked(), headers=BY_PARTNER_ID)
-    row = answer.json()["quotes"][0]
-    assert await service.store.get_quote(FIRST.partner_id, row["quoteId"]) is not None
 
 
 @pytest.mark.parametrize(
