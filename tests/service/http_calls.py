@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive
 
 from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.clock import Clock
@@ -67,23 +67,29 @@ def fields(answer: httpx2.Response) -> dict[str, Any]:
     return found
 
 
-async def raw_get(service: ServiceParts, path: str, query: bytes) -> tuple[int, Any]:
+async def raw_call(
+    service: ServiceParts, receive: Receive, headers: Iterable[tuple[bytes, bytes]], **scope: Any
+) -> list[Any]:
+    """What the application sends for a scope that no client would make."""
     sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query,
-        "headers": [(b"authorization", AS_FIRST["Authorization"].encode())],
-    }
+    usual = {"type": "http", "method": "POST", "root_path": "", "query_string": b""}
+    scope = {**usual, "raw_path": scope["path"].encode(), "headers": [*headers], **scope}
     await build_service(service)(scope, receive, send)
+    return sent
+
+
+AUTHORIZED = (b"authorization", AS_FIRST["Authorization"].encode())
+
+
+async def raw_get(service: ServiceParts, path: str, query: bytes) -> tuple[int, Any]:
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent = await raw_call(
+        service, receive, [AUTHORIZED], method="GET", path=path, query_string=query
+    )
     return sent[0]["status"], json.loads(sent[1]["body"])

@@ -8,9 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.http_calls import JSON, code, fields
-from service.world import AS_FIRST
-from swapdesk.service.app import build_service
+from service.http_calls import AUTHORIZED, JSON, code, fields, raw_call
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
@@ -142,24 +140,8 @@ async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> 
         pulled += 1
         return {"type": "http.request", "body": b" " * 65536, "more_body": True}
 
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v2/exchanges",
-        "raw_path": b"/v2/exchanges",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [
-            (b"authorization", AS_FIRST["Authorization"].encode()),
-            (b"content-type", b"application/json"),
-        ],
-    }
-    await build_service(service)(scope, endless, send)
+    headers = [AUTHORIZED, (b"content-type", b"application/json")]
+    sent = await raw_call(service, endless, headers, path="/v2/exchanges")
     assert sent[0]["status"] == 413
     assert pulled <= BODY_LIMIT // 65536 + 1
 

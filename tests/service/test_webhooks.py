@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 
 import manual_time
 from patience import PATIENCE
-from service.http_calls import JSON, calling, code, fields, running
+from service.http_calls import JSON, calling, code, fields, raw_call, running
 from service.orders_fixtures import until
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
@@ -480,22 +480,10 @@ async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
 
 async def test_an_unsigned_body_is_not_read(service: ServiceParts) -> None:
     """What could be right for no body is refused before one byte of it is asked for."""
-    sent: list[Any] = []
 
     async def receive() -> Any:
         raise AssertionError("the body was read")
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v2/webhooks/aa",
-        "raw_path": b"/v2/webhooks/aa",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
-    }
-    await build_service(service)(scope, receive, send)
+    headers = [(b"content-type", b"application/json")]
+    sent = await raw_call(service, receive, headers, path="/v2/webhooks/aa")
     assert sent[0]["status"] == 401
