@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,44 +44,6 @@ def test_no_test_of_the_table_is_left_out_of_a_usual_run(collected: dict[str, py
         if name in named or name.partition("[")[0] in named:
             marks = {mark.name for mark in item.iter_markers()}
             assert not marks & left_out, name
-
-
-@cache
-def functions(file: str) -> dict[str, tuple[ast.AST, str]]:
-    """Every function of a file: its tree, and its text with its decorators."""
-    source = (TESTS / file).read_text()
-    lines = source.splitlines()
-    found: dict[str, tuple[ast.AST, str]] = {}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            found[node.name] = node, "\n".join(lines[first - 1 : node.end_lineno])
-    return found
-
-
-def told(test: str) -> str:
-    """What a test says: its case, its text, and the functions beside it that it calls."""
-    file, _, name = test.partition("::")
-    beside = functions(file)
-    tree, text = beside[name.partition("[")[0]]
-    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return "\n".join([name, text, *(beside[each][1] for each in called & beside.keys())])
-
-
-def spellings(name: str) -> Iterator[str]:
-    """An input by its name on the wire, and as the models call it."""
-    yield name
-    yield re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
-
-
-def test_the_test_of_an_input_speaks_of_it() -> None:
-    for (kind, key), tests in ROWS.items():
-        if kind != "input":
-            continue
-        name = key.partition(" ")[2]
-        pattern = "|".join(rf"\b{spelling}_?\b" for spelling in spellings(name))
-        for test in tests:
-            assert re.search(pattern, told(test)), (key, test)
 
 
 # The table itself is held to something
