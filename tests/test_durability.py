@@ -17,7 +17,6 @@ from swapdesk.flows.webhooks import TakenLog
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.evm.bundler.operations import OperationRows
 from swapdesk.sandbox.node.evm.schema import open_chain_file
-from swapdesk.sandbox.node.solana.store import SolanaStore
 from swapdesk.service.store.database import configure
 
 
@@ -44,7 +43,6 @@ STORES: dict[str, Callable[[Path], sqlite3.Connection | None]] = {
     "exchanges": lambda place: Database(place / "node.db").connection,
     "EVM chain": lambda place: open_chain_file(place / "chain.db"),
     "bundler": lambda place: OperationRows(place / "bundler.db")._connection,
-    "Solana chain": lambda place: SolanaStore(place / "solana.db")._connection,
 }
 
 

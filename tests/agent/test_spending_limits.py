@@ -321,7 +321,7 @@ def spending(made: Made, claim: Claim) -> Spending:
     )
 
 
-@settings(max_examples=examples(10_000), deadline=None)
+@settings(max_examples=examples(10_000, part=20), deadline=None)
 @given(LIMITS, EVENTS)
 def test_no_total_exceeds_its_limit(policy: SpendingPolicy, events: list[tuple]) -> None:
     passed, back = 0, 0

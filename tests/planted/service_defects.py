@@ -351,7 +351,7 @@ CHAINS = (
         "transaction-executed-twice",
         "The same signed bytes pay twice on the Solana chain of the sandbox.",
         "swapdesk/sandbox/node/solana/chain.py",
-        "            return REPEATED\n",
+        "            return TransactionOutcome(REPEATED)\n",
         "            pass\n",
         (
             "tests/sandbox/solana/test_solana_chain.py::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",

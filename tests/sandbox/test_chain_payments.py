@@ -166,48 +166,6 @@ def test_the_middle_of_a_private_order_is_a_transfer_between_exchanges(
     equal(running)
 
 
-def test_a_deposit_that_was_unwound_counts_once_it_is_in_a_block_again(
-    running: Running, api: httpx2.Client, control: httpx2.Client
-) -> None:
-    polygon = chain_of(running, "polygon")
-    order = order_of(api, USDC_POLYGON, ETH_BASE, "90", BOB)
-    control.post("/clock", json={"speed": 20})
-    try:
-        paid = pay(control, order)
-        receipt = until(lambda: polygon.receipt(paid))
-        assert receipt is not None
-        until(lambda: api.get(f"/orders/{order['serviceId']}").json()["inStatus"] == 2)
-        # A block that is made again is another one when it is another second.
-        control.post("/clock", json={"advance": 2})
-
-        def unwound() -> bool:
-            again = polygon.receipt(paid)
-            if again is None or again["blockHash"] != receipt["blockHash"]:
-                return True
-            # Blocks may come between the question and the fault.
-            height = int(polygon("eth_blockNumber"), 16)
-            depth = height - int(receipt["blockNumber"], 16) + 1
-            asked = {"fault": "reorg", "chain": "polygon", "depth": depth}
-            answer = control.post("/faults", json=asked)
-            assert answer.status_code == 200, answer.text
-            return False
-
-        until(unwound)
-    finally:
-        control.post("/clock", json={"speed": 600})
-    end = ended(api, order["serviceId"])
-    assert end["status"] == 4, end
-    with sqlite3.connect(running.data / "node.db") as file:
-        ((count,),) = file.execute(
-            "SELECT COUNT(*) FROM deposits JOIN accounts ON accounts.id = account"
-            " WHERE address = ?",
-            (order["depositAddress"],),
-        )
-    file.close()
-    assert count == 1
-    equal(running)
-
-
 def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:

@@ -18,7 +18,6 @@ from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherSeed
-from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -33,6 +32,7 @@ from swapdesk.sandbox.node.params import (
 from swapdesk.sandbox.node.venue_accounts import AddressesHeld
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, trades, world_tokens
+from swapdesk.wire.faults import ORDER_FAULTS
 from swapdesk.wire.orders import LegStatus
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
@@ -414,8 +414,8 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
     elif choice < 0.85:
         service_id = rng.choice(legs)[0].key.partition(":")[0]
         with contextlib.suppress(LedgerRefusal):  # too late for this leg, or nothing is on hold
-            fault = rng.choice(list(ORDER_FAULTS))
-            node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
+            fault = rng.choice(ORDER_FAULTS)
+            node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=fault.name, service_id=service_id))
     elif choice < 0.9:
         leg, to = rng.choice(legs)
         with contextlib.suppress(LedgerRefusal):  # nothing of it is held

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,18 @@ MOST_KEYS_TO_ANSWER = 5
 
 
 class DeskWindow(TerminalWindow):
-    """``python -m swapdesk`` in a terminal."""
+    """``python -m swapdesk`` in a terminal, perhaps with ``words`` of a command behind it."""
 
-    def __init__(self, home: Path, columns: int = 100, rows: int = 30, **extra: str) -> None:
+    def __init__(
+        self,
+        home: Path,
+        columns: int = 100,
+        rows: int = 30,
+        words: Sequence[str] = (),
+        **extra: str,
+    ) -> None:
         super().__init__(
-            [sys.executable, "-m", "swapdesk"],
+            [sys.executable, "-m", "swapdesk", *words],
             environment(home, COLORTERM="truecolor", PYTHONUTF8="1", **extra),
             columns,
             rows,

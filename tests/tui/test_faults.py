@@ -10,9 +10,8 @@ import pytest
 
 from harness import Sandbox
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.faults.triggers import Triggers, targets
+from swapdesk.flows.faults.triggers import targets
 from swapdesk.paths import Home
-from swapdesk.sandbox.fault_choice import FAULTS
 from swapdesk.settings import load_settings
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.screens.faults import FaultsScreen
@@ -20,6 +19,7 @@ from swapdesk.tui.screens.request_log import RequestLogScreen
 from swapdesk.tui.tapes.grammar import read_tape
 from swapdesk.tui.tapes.player import Player
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.wire.faults import FAULTS
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from tui.desk_run import DeskRun, Market, open_desk, sandbox_desk
 from tui.near_control import near_control
@@ -112,7 +112,7 @@ async def tape_of_all(run: DeskRun, met: set[str]) -> bytes:
     """Sets every fault on the first of its targets that is among ``met``."""
     desk = run.app.session.desk
     acts = ["patience 20s", "press F", "wait lost_response"]
-    for fault in await Triggers(desk).faults():
+    for fault in FAULTS.values():
         place = next(at for at, key in enumerate(targets(desk, fault)) if key in met)
         acts += ["press enter", f"wait set {fault.name}", "press home", *["press down"] * place]
         acts += ["press enter", f"wait {fault.name} is set on", "press down"]
@@ -122,15 +122,17 @@ async def tape_of_all(run: DeskRun, met: set[str]) -> bytes:
 async def test_what_a_fault_is_given_is_gone_through_and_a_refusal_is_told(market: Market) -> None:
     async with market.desk() as run:
         await near_faults(run, market)
-        while table(run, "faults").cursor_key != "reorg":
+        while table(run, "faults").cursor_key != "forged_receipt":
             await run.press("down")
-        assert "depth 2" in run.text
-        await run.press("v")
-        await run.see("depth 6")
         await run.press("enter")
-        # Only chains that unwind blocks are offered.
+        # Only chains that forge receipts are offered.
         assert "solana" not in run.text
-        await run.press("enter")
+        await run.press("escape")
+        while table(run, "faults").cursor_key != "release":
+            await run.press("up")
+        await run.press("v")
+        await run.see("leg in")
+        await run.press("enter", "enter")
         await run.see("The sandbox refused: ")
         await run.press("escape", "escape")
         assert not isinstance(run.app.screen, FaultsScreen)

@@ -29,7 +29,7 @@ from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.table_layout import Row, Sketch
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-from tui.desk_run import DeskRun, Market, catalogue
+from tui.desk_run import DeskRun, Market
 from tui.known_orders import (
     HASH,
     REFUND,
@@ -42,6 +42,7 @@ from tui.known_orders import (
     waiting,
 )
 from tui.picture import LARGEST, SMALLEST, take
+from world import sandbox_goods
 
 Golden = Callable[[str, str], None]
 BOTH = (SMALLEST, LARGEST)
@@ -178,7 +179,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
 async def test_an_expired_order_is_asked_for_again_with_its_input(
     market: Market, subtests: pytest.Subtests
 ) -> None:
-    _, tokens = catalogue(market.clock.now())
+    tokens = sandbox_goods(market.clock.now())["tokens"]
     btc, eth = (
         next(one for one in tokens if (one.symbol, one.chain) == named)
         for named in (("BTC", "bitcoin"), ("ETH", "ethereum"))

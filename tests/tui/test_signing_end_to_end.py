@@ -29,17 +29,17 @@ USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 BALANCE_OF = "0x70a08231"
 USDC_SOLANA, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
-WAYS = {"Isthmus": 2, "Fathom AMM": 2, "Basalt AMM": 2}
-"""Signatures on each way: permit and order, which has the most keys and the fresh sandbox, permit
-and swap, approval and swap."""
+WAYS = {"Isthmus": 2, "Fathom AMM": 2}
+"""Signatures on each way: permit and order, which has the most keys, permit and swap. A desk that
+was killed goes the third one, approval and swap."""
+TAPE = Path(__file__).parents[2] / "docs" / "tapes" / "dex.tape"
 
 
 class Trader:
     """A desk in a terminal, and the node its wallet's money is on."""
 
     def __init__(self, home: Path) -> None:
-        self.desk = DeskWindow(home)
-        self.desk.ready()
+        self.desk = DeskWindow(home, words=("tape", "run", str(TAPE)))
         self._signed = ""
         """The digest of what was signed last."""
 
@@ -186,8 +186,11 @@ def digest_in(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def trader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trader]:
-    """The desk starts its own sandbox; nothing is configured."""
+    """The desk starts its own sandbox; nothing is configured. The tape of the documents plays in
+    it first, to the end of a swap."""
     one = Trader(tmp_path_factory.mktemp("home") / "home")
+    one.desk.read_until("arrived at the recipient")
+    one.desk.until(lambda: "ctrl+c stops the tape" not in one.desk.text, "the end of the tape")
     yield one
     one.desk.press("q")
     one.desk.press("q")

@@ -110,7 +110,7 @@ async def test_what_moves_is_told_in_the_coins_of_this_chain(payer: Payer) -> No
 async def test_tokens_reach_whoever_the_deposit_address_is(payer: Payer, there: str) -> None:
     owner = Keypair().pubkey()
     if there != "no account":
-        await payer.world.node.mint(str(owner), str(USDC), 5)
+        await payer.world.node.fund(str(owner), 5, str(USDC))
     held = token_account(owner, USDC)
     address = held if there == "a token account" else owner
     promise = payer.promise(f"tokens {there}", DOLLAR, address=str(address))

@@ -11,7 +11,6 @@ from swapdesk.sandbox.node.params import (
     Advance,
     CallData,
     ChainName,
-    Depth,
     EvmAddress,
     Leg,
     PayerName,
@@ -20,7 +19,6 @@ from swapdesk.sandbox.node.params import (
     Units,
     VenueCode,
 )
-from swapdesk.sandbox.tampering import TamperedPart
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -72,9 +70,8 @@ class TransferBody(RequestModel):
 
 class FaultBody(RequestModel):
     """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
-    (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what
-    ``retry-after`` says (2); ``depth`` how many blocks a reorganisation unwinds; ``part`` which
-    one of an operation is changed."""
+    (1; what stays, as a node that is down, stays until faults are cleared); ``seconds`` how long
+    it lasts, or what ``retry-after`` says (2)."""
 
     fault: Annotated[str, Identity(64)]
     operation: Annotated[str, Identity(200)] | None = None
@@ -86,5 +83,3 @@ class FaultBody(RequestModel):
     leg: Leg | None = None
     times: Times | None = None
     seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None
-    depth: Depth | None = None
-    part: TamperedPart | None = None

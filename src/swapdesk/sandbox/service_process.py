@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +34,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import ChainIds
-from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
+from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -149,8 +150,7 @@ async def build_sandbox_service(
     Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
-    venue_faults = VenueFaults(clock)
-    bundle_faults = BundleFaults()
+    faults = ActiveFaults()
     key = load_key(options.data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
     chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
@@ -164,7 +164,8 @@ async def build_sandbox_service(
         venues=[
             FaultyVenue(
                 SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                venue_faults,
+                faults,
+                clock,
             )
             for row in VENUE_ROWS
         ],
@@ -173,7 +174,7 @@ async def build_sandbox_service(
         keywords=keywords(),
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
-        intervene=bundle_faults.intervene,
+        intervene=partial(bundle_end, faults),
         dialect=options.dialect,
         webhook_secrets={
             source: webhook_secret(key, source)
@@ -181,20 +182,16 @@ async def build_sandbox_service(
         },
     )
     hosts = frozenset({options.host})
-    faults = AnswerFaults()
     application = build_service(parts)
     layer = FaultLayer(application, faults, clock)
     control = Control(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store),
         clock=clock,
         pace=pace,
         market=market,
         faults=faults,
-        venue_faults=venue_faults,
-        bundle_faults=bundle_faults,
         layer=layer,
         store=store,
     )

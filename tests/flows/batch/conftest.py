@@ -25,5 +25,5 @@ async def someone(place: PayingPlace, first: Payer, tmp_path: Path) -> AsyncIter
     """A new account, and no faults and no lost answers after it."""
     async with place.payer(tmp_path / "someone", first.agent) as made:
         yield made
-    place.bundle_faults.clear()
+    place.faults.active.clear()
     place.network.before = place.network.after = None

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from flows.batch.paying import Payer, PayingPlace
 from flows.killed_process import killed, reopened
-from service.loopback import serving
 from swapdesk.wallet.encoding import to_json
 
 
@@ -18,7 +17,7 @@ async def killed_at(place: PayingPlace, directory: Path, boundary: str) -> Async
     """Whoever starts the desk again on the journal and the keys of the killed one."""
     async with (
         place.payer(directory) as someone,
-        serving(place.floor.parts, lifespan=False) as url,
+        place.service.served() as url,
     ):
         await someone.agent.close()
         keys = place.wallet(directory / "keys")

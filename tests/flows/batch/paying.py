@@ -3,12 +3,11 @@ chains whose exchanges give plain deposit addresses."""
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,14 +15,9 @@ import httpx2
 from msgspec import Struct, field
 
 from flows.dex.swapping import Place, journal_in
-from flows.faulty_network import FaultyNetwork, changed
-from service.dex.trading import BASE, AgeingClock, Floor
-from service.new_store import open_new
+from flows.faulty_network import changed
+from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
-from service.world import PARTNERS
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
-from swapdesk.clock import Clock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, standings
@@ -38,12 +32,10 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import BundleFaults
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
-from swapdesk.service.handlers import ServiceParts
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review
@@ -52,6 +44,7 @@ from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import KEY, served
+from world import open_world, sandbox_goods
 
 CHAIN = "base"
 RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
@@ -181,16 +174,16 @@ def told_otherwise(
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Looks at a group say ``new`` for ``old``; with ``beside`` in the order of this id alone."""
 
-    def otherwise(body: bytes) -> bytes:
+    def told(body: bytes) -> bytes:
         if beside is None:
             return body.replace(old.encode(), new.encode())
-        head, rest = body.decode().split(beside, 1)
-        return (head + beside + rest.replace(old, new, 1)).encode()
+        head, found, rest = body.partition(beside.encode())
+        return head + found + rest.replace(old.encode(), new.encode(), 1)
 
     def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
             return response
-        return changed(response, otherwise)
+        return changed(response, told)
 
     return swap
 
@@ -200,7 +193,8 @@ class PayingPlace(Place):
     COIN: ClassVar[str] = "ETH"
     KIND: ClassVar[Kind] = Kind.EVM
 
-    bundle_faults: BundleFaults = field(default_factory=BundleFaults)
+    faults: ActiveFaults = field(default_factory=ActiveFaults)
+    """Of its bundles."""
 
     def token_of(self, token_id: str) -> Token | None:
         return self.floor.parts.catalog.token(token_id)
@@ -249,49 +243,24 @@ class PayingPlace(Place):
 
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
-    """Worker and bundle watch run by themselves, as in the service's own process."""
-    bundle_faults, clock = BundleFaults(), AgeingClock()
-    async with served(directory / "chains") as world:
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        onchain = build_onchain(world.url(CHAIN), KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock,
-            random.Random(7),
-            store,
-            chains,
-            tokens,
-            [PlainVenue("aa", "Alpha")],
-            PARTNERS,
-            [],
-            onchain=onchain,
-            intervene=bundle_faults.intervene,
+    """Worker and bundle watch run by themselves."""
+    faults, clock = ActiveFaults(), AgeingClock()
+    goods = sandbox_goods(clock.now())
+    async with served(directory / "chains") as chains:
+        onchain = build_onchain(
+            chains.url(CHAIN), KEY, goods["chains"], goods["tokens"], clock, Market(7)
         )
-        try:
-            async with (
-                worked_on(parts, clock) as (network, api),
-                httpx2.AsyncClient(transport=network, base_url=BASE) as http,
-            ):
-                floor = Floor(world, parts, dict(onchain.readers), http, clock)
-                yield PayingPlace(floor, directory, api, network, bundle_faults)
-        finally:
-            await onchain.close()
-            await store.close()
-
-
-@asynccontextmanager
-async def worked_on(
-    parts: ServiceParts, clock: Clock
-) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
-    """The service with its worker and bundle watch running, and a client of it."""
-    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(parts)))
-    key = Credentials.of_key("first-key", "first-secret")
-    running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
-    try:
-        async with PartnerApi("http://localhost/v2", key, clock=clock, transport=network) as api:
-            yield network, api
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        async with (
+            open_world(
+                directory,
+                clock,
+                [PlainVenue("aa", "Alpha")],
+                onchain=onchain,
+                intervene=partial(bundle_end, faults),
+                **goods,
+            ) as service,
+            service.working(),
+            service.http() as http,
+        ):
+            service.opened.push_async_callback(onchain.close)
+            yield PayingPlace(Floor(chains, service, http, onchain), directory, faults)

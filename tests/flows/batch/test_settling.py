@@ -20,8 +20,6 @@ from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, RowState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
-from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.venue_faults import BUNDLE_FAULTS
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
 
@@ -216,7 +214,7 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     batch = f"b2{fault[7:]}"
     await someone.created(batch, ("USDC", "25"))
     multi_id = str(someone.group(batch).multi_id)
-    someone.place.bundle_faults.add(ActiveFault(BUNDLE_FAULTS[fault], 1, multi_id=multi_id))
+    someone.place.faults.set(fault, "multiId", multi_id)
     ended = await someone.settling(batch).advance(Until.SETTLED)
     assert ended.failure is not None
     assert ended.code == code

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from flows.dex.swapping import Place, Swapper, frozen, reached
+from flows.dex.swapping import Place, Swapper, frozen
 from service.dex.solana_floor import SolanaFloor, trading_on_solana
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
@@ -53,5 +53,5 @@ class SolanaPlace(Place):
 
 @asynccontextmanager
 async def swapping_on_solana(directory: Path) -> AsyncIterator[SolanaPlace]:
-    async with trading_on_solana(directory) as floor, reached(floor) as (api, network):
-        yield SolanaPlace(floor, directory, api, network)
+    async with trading_on_solana(directory) as floor:
+        yield SolanaPlace(floor, directory)

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-import httpx2
 from msgspec import Struct, field
 
 from flows.faulty_network import FaultyNetwork
@@ -16,7 +15,6 @@ from service.dex.trading import Floor, trading
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
@@ -25,7 +23,6 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.evm_world import keeper
-from swapdesk.service.app import build_service
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review
@@ -33,6 +30,7 @@ from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
+from world import World
 
 PACE = Pace(look=0.05, patience=20.0)
 CHAINS = ("ethereum", "base")
@@ -159,8 +157,18 @@ class Place(Struct):
     KIND: ClassVar[Kind] = Kind.EVM
     floor: Floor
     directory: Path
-    api: PartnerApi
-    network: FaultyNetwork
+
+    @property
+    def service(self) -> World:
+        return self.floor.service
+
+    @property
+    def api(self) -> PartnerApi:
+        return self.service.api
+
+    @property
+    def network(self) -> FaultyNetwork:
+        return self.service.network
 
     def wallet(self, keys: Path) -> WalletPlace:
         links = tuple(
@@ -208,19 +216,6 @@ def journal_in(directory: Path, clock: Clock) -> Journal:
 
 
 @asynccontextmanager
-async def reached(floor: Floor) -> AsyncIterator[tuple[PartnerApi, FaultyNetwork]]:
-    """The service of a floor, over a network that can fail."""
-    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(floor.parts)))
-    async with PartnerApi(
-        "http://localhost/v2",
-        Credentials.of_key("first-key", "first-secret"),
-        clock=floor.clock,
-        transport=network,
-    ) as api:
-        yield api, network
-
-
-@asynccontextmanager
 async def swapping(directory: Path) -> AsyncIterator[Place]:
-    async with trading(directory) as floor, reached(floor) as (api, network):
-        yield Place(floor, directory, api, network)
+    async with trading(directory) as floor:
+        yield Place(floor, directory)

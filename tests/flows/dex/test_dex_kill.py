@@ -9,7 +9,6 @@ import pytest
 
 from flows.dex.swapping import Place
 from flows.killed_process import killed, reopened
-from service.loopback import serving
 from swapdesk.flows.creation.reconciliation import find_order
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import Purpose
@@ -52,7 +51,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
     place: Place, tmp_path: Path, venue: str, boundary: str
 ) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path) as someone, serving(place.floor.parts) as url:
+    async with place.someone(tmp_path) as someone, place.service.served(works=True) as url:
         await someone.fund(USDC="100")
         intent = await someone.intent(venue, usdc, weth, "60")
         await someone.agent.close()

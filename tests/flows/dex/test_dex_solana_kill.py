@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.killed_process import killed, reopened
-from service.loopback import serving
 from swapdesk.flows.creation.reconciliation import find_order
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.encoding import to_json
@@ -45,7 +44,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
     place: SolanaPlace, tmp_path: Path, boundary: str
 ) -> None:
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path) as someone, serving(place.floor.parts) as url:
+    async with place.someone(tmp_path) as someone, place.service.served(works=True) as url:
         await someone.fund("1", USDC="100")
         intent = await someone.intent("at", usdc, sol, "60")
         await someone.agent.close()
@@ -73,7 +72,7 @@ async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
 ) -> None:
     """Signed and not sent, and the blockhash ends: it is given up, and nothing moved."""
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path) as someone, serving(place.floor.parts) as url:
+    async with place.someone(tmp_path) as someone, place.service.served(works=True) as url:
         await someone.fund("1", USDC="100")
         intent = await someone.intent("at", usdc, sol, "60")
         await someone.agent.close()

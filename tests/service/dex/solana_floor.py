@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -14,20 +13,19 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
-from patience import PATIENCE
-from sandbox.solana.solana_world import KEY, StandingTime, World, running
+from sandbox.solana.solana_world import KEY, StandingTime, running
+from sandbox.solana.solana_world import World as Chain
 from service.dex.trading import AgeingClock, Caller, Floor
-from service.http_calls import calling
-from service.new_store import open_new
-from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import Onchain
+from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.tokens import Token
+from world import World, open_world, sandbox_goods
 
 SOL = 10**9
 
@@ -44,7 +42,7 @@ class LookedTime(StandingTime):
 class SolanaFloor(Floor):
     """``world`` is the one chain there is."""
 
-    world: World  # type: ignore[assignment]
+    world: Chain  # type: ignore[assignment]
 
     @property
     def maker(self) -> Keypair:
@@ -61,7 +59,7 @@ class SolanaFloor(Floor):
         for symbol, amount in tokens.items():
             token = self.token("solana", symbol)
             units = int(Decimal(amount) * 10**token.decimals)
-            await self.world.node.mint(address, str(token.address), units)
+            await self.world.node.fund(address, units, str(token.address))
 
     async def final(self, service_id: str) -> dict[str, Any]:
         """The order once it has ended, after as many blocks as make everything final."""
@@ -108,18 +106,23 @@ async def trading_on_solana(
 ) -> AsyncIterator[SolanaFloor]:
     """The service over the chain. The worker moves when it is told to."""
     clock = AgeingClock()
-    async with running(directory / "chain", time=time or LookedTime()) as world:  # type: ignore[arg-type]
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        node_url = f"http://127.0.0.1:{world.port}/"
-        onchain = build_onchain(node_url, KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
-        )
-        try:
-            async with calling(build_service(parts), AS_FIRST, timeout=PATIENCE) as api:
-                yield SolanaFloor(world, parts, {}, api, clock)  # type: ignore[arg-type]
-        finally:
-            await onchain.close()
-            await store.close()
+    async with (
+        running(directory / "chain", time=time or LookedTime()) as chain,  # type: ignore[arg-type]
+        over_solana(directory, chain, clock) as made,
+        made[0].http() as api,
+    ):
+        service, onchain = made
+        yield SolanaFloor(chain, service, api, onchain)
+
+
+@asynccontextmanager
+async def over_solana(
+    directory: Path, chain: Chain, clock: Clock, venues: Sequence[CentralizedVenue] = ()
+) -> AsyncIterator[tuple[World, Onchain]]:
+    """A service whose one chain is this one."""
+    goods = sandbox_goods(clock.now())
+    url = f"http://127.0.0.1:{chain.port}/"
+    onchain = build_onchain(url, KEY, goods["chains"], goods["tokens"], clock, Market(7))
+    async with open_world(directory, clock, venues, onchain=onchain, **goods) as service:
+        service.opened.push_async_callback(onchain.close)
+        yield service, onchain

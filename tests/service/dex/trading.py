@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -14,13 +13,11 @@ from typing import Any
 import httpx2
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from msgspec import Struct, field
+from msgspec import Struct
 
 from patience import PATIENCE
-from sandbox.evm.evm_world import KEY, World, running, stranger
-from service.http_calls import calling
-from service.new_store import open_new
-from service.world import AS_FIRST, PARTNERS
+from sandbox.evm.evm_world import KEY, running, stranger
+from sandbox.evm.evm_world import World as Chains
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
@@ -29,12 +26,13 @@ from swapdesk.sandbox.evm_world import keeper
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
+from world import World, open_world, sandbox_goods
 
+BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
@@ -59,13 +57,24 @@ class AgeingClock(SystemClock):
 class Floor(Struct):
     """A service, its chains, and a client of the first partner."""
 
-    world: World
-    parts: ServiceParts
-    readers: dict[str, OnchainReader]
+    world: Chains
+    service: World
     api: httpx2.AsyncClient
-    clock: AgeingClock
-    onchain: Onchain = field(default_factory=Onchain)
+    onchain: Onchain
     """The venues of the chains, for another service beside this one."""
+
+    @property
+    def parts(self) -> ServiceParts:
+        return self.service.service
+
+    @property
+    def readers(self) -> Mapping[str, OnchainReader]:
+        return self.onchain.readers
+
+    @property
+    def clock(self) -> AgeingClock:
+        clock: AgeingClock = self.service.clock
+        return clock
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(
@@ -237,14 +246,12 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
     terms = chain_terms()
     genesis = {name: first_state(terms[name], KEY) for name in ("ethereum", "base")}
     async with running(directory / "chains", genesis=genesis) as world:
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        onchain = build_onchain(world.url("base"), KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+        goods = sandbox_goods(clock.now())
+        onchain = build_onchain(
+            world.url("base"), KEY, goods["chains"], goods["tokens"], clock, Market(7)
         )
-        try:
+        async with open_world(directory, clock, onchain=onchain, **goods) as service:
+            service.opened.push_async_callback(onchain.close)
             for name in genesis:
                 await onchain.readers[name].view()
 
@@ -252,14 +259,8 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 """What a request is told never depends on how long ago the last one was."""
                 clock.age(FRESH_SECONDS)
 
-            hooks = {"request": [read_anew]}
-            async with calling(
-                build_service(parts), AS_FIRST, timeout=PATIENCE, event_hooks=hooks
-            ) as api:
-                yield Floor(world, parts, dict(onchain.readers), api, clock, onchain)
-        finally:
-            await onchain.close()
-            await store.close()
+            async with service.http(event_hooks={"request": [read_anew]}) as api:
+                yield Floor(world, service, api, onchain)
 
 
 async def trader(floor: Floor, number: int, chain: str = "base") -> Trader:

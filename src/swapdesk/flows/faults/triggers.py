@@ -1,8 +1,7 @@
 """Setting a fault of the sandbox by its name and by what it shall meet, and moving its clock.
 
-Which faults there are, and what each may meet, is the sandbox's word (``GET /faults``). A target is
-written as a person knows it: an order or the beginning of its id, a provider's code or name, a
-chain, a group, a quote, or an operation of the API.
+A target is written as a person knows it: an order or the beginning of its id, a provider's code or
+name, a chain, a group, a quote, or an operation of the API.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from swapdesk.client.sandbox_control import SandboxControl, SandboxFault
+from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import written_seconds
 from swapdesk.flows.orders.order_fields import symbols
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.toml_document import nearest
 from swapdesk.wire.encoding.ids import ORDER_ID_PATTERN
+from swapdesk.wire.faults import FAULTS, SELECTORS, Fault, FaultRefused, fault_of, targets_of
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -28,29 +27,12 @@ NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
 """Steps that a key moves the clock on by: 31 minutes are longer than an order waits."""
 
-_KINDS = {
-    "serviceId": "order",
-    "multiId": "group",
-    "quoteId": "quote",
-    "operation": "operation",
-    "venue": "provider",
-    "chain": "chain",
-}
-"""What a selector of the control is called here."""
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
 MOST_ORDERS = 200
 """Orders that are offered; any other is named to the command."""
-
-
-class TriggerProblem(ValueError):
-    """Why no fault is set; a sentence. ``field`` is the word at fault."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class Target(Struct, frozen=True):
@@ -62,7 +44,7 @@ class Target(Struct, frozen=True):
     @property
     def kind(self) -> str:
         """``order``."""
-        return _KINDS[self.selector]
+        return SELECTORS[self.selector]
 
     @property
     def said(self) -> str:
@@ -76,7 +58,7 @@ class FaultCall(Struct, frozen=True):
     fault: str
     target: Target | None = None
     members: Mapping[str, Any] = field(default_factory=dict)
-    """``leg``, ``times``, ``seconds``, ``depth``, ``part``, as far as given."""
+    """``leg``, ``times``, ``seconds``, as far as given."""
 
     @property
     def said(self) -> str:
@@ -87,59 +69,35 @@ class FaultCall(Struct, frozen=True):
 
 
 class Triggers:
-    """The faults and the clock of the sandbox that ``desk`` is connected to. Raises TriggerProblem
+    """The faults and the clock of the sandbox that ``desk`` is connected to. Raises FaultRefused
     where it is connected to none. What asks the sandbox raises ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
         if desk.settings.live or control is None:
-            raise TriggerProblem("profile", NOT_A_SANDBOX)
+            raise FaultRefused("profile", NOT_A_SANDBOX)
         self._desk = desk
         self.control: SandboxControl = control
-        self._known: tuple[SandboxFault, ...] = ()
 
-    async def faults(self) -> tuple[SandboxFault, ...]:
-        """Every fault there is, asked for once."""
-        if not self._known:
-            self._known = tuple(await self.control.faults())
-        return self._known
+    def read_call(self, name: str, text: str | None, members: Mapping[str, Any]) -> FaultCall:
+        """What a person wrote. Raises FaultRefused."""
+        target = None
+        if text is not None and (fault := FAULTS.get(name)) is not None:
+            target = self._target(fault, text)
+        chosen = () if target is None else (target.selector,)
+        fault_of(name, (*chosen, *members))
+        return FaultCall(name, target, members)
 
-    async def read_call(
-        self, name: str, target: str | None, members: Mapping[str, Any]
-    ) -> FaultCall:
-        """What a person wrote. Raises TriggerProblem."""
-        fault = await self.require(name, members)
-        return FaultCall(name, self._target(fault, target), members)
-
-    async def require(self, name: str, members: Mapping[str, Any]) -> SandboxFault:
-        """The fault of this name, which takes what is given. Raises TriggerProblem."""
-        faults = await self.faults()
-        fault = next((one for one in faults if one.name == name), None)
-        if fault is None:
-            near = nearest(name, (one.name for one in faults))
-            hint = f" Did you mean {near}?" if near else ""
-            raise TriggerProblem("name", f"There is no fault {_shown(name)}.{hint}")
-        for given in members:
-            if given not in (*fault.takes, fault.needs):
-                raise TriggerProblem(given, f"{name} takes no {given}.")
-        if fault.needs is not None and fault.needs not in members:
-            raise TriggerProblem(fault.needs, f"{name} needs a {fault.needs}.")
-        return fault
-
-    def _target(self, fault: SandboxFault, text: str | None) -> Target | None:
-        if text is None:
-            if fault.unselected:
-                return None
-            raise TriggerProblem("target", f"{fault.name} needs a target: {target_kinds(fault)}.")
-        found = (self._as(selector, text) for selector in _KINDS if selector in fault.selectors)
+    def _target(self, fault: Fault, text: str) -> Target:
+        found = (self._as(selector, text) for selector in SELECTORS if selector in fault.selectors)
         target = next((one for one in found if one is not None), None)
         if target is not None:
             return target
         if "serviceId" in fault.selectors and _ORDER_ID.fullmatch(text):
             # An order of another partner: the sandbox knows it, or says so.
             return Target("serviceId", text)
-        raise TriggerProblem(
-            "target", f"{_shown(text)} is not what {fault.name} meets: {target_kinds(fault)}."
+        raise FaultRefused(
+            "target", f"{_shown(text)} is not what {fault.name} meets: {targets_of(fault)}."
         )
 
     def _as(self, selector: str, text: str) -> Target | None:
@@ -174,7 +132,7 @@ class Triggers:
             return text if known else None
         begun = sorted(one for one in known if one.startswith(text))
         if len(begun) > 1:
-            raise TriggerProblem("target", f"{len(begun)} orders begin with {_shown(text)}.")
+            raise FaultRefused("target", f"{len(begun)} orders begin with {_shown(text)}.")
         return begun[0] if begun else None
 
     def _is_group(self, text: str) -> bool:
@@ -196,10 +154,10 @@ class Triggers:
         await self.control.clear_faults()
 
     async def advance(self, step: str) -> str:
-        """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises TriggerProblem."""
+        """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises FaultRefused."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
-            raise TriggerProblem(
+            raise FaultRefused(
                 "step",
                 f"{_shown(step)} is no step of the clock: a number with s, m, h or d, as +1h."
                 " The clock never goes back.",
@@ -207,7 +165,7 @@ class Triggers:
         return await self.control.advance(seconds)
 
 
-def targets(desk: Desk, fault: SandboxFault) -> dict[str, tuple[Target | None, str]]:
+def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
     """Everything known here that a fault may meet, each by a key of its own and with a word about
     it: orders as the tracker lists them, then groups, providers and chains."""
     found: list[tuple[Target | None, str]] = [(None, "")] if fault.unselected else []
@@ -232,20 +190,8 @@ def _pair(tracked: TrackedOrder) -> str:
     return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
-def target_kinds(fault: SandboxFault) -> str:
-    """``order or provider``, or ``nothing`` where the fault takes no target."""
-    kinds = [kind for selector, kind in _KINDS.items() if selector in fault.selectors]
-    if fault.unselected:
-        kinds.append("nothing")
-    return " or ".join(kinds)
-
-
-def variants(fault: SandboxFault) -> tuple[dict[str, Any], ...]:
+def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
     """What a key goes through beside the target, the usual one first."""
-    if fault.needs == "depth":
-        return ({"depth": 2}, {"depth": 6}, {"depth": 12})
-    if fault.needs == "part":
-        return tuple({"part": part} for part in fault.parts)
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:
@@ -261,7 +207,7 @@ def _is_operation(text: str) -> bool:
 
 def _active(told: Mapping[str, Any]) -> str:
     target = next(
-        (Target(name, str(told[name])) for name in _KINDS if told.get(name) is not None), None
+        (Target(name, str(told[name])) for name in SELECTORS if told.get(name) is not None), None
     )
     times = told.get("times")
     left = "" if times is None else ", once" if str(times) == "1" else f", {times} times"

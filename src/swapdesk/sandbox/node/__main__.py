@@ -26,12 +26,20 @@ from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.issued_world import OtherWorld
+from swapdesk.sandbox.node.mined_log import LogDamaged
 from swapdesk.sandbox.node.node import OtherSeed
 from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 
-_REFUSALS = (OtherSeed, OtherRelease, OtherWorld, SandboxKeyRefused, ChainFileMismatch)
+_REFUSALS = (
+    OtherSeed,
+    OtherRelease,
+    OtherWorld,
+    SandboxKeyRefused,
+    ChainFileMismatch,
+    LogDamaged,
+)
 
 
 async def _run(orders: dict[str, Any]) -> int:

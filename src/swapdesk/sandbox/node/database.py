@@ -65,10 +65,6 @@ CREATE INDEX IF NOT EXISTS deposit_unconfirmed ON deposits (chain, height)
 CREATE INDEX IF NOT EXISTS deposits_of ON deposits (account);
 CREATE INDEX IF NOT EXISTS deposit_world ON deposits (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deposit_now ON deposits (due_now) WHERE due_now IS NOT NULL;
-CREATE TABLE IF NOT EXISTS faults (
-  id INTEGER PRIMARY KEY, fault TEXT NOT NULL, service_id TEXT, venue TEXT, chain TEXT,
-  leg TEXT, times INTEGER
-);
 """
 
 

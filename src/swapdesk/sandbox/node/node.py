@@ -20,19 +20,13 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_faults import (
-    CHAIN_FAULTS,
-    EmbeddedChains,
-    NodeDown,
-    StoredChainFaults,
-    require_chain,
-)
+from swapdesk.sandbox.node.chain_faults import ActiveChainFaults, EmbeddedChains, NodeDown
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.issued_world import OtherWorld, trader_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
-from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
+from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -56,6 +50,7 @@ from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.faults import NODE_FAULTS, FaultRefused, fault_of
 from swapdesk.wire.model import RequestModel
 
 PACE_KEPT_MS = 60_000
@@ -113,7 +108,9 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = StoredChainFaults(self.database, self.ledger, self.accounts.rows)
+        self.chain_faults = ActiveChainFaults(
+            self.accounts.faults.waiting, self.ledger, self.accounts.rows
+        )
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
@@ -176,7 +173,7 @@ class Node:
             LedgerMethod.VENUE_WALLETS: Handler(ChainOf, self._wallets),
             LedgerMethod.VENUE_SEND_ON: Handler(SendOn, self._send_on),
             LedgerMethod.FAULT_ADD: Handler(FaultAdd, self._add_fault),
-            LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
+            LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: self._waiting_faults()),
             LedgerMethod.EVM_FUND: Handler(EvmFund, self._fund),
             LedgerMethod.CUSTOMER_GET: Handler(CustomerOf, self._customer),
             LedgerMethod.CUSTOMER_SEND: Handler(CustomerSend, self._send_as_customer),
@@ -225,26 +222,21 @@ class Node:
         sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
         return self._transfer(sent)
 
-    def _add_fault(self, params: FaultAdd) -> Awaitable[None] | None:
-        chosen = (params.service_id, params.venue, params.chain)
-        if sum(selector is not None for selector in chosen) != 1:
-            raise LedgerRefusal("a fault selects one order, one exchange or one chain")
-        kind = CHAIN_FAULTS.get(params.fault)
-        if kind is None and params.fault not in ORDER_FAULTS:
+    def _add_fault(self, params: FaultAdd) -> None:
+        if params.fault not in NODE_FAULTS:
             raise LedgerRefusal("there is no such fault")
-        if (kind is not None) != (params.chain is not None):
-            raise LedgerRefusal("a chain is what a fault of its node is selected by")
-        if (params.depth is not None) != (kind is not None and kind.needs == "depth"):
-            raise LedgerRefusal("a depth is how far a reorganisation goes")
-        if kind is None:
+        try:
+            fault_of(params.fault, selected_by(params)[:1])
+        except FaultRefused as refused:
+            raise LedgerRefusal(str(refused)) from None
+        if params.chain is not None:
+            self.chain_faults.add(params)
+        else:
             self.accounts.faults.add(params)
             self.accounts.step()
-        elif kind.at_once is None:
-            self.chain_faults.add(kind, params)
-        else:
-            chain = require_chain(kind, params.chain)
-            return kind.at_once(self._embedded(), chain, params.depth or 1)
-        return None
+
+    def _waiting_faults(self) -> list[dict[str, object]]:
+        return [fault.as_json() for fault in self.accounts.faults.waiting.active]
 
     def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
         return self._embedded().fund(

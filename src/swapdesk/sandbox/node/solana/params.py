@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from solders.hash import Hash
 from solders.pubkey import Pubkey
@@ -21,7 +20,7 @@ from swapdesk.chain.solana import PACKET_BYTES
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CONFIRMED_AFTER, FINALIZED_AFTER
 
-__all__ = ["Code", "Problem", "SolanaCode", "bad_params"]
+T = TypeVar("T")
 
 
 class SolanaCode(IntEnum):
@@ -36,50 +35,26 @@ def bad_params(message: str) -> Problem:
     return Problem(message, Code.BAD_PARAMS)
 
 
-_TRANSACTION = {
+_WORDS = {
     "AccountNotFound": "Attempt to debit an account but found no record of a prior credit.",
     "AlreadyProcessed": "This transaction has already been processed",
     "BlockhashNotFound": "Blockhash not found",
     "InsufficientFundsForFee": "Insufficient funds for fee",
-    "InvalidAccountForFee": "This account may not be used to pay transaction fees",
-    "InvalidProgramForExecution": "This program may not be used for executing instructions",
-    "ProgramAccountNotFound": "Attempt to load a program that does not exist",
-    "SanitizeFailure": "Transaction failed to sanitize accounts offsets correctly",
-    "SignatureFailure": "Transaction did not pass signature verification",
-}
-_INSTRUCTION = {
-    "InsufficientFunds": "insufficient funds for instruction",
-    "InvalidAccountData": "invalid account data for instruction",
-    "InvalidInstructionData": "invalid instruction data",
-    "MissingRequiredSignature": "missing required signature for instruction",
-    "ProgramFailedToComplete": "Program failed to complete",
 }
 
 
 def words_of(error: Any) -> str:
     """Of the JSON of an error."""
-    if isinstance(error, str):
-        return _TRANSACTION.get(error, _spelled(error))
-    ((name, value),) = error.items()
-    if name == "InstructionError":
-        index, reason = value
-        return f"Error processing Instruction {index}: {_instruction(reason)}"
-    if name == "InsufficientFundsForRent":
-        index = value["account_index"]
-        return f"Transaction results in an account ({index}) with insufficient funds for rent"
-    return f"{_spelled(name)} ({value})"
-
-
-def _instruction(reason: Any) -> str:
-    if isinstance(reason, str):
-        return _INSTRUCTION.get(reason, _spelled(reason))
-    ((name, value),) = reason.items()
-    return f"custom program error: {value:#x}" if name == "Custom" else f"{_spelled(name)}: {value}"
-
-
-def _spelled(name: str) -> str:
-    """``CallDepth`` as ``call depth``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
+    match error:
+        case str():
+            return _WORDS.get(error, error)
+        case {"InstructionError": [index, {"Custom": code}]}:
+            return f"Error processing Instruction {index}: custom program error: {code:#x}"
+        case {"InstructionError": [index, reason]}:
+            return f"Error processing Instruction {index}: {reason}"
+        case {"InsufficientFundsForRent": {"account_index": index}}:
+            return f"Transaction results in an account ({index}) with insufficient funds for rent"
+    return str(error)
 
 
 Commitment = Literal["processed", "confirmed", "finalized"]
@@ -96,50 +71,52 @@ _LONGEST_TEXT = {"base58": 1683, "base64": 1644}
 
 
 class Params:
-    """Read once, by place. Every method raises Problem for what does
-    not fit."""
+    """``values`` by place, and an object of options behind them. Every method raises Problem for
+    what does not fit."""
 
-    def __init__(self, given: Any, most: int) -> None:
-        if given is None:
-            given = []
+    def __init__(self, given: Any, values: int) -> None:
+        given = [] if given is None else given
         if not isinstance(given, list):
             raise bad_params("Invalid params: `params` should be an array")
-        if len(given) > most:
-            raise bad_params(f"Invalid parameters: at most {most} are taken")
-        self._given: Sequence[Any] = given
+        if len(given) > values + 1:
+            raise bad_params(f"Invalid parameters: at most {values + 1} are taken")
+        self._given: list[Any] = given
+        self.options: dict[str, Any] = self._value(values, dict) or {}
 
     def text(self, place: int) -> str:
-        if place >= len(self._given):
-            raise bad_params("`params` should have at least 1 argument(s)")
-        value = self._given[place]
-        if not isinstance(value, str):
-            raise bad_params("Invalid params: invalid type, expected a string")
-        return value
+        return _required(self._value(place, str))
 
     def number(self, place: int) -> int:
-        value = self._given[place] if place < len(self._given) else None
-        if type(value) is not int or not 0 <= value < 1 << 64:
-            raise bad_params("Invalid params: invalid type, expected u64")
+        value = _required(self._value(place, int))
+        if not 0 <= value < 1 << 64:
+            raise bad_params("Invalid params: invalid value, expected u64")
         return value
 
-    def texts(self, place: int, most: int) -> list[str]:
-        value = self._given[place] if place < len(self._given) else None
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise bad_params("Invalid params: invalid type, expected a sequence of strings")
+    def many(self, place: int, most: int, default: list[Any] | None = None) -> list[Any]:
+        given = self._value(place, list)
+        value = _required(default if given is None else given)
         if len(value) > most:
             raise bad_params(f"Too many inputs provided; max {most}")
         return value
 
-    def options(self, place: int) -> dict[str, Any]:
-        value = self._given[place] if place < len(self._given) else None
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise bad_params("Invalid params: invalid type, expected an object")
-        return value
+    def object(self, place: int) -> dict[str, Any]:
+        return _required(self._value(place, dict))
 
     def pubkey(self, place: int) -> Pubkey:
         return as_pubkey(self.text(place))
+
+    def _value(self, place: int, kind: type[T]) -> T | None:
+        """None for one that is null or not there."""
+        value = self._given[place] if place < len(self._given) else None
+        if value is not None and type(value) is not kind:
+            raise bad_params(f"Invalid params: invalid type, expected {kind.__name__}")
+        return value
+
+
+def _required(value: T | None) -> T:
+    if value is None:
+        raise bad_params("Invalid params: a parameter is missing")
+    return value
 
 
 def as_pubkey(text: Any) -> Pubkey:
@@ -176,16 +153,14 @@ def commitment_of(options: dict[str, Any]) -> Commitment:
 
 
 def flag(options: dict[str, Any], name: str) -> bool:
-    value = options.get(name)
-    if value is not None and not isinstance(value, bool):
+    value = options.get(name) or False
+    if not isinstance(value, bool):
         raise bad_params(f"Invalid params: {name} should be a boolean")
-    return bool(value)
+    return value
 
 
 def encoding_of(options: dict[str, Any], known: Sequence[str], default: str) -> str:
-    given = options.get("encoding")
-    if given is None:
-        return default
+    given = options.get("encoding") or default
     if given not in known:
         raise bad_params(f"unsupported encoding: {str(given)[:20]}. Supported encodings: {known}")
     return str(given)
