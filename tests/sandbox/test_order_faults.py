@@ -170,6 +170,9 @@ def test_every_fault_of_an_order_has_a_story() -> None:
     assert told | {"release"} == {fault.name for fault in ORDER_FAULTS}
 
 
+@pytest.mark.proves(
+    "status REFUNDED", "leg REFUNDED", "field refundHash", "field refundChain", "field refundAmount"
+)
 def test_a_refund_comes_back_on_its_own_chain_less_the_fee(played: dict[str, Played]) -> None:
     end = played["refund"].end
     assert (end["status"], end["displayStatus"], end["inStatus"]) == (7, "REFUNDED", 7)
@@ -182,6 +185,7 @@ def test_a_refund_comes_back_on_its_own_chain_less_the_fee(played: dict[str, Pla
     assert "refundAmount" not in unsaid
 
 
+@pytest.mark.proves("status FAILED", "display FAILED", "field actionRequired")
 @pytest.mark.parametrize("name", ["refund to nobody", "fail"])
 def test_a_failure_after_the_deposit_needs_somebody(played: dict[str, Played], name: str) -> None:
     end = played[name].end
@@ -190,6 +194,7 @@ def test_a_failure_after_the_deposit_needs_somebody(played: dict[str, Played], n
     assert "refundHash" not in end
 
 
+@pytest.mark.proves("leg FAILED", "field nonRefundable")
 def test_a_private_floating_order_that_fails_half_way(played: dict[str, Played]) -> None:
     end = played["fail in the second leg"].end
     assert (end["status"], end["inStatus"], end["outStatus"]) == (6, 5, 6)
@@ -197,6 +202,7 @@ def test_a_private_floating_order_that_fails_half_way(played: dict[str, Played])
     assert "refundHash" not in end
 
 
+@pytest.mark.proves("display REFUNDED")
 def test_a_private_fixed_order_that_fails_half_way_returns_what_was_sent(
     played: dict[str, Played],
 ) -> None:
@@ -207,6 +213,7 @@ def test_a_private_fixed_order_that_fails_half_way_returns_what_was_sent(
     assert end["actionRequired"] is False
 
 
+@pytest.mark.proves("status EXCHANGING", "status ANONYMIZING", "leg VERIFYING")
 def test_a_hold_shows_and_ends_when_it_is_released(
     played: dict[str, Played], api: httpx2.Client, control: httpx2.Client
 ) -> None:
@@ -223,6 +230,7 @@ def test_a_hold_shows_and_ends_when_it_is_released(
         until(lambda n=name: status_of(api, n) == 4, what="the end")  # type: ignore[misc]
 
 
+@pytest.mark.proves("leg FALLBACK")
 def test_a_fallback_payout_finishes_the_order(played: dict[str, Played]) -> None:
     first, second = (played[name].end for name in ("fallback", "fallback in the second leg"))
     assert (first["status"], first["inStatus"], first["inStatusLabel"]) == (4, 10, "FALLBACK")
@@ -231,6 +239,7 @@ def test_a_fallback_payout_finishes_the_order(played: dict[str, Played]) -> None
     assert first["inTransactionOutHash"]
 
 
+@pytest.mark.proves("field rerouted", "field quotedInAmount", "field quotedOutAmount")
 def test_another_exchange_carries_a_declined_deposit_out(played: dict[str, Played]) -> None:
     story = played["reroute"]
     end = story.end
@@ -253,6 +262,7 @@ def test_a_fixed_rate_never_goes_to_another_exchange(played: dict[str, Played]) 
     assert (end["status"], end["rerouted"], end["refundChain"]) == (7, False, "bitcoin")
 
 
+@pytest.mark.proves("status EXPIRED", "leg EXPIRED")
 def test_what_expired_was_never_paid(played: dict[str, Played]) -> None:
     end = played["expire"].end
     assert (end["status"], end["inStatus"], end["actionRequired"]) == (5, 9, False)
@@ -282,6 +292,7 @@ def test_a_floating_order_swaps_all_and_a_fixed_one_returns_the_rest(
     assert fixed.end["refundChain"] == "bitcoin"
 
 
+@pytest.mark.proves("status FINISHED", "field fixed")
 def test_a_reverse_quote_pays_exactly_what_was_asked(played: dict[str, Played]) -> None:
     story = played["reverse"]
     assert (story.end["status"], story.end["fixed"]) == (4, True)
@@ -327,6 +338,7 @@ def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Play
     assert sum(each.on_chain for each in found) < 0, "what was bought was paid out on the chain"
 
 
+@pytest.mark.proves("display EXPIRED")
 def test_a_late_deposit_is_told(api: httpx2.Client, control: httpx2.Client) -> None:
     orders = {}
     for name, body in (("back", REFUND), ("stuck", {})):
@@ -354,6 +366,7 @@ def test_a_late_deposit_is_told(api: httpx2.Client, control: httpx2.Client) -> N
     assert look("stuck")["displayStatus"] == "EXPIRED"
 
 
+@pytest.mark.proves("status DELETED", "display DELETED")
 def test_deletion(api: httpx2.Client, control: httpx2.Client) -> None:
     made = []
     for _ in range(2):
@@ -379,6 +392,7 @@ def test_deletion(api: httpx2.Client, control: httpx2.Client) -> None:
     assert again.status_code == 422
 
 
+@pytest.mark.proves("code STATIC_DEPOSIT_IN_USE")
 def test_two_static_addresses_and_no_third(api: httpx2.Client) -> None:
     quotes = [best(api, Story(query=FIXED, provider="sx")) for _ in range(3)]
     answers = [

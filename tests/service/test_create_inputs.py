@@ -72,6 +72,12 @@ def leg(floor: Floor, order: Order, place: str) -> LegOrder:
     return found
 
 
+@pytest.mark.proves(
+    "input create_exchange quoteId",
+    "input create_exchange addressTo",
+    "input create_private_send quoteId",
+    "input create_private_send addressTo",
+)
 @in_both
 async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None:
     quotes = [await quoted(floor, purpose, token_in) for token_in in (ETH, XRP_TOKEN)]
@@ -88,6 +94,9 @@ async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None
         assert leg(floor, order, "out").payout_address == to
 
 
+@pytest.mark.proves(
+    "input create_exchange destinationTag", "input create_private_send destinationTag"
+)
 @in_both
 async def test_a_payout_memo_reaches_the_last_venue(floor: Floor, purpose: str) -> None:
     for memo in ("4711", None, ""):
@@ -99,6 +108,12 @@ async def test_a_payout_memo_reaches_the_last_venue(floor: Floor, purpose: str) 
         assert leg(floor, order, "in").payout_tag != "4711"
 
 
+@pytest.mark.proves(
+    "input create_exchange refundAddress",
+    "input create_exchange refundExtraId",
+    "input create_private_send refundAddress",
+    "input create_private_send refundExtraId",
+)
 @in_both
 async def test_a_refund_address_and_its_memo_reach_the_first_venue(
     floor: Floor, purpose: str
@@ -112,6 +127,10 @@ async def test_a_refund_address_and_its_memo_reach_the_first_venue(
         assert leg(floor, order, "out").refund_address is None
 
 
+@pytest.mark.proves(
+    "input create_exchange intermediateRefundAddress",
+    "input create_private_send intermediateRefundAddress",
+)
 @in_both
 async def test_an_intermediate_refund_address_reaches_the_second_venue(
     floor: Floor, purpose: str
@@ -131,6 +150,7 @@ async def without_ids(floor: Floor, order: Order) -> tuple[Any, ...]:
     return order.model_dump(exclude=drawn), (await row_of(floor, order)).legs
 
 
+@pytest.mark.proves("input create_exchange walletInfo", "input create_private_send walletInfo")
 @in_both
 async def test_wallet_info_is_part_of_the_request_alone(floor: Floor, purpose: str) -> None:
     """It is kept nowhere and told to nobody, but another one is another request."""
@@ -146,6 +166,7 @@ async def test_wallet_info_is_part_of_the_request_alone(floor: Floor, purpose: s
     assert error.value.code is ErrorCode.INVALID_SWAP
 
 
+@pytest.mark.proves("input create_exchange markup", "input create_private_send markup")
 @in_both
 async def test_a_markup_lowers_what_is_paid_out(floor: Floor, purpose: str) -> None:
     quote = await quoted(floor, purpose)
@@ -166,6 +187,16 @@ FILTERS = {
 """Codes of a filter, and the legs it leaves as the best."""
 
 
+@pytest.mark.proves(
+    "input create_exchange inLegIncludedSwaps",
+    "input create_exchange inLegExcludedSwaps",
+    "input create_exchange outLegIncludedSwaps",
+    "input create_exchange outLegExcludedSwaps",
+    "input create_private_send inLegIncludedSwaps",
+    "input create_private_send inLegExcludedSwaps",
+    "input create_private_send outLegIncludedSwaps",
+    "input create_private_send outLegExcludedSwaps",
+)
 @pytest.mark.parametrize("name", FILTERS)
 @in_both
 async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> None:
@@ -176,6 +207,7 @@ async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> Non
     assert (await row_of(floor, order)).legs == legs
 
 
+@pytest.mark.proves("input create_exchange addressFrom")
 async def test_a_sender_changes_nothing(floor: Floor) -> None:
     """It is for on-chain routes; a private send does not take one at all."""
     quote = await quoted(floor, "exchange")

@@ -37,6 +37,7 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 
 
+@pytest.mark.proves("status WAITING", "display WAITING_FOR_DEPOSIT")
 async def test_a_standard_order(floor: Floor) -> None:
     order = await floor.create(refund_address=EVM)
     assert (order.status, order.display_status) == (0, "WAITING_FOR_DEPOSIT")
@@ -122,6 +123,7 @@ async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
     assert (await floor.desk.create(caller(), tagged, "exchange")).receiver_tag == "4711"
 
 
+@pytest.mark.proves("code INVALID_SWAP")
 async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> None:
     mine, theirs = await floor.quote(), await floor.quote(of=BOB)
     unknown = replace(mine, quote_id="f" * 24)
@@ -187,6 +189,7 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     assert encode_json(too_late.body("same")) == encode_json(never.body("same"))
 
 
+@pytest.mark.proves("status INITIALIZING", "code SERVICE_UNAVAILABLE")
 async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
     floor.venue("aa").trouble.answers_lost = 1
     quote = await floor.quote()

@@ -118,6 +118,7 @@ async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
     assert list(error.fields or {}) == ["destinationTag"]
 
 
+@pytest.mark.proves("field intermediateRefundAddress")
 async def test_an_intermediate_refund_address_is_for_private_routes(floor: Floor) -> None:
     error = await refused(create(floor, await floor.quote(), intermediate_refund_address="x"))
     assert list(error.fields or {}) == ["intermediateRefundAddress"]
@@ -152,6 +153,7 @@ async def test_a_fixed_order_carries_its_terms_to_the_venues(floor: Floor) -> No
     assert (first.payout_wallet, second.payout_wallet) == (None, 3)
 
 
+@pytest.mark.proves("code FIXED_RATE_QUOTE_EXPIRED")
 async def test_a_fixed_rate_ends_with_its_quote(floor: Floor) -> None:
     promised = await fixed(floor)
     floating = await floor.quote()
@@ -178,6 +180,7 @@ async def test_a_fixed_rate_a_moment_before_its_end(floor: Floor) -> None:
     assert (await create(floor, promised, refund_address=EVM)).fixed
 
 
+@pytest.mark.proves("code FIXED_RATE_NOT_ALLOWED")
 async def test_an_account_without_fixed_rates(floor: Floor) -> None:
     quote = await fixed(floor)
     alice = replace(ALICE, fixed_rates=False)
@@ -185,6 +188,7 @@ async def test_an_account_without_fixed_rates(floor: Floor) -> None:
     assert (error.status, error.code) == (403, ErrorCode.FIXED_RATE_NOT_ALLOWED)
 
 
+@pytest.mark.proves("code STATIC_DEPOSIT_IN_USE")
 @pytest.mark.parametrize("route", ["standard", "private"])
 @pytest.mark.parametrize(
     ("held", "code"),
@@ -225,6 +229,7 @@ async def test_a_fallback_keeps_to_the_providers_asked_for(floor: Floor) -> None
     assert (await refused(create(floor, last))).code is ErrorCode.PROVIDER_EXCHANGE_FAILED
 
 
+@pytest.mark.proves("code INVALID_SWAP")
 async def test_a_filtered_quote_is_refused(floor: Floor) -> None:
     quote = await stored(floor, filtered=True)
     assert (await refused(create(floor, quote))).code is ErrorCode.INVALID_SWAP

@@ -65,6 +65,7 @@ async def test_no_venue_of_a_private_order_learns_both_ends(floor: Floor) -> Non
         assert len(sides) <= 1, (venue.provider.short_name, sides)
 
 
+@pytest.mark.proves("code PROVIDER_EXCHANGE_FAILED")
 async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floor: Floor) -> None:
     for venue in floor.adapters:
         venue.trouble.reject = True
@@ -134,6 +135,7 @@ async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None
     assert (await refused(twin)).code is ErrorCode.SERVICE_UNAVAILABLE
 
 
+@pytest.mark.proves("status NEW", "leg NEW")
 async def test_an_order_between_two_venues_is_new(floor: Floor) -> None:
     floor.venue("aa").trouble.reject = True
     floor.venue("bb").trouble.answers_lost = 1

@@ -87,6 +87,7 @@ async def test_the_stream_without_a_handshake(api: httpx2.AsyncClient, method: s
 # Route and method
 
 
+@pytest.mark.proves("code NOT_FOUND")
 @pytest.mark.parametrize(
     "path",
     [
@@ -121,6 +122,7 @@ async def test_nothing_outside_the_prefix(api: httpx2.AsyncClient, path: str) ->
     assert code(await api.get(f"http://service{path}")) == (404, "NOT_FOUND")
 
 
+@pytest.mark.proves("code METHOD_NOT_ALLOWED")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_other_methods_are_refused_with_allow(
     api: httpx2.AsyncClient, operation: Operation
@@ -165,6 +167,7 @@ async def store(tmp_path: Any, store_class: type[SqliteStore]) -> AsyncIterator[
     await opened.close()
 
 
+@pytest.mark.proves("code INTERNAL_SERVER_ERROR")
 @pytest.mark.parametrize("store_class", [DefectiveStore])
 async def test_a_defect_is_answered_without_details(
     api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
@@ -179,6 +182,7 @@ async def test_a_defect_is_answered_without_details(
     assert answer.json()["requestId"] in logged[0].getMessage()
 
 
+@pytest.mark.proves("code SERVICE_UNAVAILABLE")
 @pytest.mark.parametrize("store_class", [AbsentStore])
 async def test_a_store_that_does_not_answer(api: httpx2.AsyncClient) -> None:
     assert code(await api.get("/rateLimits")) == (503, "SERVICE_UNAVAILABLE")

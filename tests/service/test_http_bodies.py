@@ -57,6 +57,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
     return unwritten_store
 
 
+@pytest.mark.proves("code UNSUPPORTED_MEDIA_TYPE")
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     "content_type",
@@ -98,6 +99,7 @@ async def test_accepted_content_types(api: httpx2.AsyncClient, content_type: str
     assert answer.status_code == 422
 
 
+@pytest.mark.proves("code BAD_REQUEST")
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     "body",
@@ -116,6 +118,7 @@ def body_of(size: int) -> bytes:
     return frame % (b"a" * (size - len(frame) + 2))
 
 
+@pytest.mark.proves("code PAYLOAD_TOO_LARGE")
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
 async def test_body_limit(api: httpx2.AsyncClient, announced: bool, size: int, status: int) -> None:
@@ -146,6 +149,7 @@ async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> 
     assert pulled <= BODY_LIMIT // 65536 + 1
 
 
+@pytest.mark.proves("code VALIDATION_ERROR")
 @pytest.mark.parametrize("path", CREATES)
 async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient, path: str) -> None:
     body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}

@@ -33,6 +33,7 @@ async def secrets(api: httpx2.AsyncClient) -> list[str]:
     return found
 
 
+@pytest.mark.proves("code NOT_FOUND", "input get_order serviceId")
 async def test_details_of_a_foreign_order_are_those_of_none(
     api: httpx2.AsyncClient, secrets: list[str]
 ) -> None:

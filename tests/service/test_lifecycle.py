@@ -39,6 +39,12 @@ async def shown(floor: Floor) -> list[int]:
     return [row.status for row in await floor.store.read_outbox(0, 1000)]
 
 
+@pytest.mark.proves(
+    "status CONFIRMING",
+    "display DEPOSIT_DETECTED",
+    "display EXCHANGE_IN_PROGRESS",
+    "field orderFinishedReceived",
+)
 async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     order = await floor.create()
     begun = order.created
@@ -92,6 +98,19 @@ async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
     assert (order.status, order.eta) == (4, told + Decimal("10.5"))
 
 
+@pytest.mark.proves(
+    "display SENDING_TO_INTERMEDIARY",
+    "display REACHED_INTERMEDIARY",
+    "display INITIATING_SECOND_EXCHANGE",
+    "display SECOND_EXCHANGE_IN_PROGRESS",
+    "display SENDING_TO_RECEIVER",
+    "display SWAP_COMPLETED",
+    "leg WAITING",
+    "leg CONFIRMING",
+    "leg EXCHANGING",
+    "leg SENDING",
+    "leg FINISHED",
+)
 async def test_a_private_order_to_its_end(floor: Floor) -> None:
     order = await floor.create(route="private")
     (first, first_key), (second, second_key) = await legs(floor, order)

@@ -33,6 +33,7 @@ def venue_list(some: dict[str, PriceVenue]) -> list[CentralizedVenue]:
     return [*some.values()]
 
 
+@pytest.mark.proves("input get_quotes markup")
 @pytest.mark.parametrize("markup", ["0.01", "1.5", "4"])
 async def test_a_markup_is_in_the_price_of_those_that_take_one(
     api: httpx2.AsyncClient, service: ServiceParts, markup: str
@@ -73,6 +74,7 @@ async def test_the_second_leg_alone_takes_the_markup(
     assert {*some["pl"].terms, *some["ff"].terms} <= {FLOATING}
 
 
+@pytest.mark.proves("input get_private_send_quotes markup")
 async def test_markup_of_private_sends(api: httpx2.AsyncClient) -> None:
     async def best(**more: str) -> Decimal:
         parameters = {"amount": "0.5", "from": BTC.id, **more}

@@ -121,6 +121,7 @@ def ids(told: dict[str, Any]) -> list[str]:
     return [each["order"]["serviceId"] for each in told["orders"]]
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 async def test_a_group_is_created_new_and_opened_by_the_worker(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
@@ -154,6 +155,7 @@ async def test_a_group_is_created_new_and_opened_by_the_worker(
     assert json.loads(details.content, parse_float=str) == now["orders"][0]
 
 
+@pytest.mark.proves("input list_orders multiId")
 async def test_the_list_of_orders_by_their_group(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
@@ -204,6 +206,7 @@ BAD_ROWS: list[tuple[str, dict[str, Any], str, str | None]] = [
 ]
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 @pytest.mark.parametrize(
     ("bad", "code", "field"), [each[1:] for each in BAD_ROWS], ids=[each[0] for each in BAD_ROWS]
 )
@@ -274,6 +277,7 @@ async def test_one_source_chain_a_group(api: httpx2.AsyncClient) -> None:
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 async def test_fifty_orders_and_not_one_more(api: httpx2.AsyncClient) -> None:
     assert len(ids(await group(api, *[row(0.5)] * 50))) == 50
     answer = await api.post("/exchanges/multi", json={"orders": [row(0.5)] * 51})
@@ -298,6 +302,7 @@ async def test_bodies_are_closed_down_to_the_last_filter(api: httpx2.AsyncClient
         assert (answer.status_code, list(answer.json()["fields"])) == (422, [path])
 
 
+@pytest.mark.proves("input create_multi_exchange filters")
 async def test_filters_of_the_group_and_of_an_order(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -383,6 +388,7 @@ async def test_a_group_whose_orders_all_fail(api: httpx2.AsyncClient) -> None:
     require_valid(document, "MultiExchangeStatus", shown)
 
 
+@pytest.mark.proves("input get_multi_exchange multiId")
 async def test_a_group_is_its_owners_for_48_hours(
     api: httpx2.AsyncClient, anyone: httpx2.AsyncClient, clock: ManualClock
 ) -> None:

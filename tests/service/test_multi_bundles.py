@@ -127,6 +127,7 @@ async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.proves("input build_multi_transactions sender")
 async def test_a_bundle_from_the_build_to_its_confirmation(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -177,6 +178,7 @@ async def test_a_bundle_from_the_build_to_its_confirmation(
     assert len(bundler.taken) == 2
 
 
+@pytest.mark.proves("code NOT_FOUND", "code ALREADY_SUBMITTED")
 async def test_only_one_of_many_submissions_counts(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -208,6 +210,7 @@ async def test_nothing_awaits_its_signatures_before_a_build(
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
+@pytest.mark.proves("input submit_multi_transactions signatures")
 async def test_signatures_that_are_not_the_owners(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -262,6 +265,7 @@ async def test_a_build_replaces_the_one_before_and_keeps_its_nonces(
     assert len(bundler.taken) == 1
 
 
+@pytest.mark.proves("input build_multi_transactions serviceIds")
 async def test_some_of_the_orders_and_later_the_others(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -295,6 +299,9 @@ async def test_the_vendors_name_of_the_orders(
         assert refused.json()["fields"]["serviceIds"]["value"] == [UNKNOWN]
 
 
+@pytest.mark.proves(
+    "input build_multi_transactions sender", "input build_multi_transactions serviceIds"
+)
 async def test_orders_that_cannot_be_paid_by_a_bundle(
     api: httpx2.AsyncClient,
     service: ServiceParts,
@@ -512,6 +519,9 @@ async def test_the_watch_works_in_the_background_once_something_is_submitted(
         await asyncio.gather(watching, return_exceptions=True)
 
 
+@pytest.mark.proves(
+    "input build_multi_transactions multiId", "input submit_multi_transactions multiId"
+)
 async def test_a_foreign_group_is_no_group(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:

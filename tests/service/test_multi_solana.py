@@ -103,6 +103,7 @@ def messages(told: dict[str, Any]) -> list[ReadMessage]:
     return found
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_deposits_in_sol(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -172,6 +173,7 @@ async def test_the_build_of_some_orders_is_the_same(
     assert nothing.status_code == 404
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_what_cannot_be_asked_for(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, node: OneHash
 ) -> None:

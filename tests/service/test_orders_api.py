@@ -54,6 +54,7 @@ async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int,
     return [o["serviceId"] for o in body["orders"]], body["total"], body["totalPages"]
 
 
+@pytest.mark.proves("input get_order serviceId")
 async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncClient) -> None:
     for kind in ("standard", "private"):
         body = {"quoteId": await quote_of(api, kind=kind), "addressTo": BTC_ADDRESS}
@@ -76,6 +77,7 @@ async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncCli
             assert absent not in details.json()
 
 
+@pytest.mark.proves("code PROVIDER_EXCHANGE_FAILED")
 async def test_create_answers_502_when_no_venue_opens(
     api: httpx2.AsyncClient, venue_list: list[PlainVenue]
 ) -> None:
@@ -117,6 +119,19 @@ def without_id(answer: httpx2.Response) -> tuple[int, bytes, dict[str, str]]:
     return answer.status_code, body, headers
 
 
+@pytest.mark.proves(
+    "input list_orders page",
+    "input list_orders pageSize",
+    "input list_orders multiId",
+    "input list_orders status",
+    "input list_orders from",
+    "input list_orders to",
+    "input list_orders sortBy",
+    "input list_orders sortOrder",
+    "input list_orders anonymous",
+    "input list_orders inTokenId",
+    "input list_orders outTokenId",
+)
 async def test_lists_filter_sort_and_page(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
@@ -159,6 +174,7 @@ async def test_lists_filter_sort_and_page(
     assert (await listed(api, sortBy="updated"))[0][0] == ids[0]
 
 
+@pytest.mark.proves("input list_orders from", "input list_orders to")
 async def test_from_after_to_is_refused(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     moment = rfc3339(clock.now())
     later = rfc3339(clock.now() + timedelta(milliseconds=1))

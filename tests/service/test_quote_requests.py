@@ -83,6 +83,7 @@ async def test_decimals_of_the_token(api: httpx2.AsyncClient, path: str) -> None
     assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
 
 
+@pytest.mark.proves("input get_quotes amount")
 async def test_amounts_are_answered_exactly(api: httpx2.AsyncClient) -> None:
     amount = "1.000000000000000001"
     answer = await api.get("/quotes", params=asked(amount, ETH.id, BTC.id))
@@ -95,6 +96,7 @@ async def test_amounts_are_answered_exactly(api: httpx2.AsyncClient) -> None:
 # Tokens
 
 
+@pytest.mark.proves("code TOKEN_NOT_FOUND", "code TOKEN_DISABLED")
 @pytest.mark.parametrize(
     ("token_id", "code"),
     [
@@ -149,6 +151,7 @@ async def test_private_send_needs_the_token_to_support_it(api: httpx2.AsyncClien
         assert body["fields"].keys() == {"from"}
 
 
+@pytest.mark.proves("input get_quotes from", "input get_quotes to")
 async def test_a_quote_is_for_the_tokens_that_were_named(
     api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
@@ -178,6 +181,7 @@ async def test_the_intermediary_is_never_an_end(
 # Private send
 
 
+@pytest.mark.proves("input get_private_send_quotes amount", "input get_private_send_quotes from")
 async def test_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     answer = await api.get(
         "/quotes/private-send",
@@ -199,6 +203,7 @@ async def test_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> N
         assert stored.token_in_id == stored.token_out_id == BTC.id
 
 
+@pytest.mark.proves("input get_private_send_quotes refundAddress")
 async def test_a_refund_address_changes_no_private_send(api: httpx2.AsyncClient) -> None:
     async def rows(**more: str) -> list[Any]:
         parameters = {"amount": "0.5", "from": BTC.id, **more}

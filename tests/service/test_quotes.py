@@ -229,6 +229,7 @@ async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:
     assert drawn != sorted(str(one) for one in drawn)
 
 
+@pytest.mark.proves("input get_quotes types")
 @pytest.mark.parametrize(
     ("types", "found"),
     [
@@ -243,6 +244,7 @@ async def test_types(api: httpx2.AsyncClient, types: Any, found: set[str]) -> No
     assert {row.type for row in await quotes(api, asked(types=types))} == found
 
 
+@pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
 @pytest.mark.parametrize(
     ("sort", "attribute"),
     [
@@ -273,6 +275,7 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
     assert {row.amount_out_usd for row in rows} == {None}
 
 
+@pytest.mark.proves("code VALIDATION_ERROR")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -312,6 +315,12 @@ async def test_parameters_of_quotes(api: httpx2.AsyncClient, name: str, value: s
     assert body["fields"].keys() == {name}
 
 
+@pytest.mark.proves(
+    "input get_quotes slippage",
+    "input get_quotes senderAddress",
+    "input get_quotes receiverAddress",
+    "input get_quotes refundAddress",
+)
 @pytest.mark.parametrize("name", ["slippage", "senderAddress", "receiverAddress", "refundAddress"])
 async def test_inputs_without_effect_on_centralized_routes(
     api: httpx2.AsyncClient, name: str

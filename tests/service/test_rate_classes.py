@@ -72,6 +72,7 @@ COUNTED_AT_THE_DOOR = [
 signature is wrong: test_webhooks."""
 
 
+@pytest.mark.proves("code RATE_LIMIT_EXCEEDED")
 @pytest.mark.parametrize("operation", COUNTED_AT_THE_DOOR, ids=lambda operation: operation.name)
 async def test_each_call_counts_in_its_class(
     api: httpx2.AsyncClient, clock: ManualClock, operation: Operation

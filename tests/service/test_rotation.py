@@ -74,6 +74,7 @@ async def chosen(
     return found
 
 
+@pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_a_rotated_route_names_an_unused_wallet(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -93,6 +94,7 @@ async def test_without_rotation_no_wallet_is_named(
     assert found == {("aa", None), ("bb", None), ("cc", None)}
 
 
+@pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_standard_routes_are_not_rotated(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore
 ) -> None:
@@ -105,6 +107,7 @@ async def test_standard_routes_are_not_rotated(
     }
 
 
+@pytest.mark.proves("input get_quotes rotateFallback")
 async def test_strict_rotation_that_is_exhausted(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -125,6 +128,7 @@ async def test_strict_rotation_that_is_exhausted(
     ]
 
 
+@pytest.mark.proves("input get_quotes rotationLookback")
 @pytest.mark.parametrize(("lookback", "left"), [("1", {0, 1}), ("2", {0}), ("100", {0})])
 async def test_only_so_many_orders_count(
     api: httpx2.AsyncClient,
@@ -161,6 +165,7 @@ async def test_only_a_day_counts(
     assert {wallet for code, wallet in drawn if code == "aa"} == left
 
 
+@pytest.mark.proves("input get_quotes deviationThreshold")
 @pytest.mark.parametrize(
     ("threshold", "left"), [("0", set()), ("1", set()), ("3", {"bb"}), ("100", {"bb"})]
 )
@@ -212,6 +217,7 @@ async def test_a_fallback_needs_rotation(api: httpx2.AsyncClient) -> None:
         assert answer.status_code == 200, "without rotation the others count for nothing"
 
 
+@pytest.mark.proves("input get_private_send_quotes rotatePayoutWallets")
 async def test_private_sends_are_rotated(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -227,6 +233,11 @@ async def test_private_sends_are_rotated(
     assert answer.json() == {"total": 0, "quotes": []}
 
 
+@pytest.mark.proves(
+    "input get_private_send_quotes deviationThreshold",
+    "input get_private_send_quotes rotationLookback",
+    "input get_private_send_quotes rotateFallback",
+)
 @pytest.mark.parametrize(
     ("more", "left"),
     [

@@ -37,6 +37,7 @@ async def legs_of(service: ServiceParts, rows: list[Quote]) -> set[tuple[str, ..
     return found
 
 
+@pytest.mark.proves("input get_quotes swaps")
 async def test_swaps_allow_and_leave_private_routes_out(
     api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
@@ -91,6 +92,16 @@ async def test_a_provider_that_is_not_routing(api: httpx2.AsyncClient, aa: Price
     assert len(await quotes(api, asked(types="private", inLegExcludedSwaps="aa"))) == 2
 
 
+@pytest.mark.proves(
+    "input get_quotes inLegIncludedSwaps",
+    "input get_quotes inLegExcludedSwaps",
+    "input get_quotes outLegIncludedSwaps",
+    "input get_quotes outLegExcludedSwaps",
+    "input get_private_send_quotes inLegIncludedSwaps",
+    "input get_private_send_quotes inLegExcludedSwaps",
+    "input get_private_send_quotes outLegIncludedSwaps",
+    "input get_private_send_quotes outLegExcludedSwaps",
+)
 @pytest.mark.parametrize(
     ("filters", "wanted"),
     [
@@ -189,6 +200,7 @@ async def middles(parts: ServiceParts, caller: Caller, **more: Any) -> set[str]:
     return found
 
 
+@pytest.mark.proves("input get_quotes useXmr", "input get_private_send_quotes useXmr")
 async def test_xmr_pins_the_hop(clock: ManualClock, store: Any) -> None:
     parts, caller = hopping(clock, store, (*INTERMEDIARIES, COPY_OF_XMR.id, XMR.id))
     assert await middles(parts, caller, useXmr="true") == {XMR.id}

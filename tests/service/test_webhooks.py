@@ -314,6 +314,7 @@ async def test_another_implementation_signs(anyone: httpx2.AsyncClient, now: int
     assert (answer.status_code, answer.json()) == (200, {"received": True})
 
 
+@pytest.mark.proves("input receive_webhook source")
 async def test_a_source_is_known_by_its_own_secret(
     anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:

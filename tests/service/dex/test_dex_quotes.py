@@ -113,6 +113,7 @@ async def test_the_allow_list_counts_and_filters_of_legs_do_not(floor: Floor) ->
     assert (await refused(floor, swaps="zz"))["fields"].keys() == {"swaps"}
 
 
+@pytest.mark.proves("input get_quotes slippage")
 async def test_slippage(floor: Floor) -> None:
     """It moves the least that is taken, not the row."""
     usdc, weth = pair(floor)
@@ -131,6 +132,7 @@ async def test_slippage(floor: Floor) -> None:
     assert Decimal("0.974999") < least["2.5"] <= Decimal("0.975")
 
 
+@pytest.mark.proves("input get_quotes senderAddress", "input get_quotes receiverAddress")
 async def test_another_recipient_filters_what_pays_the_sender_alone(floor: Floor) -> None:
     """By ``senderAddress`` and ``receiverAddress`` of the query."""
     usdc, weth = pair(floor)

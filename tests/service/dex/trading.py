@@ -32,7 +32,6 @@ from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
-BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
