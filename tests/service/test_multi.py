@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 import manual_time
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.groups import group, opened, row
 from service.orders_fixtures import EVM, XRP, venues_at
 from service.valid import require_valid
 from service.venue import PlainVenue
@@ -40,7 +40,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
-from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
+from swapdesk.wire.multi import MultiExchangeStatus
 
 UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 
@@ -50,30 +50,12 @@ def venue_list() -> list[PlainVenue]:
     return venues_at()
 
 
-def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
-    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
-
-
-async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
-    answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
-    assert answer.status_code == 200, answer.text
-    decode(MultiExchange, answer.content, side="client")
-    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
-    return found
-
-
 async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     answer = await api.get(f"/exchanges/multi/{multi_id}")
     assert answer.status_code == 200, answer.text
     decode(MultiExchangeStatus, answer.content, side="client")
     found: dict[str, Any] = json.loads(answer.content, parse_float=str)
     return found
-
-
-async def opened(service: ServiceParts, clock: ManualClock) -> None:
-    """The worker sets up what is due."""
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
 
 
 @pytest.fixture

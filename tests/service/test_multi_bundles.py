@@ -14,7 +14,7 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from patience import PATIENCE
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.groups import opened, row, set_up
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
@@ -28,7 +28,6 @@ from swapdesk.service.app import Onchain, assemble
 from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
@@ -77,20 +76,6 @@ def service(
         onchain=Onchain(bundler=bundler),
         intervene=interventions.get,
     )
-
-
-def row(amount: float = 0.5, **more: Any) -> dict[str, Any]:
-    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
-
-
-async def set_up(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
-) -> tuple[str, list[str]]:
-    """A group whose orders await their deposits: its id and theirs."""
-    told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
-    return told["multiId"], [each["order"]["serviceId"] for each in told["orders"]]
 
 
 async def build(
@@ -325,8 +310,7 @@ async def test_orders_that_cannot_be_paid_by_a_bundle(
         assert (answer.status_code, list(answer.json()["fields"])) == (422, ["sender"])
     venue_list[0].move(f"{ids[0]}:in", LegStatus.CONFIRMING)
     clock.advance(10)
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
+    await opened(service, clock)
     assert "awaits no deposit" in (await refused(serviceIds=[ids[0]]))["serviceIds"]["message"]
     assert (await build(api, multi_id))["transactions"][0]["serviceIds"] == [ids[1]]
     clock.advance(timedelta(minutes=31).total_seconds())
