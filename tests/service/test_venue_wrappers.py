@@ -255,5 +255,5 @@ async def test_a_failure_in_the_moment_of_a_cancellation_is_not_reported_as_lost
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     await failing_while_its_caller_is_cancelled(clock)
     await settle()
-    gc.collect()
+    gc.collect(1)
     assert reported == []
