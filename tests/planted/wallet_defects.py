@@ -143,6 +143,22 @@ SIGNING = (
         ),
     ),
     Defect(
+        "forged-receipt-believed",
+        "A node tells a failure of what was paid, and the same is signed and paid once more.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        problem = _contradiction(one, receipt, known, hash_there)\n",
+        "        problem: str | None = None\n",
+        ("tests/wallet/test_lying_node.py::test_a_forged_failure_ends_nothing",),
+    ),
+    Defect(
+        "forgotten-transaction-left",
+        "A payment that a node forgot is never sent again, and its order expires unpaid.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        await self.send(self._found(kept))\n        return self._found(one)\n",
+        "        return self._found(one)\n",
+        ("tests/wallet/test_lying_node.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+    ),
+    Defect(
         "old-blockhash-signed",
         "A transaction is signed that may end unexecuted, and its order expires unpaid.",
         "swapdesk/agent/gate/rules/envelope.py",

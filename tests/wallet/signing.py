@@ -170,7 +170,7 @@ class Trader(Struct):
 
     async def paid(self) -> int:
         """Wei that arrived at the deposit address so far."""
-        return self.world.chain(CHAIN).account(bytes.fromhex(DEPOSIT[2:])).balance
+        return self.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
 
 
 async def trader(world: Chains, keys: Path, *, confirmations: int = 2) -> Trader:

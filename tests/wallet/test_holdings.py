@@ -40,7 +40,7 @@ async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> 
         told = await client.balances(someone.address, CHAIN, [ETH, USDC, NO_TOKEN])
     finally:
         await client.close()
-    coins = someone.world.chain(CHAIN).account(bytes.fromhex(someone.address[2:])).balance
+    coins = someone.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(someone.address[2:]))
     assert 9 * 10**18 < coins <= 10 * 10**18
     assert [(one.asset.symbol, one.units) for one in told.balances] == [
         ("ETH", coins),

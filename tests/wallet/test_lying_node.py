@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.evm.rewinding import rewind
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -82,7 +83,7 @@ async def test_a_reorganisation_pays_once(someone: Trader) -> None:
         one = await someone.signed(agent, someone.payment(), someone.deposit("reorganised"))
         await agent.broadcast(one.hash)
         await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
-        await someone.world.chain(CHAIN).reorganise(3)
+        await rewind(someone.world.chain(CHAIN))
         await agent.resolve(one.hash)
         await someone.settled(agent, one)
         with pytest.raises(Refused):
