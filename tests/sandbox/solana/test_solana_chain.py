@@ -43,7 +43,7 @@ from swapdesk.chain.solana import (
 )
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import MinedLog
+from swapdesk.sandbox.node.mined_log import LogDamaged, MinedLog
 from swapdesk.sandbox.node.solana.chain import Mined
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
 from swapdesk.sandbox.node.solana.machine import Blocks
@@ -383,10 +383,18 @@ async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
 async def test_another_key_or_world_is_refused(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         first = await world.client.genesis_hash()
+    log = tmp_path / "other" / "chains" / "solana.1.log"
     async with running(tmp_path / "other", key=KEY[::-1]) as world:
+        await world.rich()
+        await world.rich()
         assert await world.client.genesis_hash() != first
     with pytest.raises(ChainFileMismatch, match="other tokens or keys"):
         SolanaNode(tmp_path, KEY[::-1], now_ms=StandingTime(), faults=world.faults)
+    content = bytearray(log.read_bytes())
+    content[100] ^= 1
+    log.write_bytes(content)
+    with pytest.raises(LogDamaged):
+        SolanaNode(tmp_path / "other", KEY[::-1], now_ms=StandingTime(), faults=world.faults)
     (tmp_path / "chains" / OLDER_FILE).touch()
     with pytest.raises(ChainFileMismatch, match="another release"):
         SolanaNode(tmp_path, KEY, now_ms=StandingTime(), faults=world.faults)

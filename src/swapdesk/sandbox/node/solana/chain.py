@@ -1,7 +1,9 @@
 """The chain: what LiteSVM executes, at our time, once, and on disk before it is told.
 
-It begins with coins of faucet, maker and exchanges, and the catalogue's mints. The log has every
-transaction with the accounts that it changed: a start puts them back and executes nothing again.
+It begins with coins of faucet, maker and exchanges, and the catalogue's mints, which are its
+snapshot. The log has every transaction with the accounts that it changed: a start puts them back
+and executes nothing again. No later snapshot is written, since clients ask for any transaction by
+its signature: it would hold the log itself.
 """
 
 from __future__ import annotations
