@@ -48,7 +48,7 @@ def cases(signer: Any, created: str, abi: Any) -> list[dict[str, Any]]:
         {"to": signer.address, "value": 1, "old": True},
         {**call("refuse")},
         {"data": "0x60016000fe", "gas": 100_000},
-        {"data": "0x60016000556002600055", "gas": 100_000},
+        {"data": "0x600160005560026000556001600055", "gas": 100_000},
         {"data": "0x", "gas": 60_000},
     ]
 
