@@ -179,10 +179,6 @@ class EvmWallets:
     def height(self) -> int:
         return self._live().head.number
 
-    def mark(self, height: int) -> str:
-        blocks = self._live().chain.blocks
-        return blocks[height].hash.hex() if height < len(blocks) else ""
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
         other contracts pay in coins leaves no trace in a block and is not among them."""
