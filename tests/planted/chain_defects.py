@@ -99,7 +99,7 @@ EVM = (
         f"{_EVM}/chain.py",
         "    words = (log.address, *log.topics)\n",
         '    words = (*(wanted[0] or (b"",)), *log.topics)\n',
-        (_EVM_CLIENTS, _BUNDLER, _EVM_CHAIN),
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
     ),
     Defect(
         "evm-unconfirmed-at-rest",
