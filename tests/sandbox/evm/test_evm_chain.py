@@ -15,13 +15,13 @@ from eth.vm.forks.prague.blocks import PragueBlockHeader
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
+from swapdesk.sandbox.node.evm.beginning import ChainFileMismatch, chains_in
 from swapdesk.sandbox.node.evm.blocks import Block
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch, chains_in
 from swapdesk.sandbox.node.evm.serialize import block_document
 
 NOW = 1_700_000_000
@@ -128,7 +128,7 @@ def test_one_that_cannot_be_executed_spoils_no_block(tmp_path: Path) -> None:
     assert chain.head.number == 1
 
 
-def test_timestamps_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
+def test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
     chain = opened(tmp_path)
 
     def rested(seconds: int, blocks: int) -> int:
@@ -140,7 +140,9 @@ def test_timestamps_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
     for nonce in range(2):
         mine(chain, [transfer(chain, nonce)], 5)
     assert chain.head.timestamp == NOW + 5
+    assert chain.head.awaited == chain.terms.confirmations - 1
     assert rested(4, 1) == 5, "nor back, where the clock was set back"
+    assert chain.head.awaited == chain.terms.confirmations - 2
     assert rested(100, 1) == 100
 
 

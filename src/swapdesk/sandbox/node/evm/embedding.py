@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainIds, ChainTerms, chain_terms
 from swapdesk.sandbox.evm_world.genesis import world_contracts
+from swapdesk.sandbox.node.evm.beginning import chain_files, read_beginning
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -27,7 +28,6 @@ from swapdesk.sandbox.node.evm.genesis import (
 )
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
-from swapdesk.sandbox.node.evm.schema import chain_files, read_beginning
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 

@@ -29,9 +29,8 @@ from swapdesk.sandbox.node.chain_wallets import (
 )
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import LogDamaged
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from swapdesk.chain.user_operation import (
     read_operation,
     user_operation_hash,
 )
+from swapdesk.sandbox.node.evm.beginning import chains_in
 from swapdesk.sandbox.node.evm.bundler.operations import (
     ENTRY_POINT_OCTETS,
     MOST_GAS,
@@ -42,7 +43,6 @@ from swapdesk.sandbox.node.evm.bundler.operations import (
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import ChainAccount
-from swapdesk.sandbox.node.evm.schema import chains_in
 from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 from swapdesk.sandbox.node.mined_log import MinedLog
 
