@@ -244,22 +244,6 @@ def test_a_leg_that_an_order_does_not_have(node: Node) -> None:
         fault(node, leg, "hold", leg="out")
 
 
-def test_a_fixed_leg_swaps_what_was_asked_and_returns_the_rest(node: Node) -> None:
-    leg, to = open_leg(node, venue="hy", fixed=True, refund_address=REFUND)
-    pay(node, BTC, to, PAID + 4_000)
-    advance(node, HOUR)
-    done = report(node, leg)
-    assert (done["status"], done["unitsIn"], done["unitsOut"]) == (
-        LegStatus.FINISHED,
-        str(PAID + 4_000),
-        str(OUT),
-    )
-    assert (done["refundUnits"], balance(node, BTC, REFUND)) == ("3990", 3_990)
-    assert balance(node, ETH, leg.payout_address) == OUT
-    assert balance(node, BTC, to["address"]) == 0
-    assert audit(node) == []
-
-
 @pytest.mark.parametrize("name", ["refund", "reroute"])
 def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) -> None:
     leg, to = open_leg(node, fixed=True, refund_address=REFUND)
@@ -273,14 +257,6 @@ def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) 
     assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, str(PAID + 4_000))
     assert balance(node, BTC, REFUND) == PAID + 4_000
     assert audit(node) == []
-
-
-def test_a_fixed_leg_swaps_less_at_the_same_rate(node: Node) -> None:
-    leg, to = open_leg(node, fixed=True, refund_address=REFUND)
-    pay(node, BTC, to, PAID // 2)
-    advance(node, HOUR)
-    assert report(node, leg)["unitsOut"] == str(OUT // 2)
-    assert balance(node, BTC, REFUND) == 0
 
 
 def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:
