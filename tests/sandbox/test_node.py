@@ -249,25 +249,6 @@ def test_another_token_on_the_address_is_not_credited(node: Node) -> None:
     assert report(node, leg)["status"] == LegStatus.WAITING
 
 
-@pytest.mark.parametrize("when", ["before the deposit", "while confirming", "while exchanging"])
-def test_fail_after_deposit(node: Node, when: str) -> None:
-    leg, to = open_leg(node)
-    fault = FaultAdd(fault="fail_after_deposit", service_id=leg.key.partition(":")[0])
-    if when == "before the deposit":
-        node.call(LedgerMethod.FAULT_ADD, fault)
-    pay(node, BTC, to, 50_000_000)
-    if when == "while exchanging":
-        advance(node, 201)
-        assert report(node, leg)["status"] == LegStatus.EXCHANGING
-    if when != "before the deposit":
-        node.call(LedgerMethod.FAULT_ADD, fault)
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["depositArrived"]) == (LegStatus.FAILED, True)
-    assert balance(node, ETH, leg.payout_address) == 0
-    assert audit(node) == []
-
-
 def test_expire_ends_the_wait_at_once(node: Node) -> None:
     leg, _ = open_leg(node)
     node.call(
