@@ -121,12 +121,6 @@ def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
             command.wait(PATIENCE)
 
 
-@pytest.fixture
-def paid(desk: Desk) -> str:
-    name: str = desk("swap", *BTC_ETH, "--fund").document["serviceId"]
-    return name
-
-
 def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
     result = desk("swap", *BTC_ETH)
     order = result.document
@@ -139,14 +133,6 @@ def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
     watched = desk("orders", "watch", order["serviceId"], "--json")
     assert watched.code == 0, watched.stderr
     assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
-
-
-def test_a_service_killed_while_an_order_is_watched(clean: Sandbox, desk: Desk, paid: str) -> None:
-    clean.kill_service()
-    watched = desk("orders", "watch", paid, "--json")
-    assert watched.code == 0, watched.stderr
-    listed = desk("orders", "list", "--json").document["orders"]
-    assert [order["serviceId"] for order in listed].count(paid) == 1
 
 
 def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, desk: Desk) -> None:

@@ -267,7 +267,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/flows/faults/triggers.py",
         "        if desk.settings.live or control is None:\n",
         "        if control is None:\n",
-        ("tests/cli/test_trigger.py::test_live_profile_has_no_faults",),
+        ("tests/tui/test_faults.py::test_live_desk_has_no_page_of_faults",),
     ),
     Defect(
         "hold-that-nobody-ends",
@@ -284,6 +284,22 @@ FAULTS: tuple[Defect, ...] = (
         "        return 1 if FALLBACK in faults_of(row) else 0\n",
         "        return 0 if FALLBACK in faults_of(row) else 0\n",
         ("tests/sandbox/test_node_terms.py::test_a_fallback_is_paid_from_another_wallet",),
+    ),
+    Defect(
+        "fault-on-the-other-leg",
+        "A fault of the second leg of a private order meets its first one.",
+        "swapdesk/sandbox/node/order_faults.py",
+        "self._leg(fault.service_id, fault.leg)\n",
+        "self._leg(fault.service_id, None)\n",
+        ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
+    ),
+    Defect(
+        "deposit-paid-twice-on-purpose",
+        "The faucet pays a deposit again whenever its answer was lost and it is asked again.",
+        "swapdesk/sandbox/control.py",
+        "if as_asked else str(uuid.uuid4())",
+        "if not as_asked else str(uuid.uuid4())",
+        ("tests/sandbox/test_control.py::test_an_order_completes",),
     ),
     Defect(
         "fault-that-never-ends",

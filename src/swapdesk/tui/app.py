@@ -55,7 +55,7 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx2
 
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
