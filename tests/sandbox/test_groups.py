@@ -157,19 +157,3 @@ def test_ends_of_bundles_that_were_asked_for(api: httpx2.Client, control: httpx2
         assert told["bundleStatus"] == ends
         assert ("failureReason" in told) == (ends == "failed")
         assert told["orders"][0]["status"] == 0, "nothing was paid"
-
-
-def test_a_changed_operation_comes_with_a_hash_that_fits(
-    api: httpx2.Client, control: httpx2.Client
-) -> None:
-    by = owner(13)
-    multi_id = created(api, row(6, 0.2))
-    honest = built(api, multi_id, by)["transactions"][0]["txData"]
-    for part in ("recipient", "amount", "call", "nonce", "entry_point", "chain"):
-        asked = {"multiId": multi_id, "fault": "tamper_user_operation", "part": part}
-        assert control.post("/faults", json=asked).status_code == 200
-        changed = built(api, multi_id, by)["transactions"][0]["txData"]
-        assert changed["userOpHash"] != honest["userOpHash"]
-        assert (changed["to"], changed["data"]) == (honest["to"], honest["data"])
-    mended = built(api, multi_id, by)["transactions"][0]["txData"]
-    assert mended["entryPoint"] == honest["entryPoint"]
