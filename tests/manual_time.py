@@ -16,15 +16,31 @@ _THREADS: frozenset[CodeType] = frozenset(
     {asyncio.to_thread.__code__, StoreFile.read.__code__, Writer.submit.__code__}
 )
 """What waits for a thread."""
+_BREATH = 0.0005
+"""Seconds left to a thread: who only turns the loop meanwhile keeps the interpreter from it."""
 
 
 def at_rest() -> bool:
     """Whether no callback is due, no socket of this loop can be read, and no thread works for a
     task of it."""
+    return not _due() and not _in_threads()
+
+
+def _due() -> bool:
     loop: Any = asyncio.get_running_loop()
-    if loop._ready or loop._selector.select(0):
-        return False
-    return not any(code in _THREADS for task in asyncio.all_tasks() for code in _waits_in(task))
+    return bool(loop._ready or loop._selector.select(0))
+
+
+def _in_threads() -> bool:
+    return any(code in _THREADS for task in asyncio.all_tasks() for code in _waits_in(task))
+
+
+async def _turn() -> bool:
+    """One turn of the loop; True if there was nothing to do in it."""
+    due = _due()
+    works = not due and _in_threads()
+    await asyncio.sleep(_BREATH if works else 0)
+    return not due and not works
 
 
 def _waits_in(task: asyncio.Task[Any]) -> Iterator[CodeType]:
@@ -37,8 +53,8 @@ def _waits_in(task: asyncio.Task[Any]) -> Iterator[CodeType]:
 
 async def rest() -> None:
     """Return once the loop is :func:`at_rest`."""
-    while not at_rest():  # noqa: ASYNC110 - of sockets and threads
-        await asyncio.sleep(0)
+    while not await _turn():
+        pass
 
 
 async def pass_seconds(clock: ManualClock, seconds: float) -> None:
@@ -56,6 +72,5 @@ async def until(
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, told()
-        if at_rest():
+        if await _turn() and at_rest():
             clock.advance_to_next()
-        await asyncio.sleep(0)

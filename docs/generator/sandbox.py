@@ -12,17 +12,13 @@ from pydantic import BaseModel
 from generator.api import shape_of
 from generator.markdown import code, codes, page, plain, section, sentence, table
 from generator.source import class_of
-from swapdesk.sandbox import control_bodies
-from swapdesk.sandbox.answer_faults import STREAM
+from swapdesk.sandbox import control
 from swapdesk.sandbox.chain_rows import chain_terms
-from swapdesk.sandbox.fault_choice import FAULTS
-from swapdesk.sandbox.faults import WIRE_NAMES, FaultKind
-from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, EMBEDDED
+from swapdesk.sandbox.fault_layer import STREAM
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
-from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.encoding.query import wire_names
-from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.faults import FAULTS, Fault
 
 
 def sandbox_page() -> str:
@@ -53,10 +49,8 @@ def sandbox_page() -> str:
             "A fault is set with `POST /faults`. It takes exactly one of its selectors, or none"
             " where the table says so. A fault that comes too late is refused with the reason.",
             table(("Fault", "Does", "Selector", "Also takes"), map(_fault, FAULTS.values())),
-            section("Operations of faults", "", table(("Fault", "Operations"), _told()), level=3),
-            section("Chains of faults", "", table(("Chain", "Faults"), _chains()), level=3),
-            f"`part` is one of {codes(TamperedPart)}. The name of the WebSocket as an operation is"
-            f" `{STREAM}`. `DELETE /faults` also ends holds.",
+            f"Faults whose name begins with `ws_` happen to the stream, whose name as an operation"
+            f" is `{STREAM}`. `DELETE /faults` also ends holds.",
         ),
         section(
             "Exchanges",
@@ -130,7 +124,7 @@ def _bodies() -> list[type[BaseModel]]:
         for one in class_of("sandbox/control.py", "Control").body
         if isinstance(one, ast.AsyncFunctionDef)
     )
-    return [getattr(control_bodies, name) for name in names if name]
+    return [getattr(control, name) for name in names if name]
 
 
 def _body(model: type[BaseModel]) -> str:
@@ -145,29 +139,12 @@ def _body(model: type[BaseModel]) -> str:
     )
 
 
-def _fault(kind: FaultKind) -> tuple[str, str, str, str]:
-    shown = [code(WIRE_NAMES[name]) for name in kind.selectors]
-    if kind.unselected:
+def _fault(fault: Fault) -> tuple[str, str, str, str]:
+    only = f" ({codes(fault.chains)} alone)" if fault.chains else ""
+    shown = [f"{code(name)}{only}" for name in fault.selectors]
+    if fault.unselected:
         shown.append("none")
-    also = [name for name in ("leg", "times", "seconds") if name in kind.takes]
-    needed = [] if kind.needs is None else [kind.needs]
-    return code(kind.name), sentence(kind.does), ", ".join(shown), codes([*needed, *also])
-
-
-def _told() -> Iterator[tuple[str, str]]:
-    """Faults that only some operations can have."""
-    every = [*(operation.name for operation in OPERATIONS), STREAM]
-    for name, kind in SERVICE_FAULTS.items():
-        found = [operation for operation in every if kind.happens_to(operation)]
-        if len(found) < len(OPERATIONS):
-            yield code(name), codes(found)
-
-
-def _chains() -> Iterator[tuple[str, str]]:
-    every = CHAIN_FAULTS.values()
-    for chain in EMBEDDED:
-        yield code(chain), codes(k.name for k in every if k.chains is None or chain in k.chains)
-    yield "all others", codes(kind.name for kind in every if kind.chains is None)
+    return code(fault.name), sentence(fault.does), ", ".join(shown), codes(fault.takes)
 
 
 def _exchange(row: Any) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a newer service says: members and values that this program does not know, at every place.
 
 Members go into every object of an answer or a frame, but for documents that are signed: those are
-read strictly, member for member, and ``sandbox.tampering`` adds to them. Values stand wherever
+read strictly, member for member. Values stand wherever
 the models of the wire have a set of values (contract 1.7).
 """
 

@@ -140,11 +140,6 @@ def test_choices_are_told_on_one_line(here: InProcess) -> None:
     assert said.isprintable()
 
 
-def test_without_a_terminal_the_desk_does_not_open(here: InProcess) -> None:
-    result = here("--json")
-    assert (result.code, result.error["code"]) == (2, "NO_TERMINAL")
-
-
 def test_a_terminal_of_lines_is_sent_to_the_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,59 +180,45 @@ def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["swap", "send"])
-def test_without_a_terminal_creating_needs_yes(here: InProcess, command: str) -> None:
-    result = here(command, *RUN[command][:-1], "--json")
-    assert (result.code, result.error["code"]) == (2, "NEEDS_YES")
+QUOTE = ("quote", *RUN["quote"])
+SWAP = ("swap", *RUN["swap"])
+SEND = ("send", *RUN["send"])
+CREATE = ("/exchanges", "-d", "{}")
+REFUSED = {
+    "NO_TERMINAL": [()],
+    "NEEDS_YES": [
+        SWAP[:-1],
+        SEND[:-1],
+        *(("api", way, *CREATE) for way in ("POST", "post", "DELETE")),
+    ],
+    "TWO_CHOICES": [
+        (*SWAP, "--quote", "0" * 24, *more)
+        for more in (("--type", "private"), ("--provider", "hy"))
+    ],
+    "BAD_WAIVER": [(*SEND, "--waive-memo", words) for words in ("", "no memo", "yes")],
+    "USAGE": [
+        *((*SWAP, "--max-loss", loss) for loss in ("-1", "101", "NaN", "much", "1,5")),
+        (*QUOTE, "--type", "bridge"),
+        *(("serve", "--sandbox", "--speed", speed) for speed in ("0", "-1", "inf", "fast")),
+    ],
+    "BAD_TIMEOUT": [("orders", "watch", "abc", "--timeout", "0")],
+    "BAD_PARAMETER": [("api", "GET", "/tokens", "-q", "term")],
+    "BAD_BODY": [("api", "POST", "/exchanges", "-d", "@/none")],
+}
 
 
-@pytest.mark.parametrize("more", [("--type", "private"), ("--provider", "hy")])
-def test_a_route_is_chosen_once(here: InProcess, more: tuple[str, ...]) -> None:
-    result = here("swap", *RUN["swap"], "--quote", "0" * 24, *more, "--json")
-    assert (result.code, result.error["code"]) == (2, "TWO_CHOICES")
-
-
-@pytest.mark.parametrize("waiver", ["", "no memo", "yes"])
-def test_the_memo_is_waived_by_its_phrase_only(here: InProcess, waiver: str) -> None:
-    result = here("send", *RUN["send"], "--waive-memo", waiver, "--json")
-    assert (result.code, result.error["code"]) == (2, "BAD_WAIVER")
-
-
-@pytest.mark.parametrize("loss", ["-1", "101", "NaN", "much", "1,5"])
-def test_max_loss_is_a_percentage(here: InProcess, loss: str) -> None:
-    result = here("swap", *RUN["swap"], "--max-loss", loss, "--json")
-    assert (result.code, result.error["code"]) == (2, "USAGE")
-
-
-def test_only_known_routes(here: InProcess) -> None:
-    assert here("quote", *RUN["quote"], "--type", "dex").code == 2
-
-
-@pytest.mark.parametrize("speed", ["0", "-1", "inf", "fast"])
-def test_speed_is_above_zero(here: InProcess, speed: str) -> None:
-    assert here("serve", "--sandbox", "--speed", speed).code == 2
+@pytest.mark.parametrize(
+    ("code", "arguments"), [(code, line) for code, lines in REFUSED.items() for line in lines]
+)
+def test_a_wrong_line_is_refused(here: InProcess, code: str, arguments: tuple[str, ...]) -> None:
+    result = here(*arguments, "--json")
+    assert (result.code, result.error["code"]) == (2, code)
 
 
 def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
     result = here("serve", "--json")
     assert (result.code, result.error["code"]) == (2, "ONLY_SANDBOX")
     assert "--sandbox" in result.error["message"]
-
-
-def test_watch_needs_a_timeout_above_zero(here: InProcess) -> None:
-    assert here("orders", "watch", "abc", "--timeout", "0").code == 2
-
-
-@pytest.mark.parametrize("method", ["POST", "post", "DELETE"])
-def test_raw_calls_read_unless_they_are_allowed(here: InProcess, method: str) -> None:
-    result = here("api", method, "/exchanges", "-d", "{}", "--json")
-    assert (result.code, result.error["code"]) == (2, "NEEDS_YES")
-
-
-def test_raw_calls_name_a_parameter(here: InProcess) -> None:
-    assert here("api", "GET", "/tokens", "-q", "term", "--json").error["code"] == "BAD_PARAMETER"
-    missing = here("api", "POST", "/exchanges", "-d", "@/none", "--json")
-    assert (missing.code, missing.error["code"]) == (2, "BAD_BODY")
 
 
 @pytest.mark.parametrize(
@@ -271,26 +252,29 @@ def test_words_are_utf_8(here: InProcess, arguments: tuple[str, ...]) -> None:
     assert "not UTF-8" in result.error["message"]
 
 
-def test_a_profile_that_does_not_exist(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
-    result = here("chains", "--profile", "mian", "--json")
-    assert (result.code, result.error["code"]) == (2, "NO_SUCH_PROFILE")
-    assert result.error["message"].endswith("; did you mean main?")
-    assert "did you mean main?" in result.error["message"]
+LIVE = '[profiles.main]\nurl = "https://api.example/v2"\n'
 
 
-def test_a_profile_without_credentials_is_not_asked(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
-    result = here("chains", "--profile", "main", "--json")
-    assert (result.code, result.error["code"]) == (2, "NOT_CONFIGURED")
-
-
-def test_a_wrong_setting_stops_a_command(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('\nthene = "ink"\n')
-    result = here("chains", "--json")
-    assert (result.code, result.error["code"]) == (2, "CONFIG")
-    wanted = f"{here.home / 'config.toml'}:2: thene is unknown; did you mean theme?"
-    assert result.error["message"] == wanted
+@pytest.mark.parametrize(
+    ("config", "named", "code", "said"),
+    [
+        (LIVE, ("--profile", "mian"), "NO_SUCH_PROFILE", "; did you mean main?"),
+        (LIVE, ("--profile", "main"), "NOT_CONFIGURED", ""),
+        (
+            '\nthene = "ink"\n',
+            (),
+            "CONFIG",
+            "/config.toml:2: thene is unknown; did you mean theme?",
+        ),
+    ],
+)
+def test_a_wrong_configuration_stops_a_command(
+    here: InProcess, config: str, named: tuple[str, ...], code: str, said: str
+) -> None:
+    (here.home / "config.toml").write_text(config)
+    result = here("chains", *named, "--json")
+    assert (result.code, result.error["code"]) == (2, code)
+    assert result.error["message"].endswith(said)
 
 
 def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None:

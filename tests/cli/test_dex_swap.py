@@ -7,6 +7,8 @@ from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from cli.desks import Desk, InProcess
 
 PAIR = ("20", "usdc.base", "weth.base")
@@ -86,14 +88,15 @@ def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -
     assert journal_of(desk) == before
 
 
-def test_a_dry_run_that_the_gate_refuses_ends_with_nine(desk: Desk) -> None:
-    fault = {"operation": "dex_approve", "fault": "tamper_spender"}
-    desk.sandbox.control("POST", "/faults", fault)
-    refused = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run", "--json")
-    assert refused.code == 9
-    assert refused.document["refused"] is True
-    (step,) = refused.document["steps"]
-    assert "SPENDER_UNKNOWN" in {one["code"] for one in step["review"]["findings"]}
+@pytest.mark.parametrize("words", [("--yes",), ("--dry-run",)])
+def test_an_approval_that_cannot_be_read_creates_nothing(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    desk.sandbox.fault("garbage", operation="dex_approve", times=20)
+    done = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", *words, "--json")
+    assert (done.code, done.error["code"]) == (7, "ANSWER_NOT_JSON"), done.stderr
+    assert done.error["message"].startswith("The answer of the service could not be used.")
+    assert done.error["money"].startswith("in your wallet")
 
 
 def journal_of(desk: Desk) -> list[object]:

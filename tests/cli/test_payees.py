@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from flows.marketplace import api, clock, service, venues
+from flows.marketplace import api, clock, venues, world
 from flows.orders import NOW, created_here, order
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
@@ -31,7 +31,7 @@ from swapdesk.wire.orders import DisplayStatus
 from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
-__all__ = ["api", "clock", "service", "venues"]
+__all__ = ["api", "clock", "venues", "world"]
 
 KNOWN = checksummed("0x52908400098527886e0f7030069857d2e4169ee7")
 TWIN = checksummed("0x5290ffffffffffffffffffffffffffffffff9ee7")

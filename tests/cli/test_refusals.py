@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,9 @@ XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
 XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
 # Off the curve, as every token account of Solana.
 TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
+
+
+QUOTED = ("quote", "0.1", "btc.bitcoin", "eth.ethereum")
 
 
 def order_ids(desk: Desk) -> set[str]:
@@ -106,12 +110,51 @@ def test_a_malicious_token_is_refused(desk: Desk) -> None:
     assert "malicious. It cannot be chosen." in quoted.stderr
 
 
-def test_a_warned_token_needs_consent(desk: Desk) -> None:
-    error = refused(swap(desk, "0.1", "btc.bitcoin", "btc.bsc", ETH), 9, "TOKEN_WARNING")
-    assert "The service says" in str(error["message"])
-    consented = swap(desk, "0.1", "btc.bitcoin", "btc.bsc", ETH, "--accept-warnings")
-    assert consented.code == 0, consented
-    assert "The service says" in consented.stderr
+XRP_TO = ("0.1", "btc.bitcoin", "xrp.xrp")
+RITA = "This is not the tag of @rita: 20117."
+DOUBTED = [
+    (("0.1", "btc.bitcoin", "btc.bsc", ETH), "TOKEN_WARNING", "The service says", {}),
+    ((*XRP_TO, "@rita", "--memo", "20118"), "MEMO_WARNING", RITA, {"receiverTag": "20118"}),
+    ((*XRP_TO, "@rita", "--waive-memo", "NO MEMO"), "MEMO_WARNING", RITA, {"receiverTag": None}),
+    (
+        (*XRP_TO, f"xrpl:{XRP}?dt=777", "--memo", "778"),
+        "MEMO_WARNING",
+        "This is not the tag of the payment link: 777.",
+        {"receiverTag": "778"},
+    ),
+    (
+        ("0.1", "btc.bitcoin", "xlm.stellar", XLM, "--memo", "1.07712E+09"),
+        "MEMO_WARNING",
+        "Compare it with the one you were given.",
+        {"receiverTag": "1.07712E+09"},
+    ),
+    (
+        ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
+        "ADDRESS_WARNING",
+        "Only that program can move what it gets.",
+        {"receiverAddress": TOKEN_ACCOUNT},
+    ),
+    (
+        ("0.5", "sol.solana", "eth.ethereum", ETH, "--refund", TOKEN_ACCOUNT, "--fixed"),
+        "ADDRESS_WARNING",
+        "Only that program can move what it gets.",
+        {"refundAddress": TOKEN_ACCOUNT},
+    ),
+]
+
+
+@pytest.mark.parametrize(("named", "code", "said", "kept"), DOUBTED)
+def test_what_is_doubted_needs_consent(
+    desk: Desk, named: tuple[str, ...], code: str, said: str, kept: dict[str, str | None]
+) -> None:
+    error = refused(swap(desk, *named), 9, code)
+    assert said in str(error["message"])
+    dry = desk("swap", *named[:3], "--to", *named[3:], "--dry-run", "--json")
+    assert any(said in line for line in dry.document["checks"])
+    consented = swap(desk, *named, "--accept-warnings")
+    assert said in consented.stderr
+    order = consented.document["order"]
+    assert {name: order[name] for name in kept} == kept
 
 
 def test_a_look_alike_is_refused(desk: Desk) -> None:
@@ -140,58 +183,6 @@ def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
     assert linked.document["order"]["receiverTag"] == "777"
     assert linked.document["order"]["receiverAddress"] == XRP
     assert "The link asks for 20 XRP, and " in linked.stderr
-
-
-@pytest.mark.parametrize(
-    ("to", "said", "changed"),
-    [
-        ("@rita", "@rita: 20117.", ("--memo", "20118")),
-        ("@rita", "@rita: 20117.", ("--waive-memo", "NO MEMO")),
-        (f"xrpl:{XRP}?dt=777", "the payment link: 777.", ("--memo", "778")),
-    ],
-)
-def test_another_memo_than_that_of_the_recipient_needs_consent(
-    desk: Desk, to: str, said: str, changed: tuple[str, str]
-) -> None:
-    said = f"This is not the tag of {said}"
-    pair = ("0.1", "btc.bitcoin", "xrp.xrp", to)
-    error = refused(swap(desk, *pair, *changed), 9, "MEMO_WARNING")
-    assert error["message"] == said
-    consented = swap(desk, *pair, *changed, "--accept-warnings")
-    assert consented.code == 0, consented
-    assert said in consented.stderr
-
-
-def test_a_memo_that_a_program_spoilt_needs_consent(desk: Desk) -> None:
-    spoilt = ("0.1", "btc.bitcoin", "xlm.stellar", XLM, "--memo", "1.07712E+09")
-    dry = desk("swap", *spoilt[:3], "--to", *spoilt[3:], "--dry-run", "--json")
-    assert any("rounded" in line for line in dry.document["checks"])
-    error = refused(swap(desk, *spoilt), 9, "MEMO_WARNING")
-    assert "Compare it with the one you were given." in str(error["message"])
-    consented = swap(desk, *spoilt, "--accept-warnings")
-    assert consented.document["order"]["receiverTag"] == "1.07712E+09"
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
-        ("0.5", "sol.solana", "eth.ethereum", ETH, "--refund", TOKEN_ACCOUNT, "--fixed"),
-    ],
-)
-def test_an_address_that_only_a_program_can_spend_from_needs_consent(
-    desk: Desk, named: tuple[str, ...]
-) -> None:
-    error = refused(swap(desk, *named), 9, "ADDRESS_WARNING")
-    assert "Only that program can move what it gets." in str(error["message"])
-    dry = desk("swap", *named[:3], "--to", *named[3:], "--dry-run", "--json")
-    assert any("Only that program" in line for line in dry.document["checks"])
-
-
-def test_a_vault_is_paid_once_it_is_agreed_to(desk: Desk) -> None:
-    vault = ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT, "--accept-warnings")
-    consented = swap(desk, *vault)
-    assert consented.document["order"]["receiverAddress"] == TOKEN_ACCOUNT, consented
 
 
 def test_a_loss_nobody_knows_is_not_accepted_silently(desk: Desk) -> None:
@@ -254,24 +245,38 @@ def test_read_only_access_cannot_create(desk: Desk, tmp_path: Path) -> None:
     assert reader("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").code == 0
 
 
-def test_not_found(desk: Desk) -> None:
-    refused(desk("orders", "show", "doesnotexist1234567890", "--json"), 5, "NOT_FOUND")
-    refused(desk("orders", "watch", "doesnotexist1234567890", "--json"), 5, "NOT_FOUND")
-    refused(desk("tokens", "zzzzzzzz", "--json"), 5, "TOKEN_NOT_FOUND")
-    refused(desk("api", "GET", "/nothing", "--json"), 2, "REQUEST_REFUSED")
+NONE = "doesnotexist1234567890"
+UNASKED = "where the service has this order; it could not be asked"
 
 
-def test_rate_limited(desk: Desk) -> None:
-    desk.sandbox.fault("rate_limited", operation="get_quotes", times=9, seconds=1)
-    result = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json")
-    error = refused(result, 6, "RATE_LIMIT_EXCEEDED")
-    assert error["status"] == 429
+@pytest.mark.parametrize(
+    ("asked", "fault", "code", "name", "said"),
+    [
+        (("orders", "show", NONE), None, 5, "NOT_FOUND", ""),
+        (("orders", "watch", NONE), None, 5, "NOT_FOUND", ""),
+        (("tokens", "zzzzzzzz"), None, 5, "TOKEN_NOT_FOUND", ""),
+        (("api", "GET", "/nothing"), None, 2, "REQUEST_REFUSED", ""),
+        (QUOTED, ("rate_limited", "get_quotes", 1), 6, "RATE_LIMIT_EXCEEDED", 429),
+        (QUOTED, ("http_500", "get_quotes"), 7, "INTERNAL_SERVER_ERROR", 500),
+        (("api", "GET", "/swaps"), ("garbage", "list_swaps"), 7, "ANSWER_NOT_JSON", "text/html"),
+        (("orders", "show", NONE), ("http_503", "get_order"), 7, "SERVICE_UNAVAILABLE", UNASKED),
+    ],
+)
+def test_what_the_service_does_not_answer_has_its_exit_code(
+    desk: Desk, asked: tuple[str, ...], fault: tuple[Any, ...] | None, code: int, name: str,
+    said: object,
+) -> None:  # fmt: skip
+    if fault is not None:
+        kind, operation, *seconds = fault
+        lasting = {"seconds": seconds[0]} if seconds else {}
+        desk.sandbox.fault(kind, operation=operation, times=20, **lasting)
+    result = desk(*asked, "--json")
+    error = refused(result, code, name)
+    assert result.stdout == ""
+    assert str(said) in str(error)
 
 
-def test_the_service_fails_or_is_not_there(desk: Desk, tmp_path: Path) -> None:
-    desk.sandbox.fault("http_500", operation="get_quotes", times=9)
-    result = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json")
-    refused(result, 7, "INTERNAL_SERVER_ERROR")
+def test_a_service_that_is_not_there_cannot_be_reached(desk: Desk, tmp_path: Path) -> None:
     nowhere = Desk(
         desk.sandbox,
         tmp_path,
@@ -307,18 +312,7 @@ def test_an_unknown_outcome_is_in_the_journal(desk: Desk, tmp_path: Path, fault:
     assert "it may have created an order" in desk("orders", "list").stderr
 
 
-def test_a_page_for_people_is_no_answer_to_a_call(desk: Desk) -> None:
-    desk.sandbox.fault("garbage", operation="list_swaps", times=9)
-    result = desk("api", "GET", "/swaps", "--json")
-    error = refused(result, 7, "ANSWER_NOT_JSON")
-    assert (result.stdout, "text/html" in str(error["message"])) == ("", True)
-
-
-def test_an_order_that_cannot_be_asked_after_is_not_said_to_be_at_home(desk: Desk) -> None:
-    desk.sandbox.fault("http_503", operation="get_order", times=20)
-    result = desk("orders", "show", "kXb7PqLmN4sTvWzYcDfGhJ", "--json")
-    error = refused(result, 7, "SERVICE_UNAVAILABLE")
-    assert error["money"] == "where the service has this order; it could not be asked"
+def test_orders_are_listed_by_the_journal_where_the_service_is_not_available(desk: Desk) -> None:
     desk.sandbox.fault("http_503", operation="list_orders", times=20)
     listed = desk("orders", "list")
     assert listed.code == 0
@@ -330,27 +324,22 @@ def test_funding_is_for_the_sandbox(other_desk: Desk) -> None:
     refused(result, 2, "SANDBOX_ONLY")
 
 
-def test_an_order_that_ends_otherwise(desk: Desk) -> None:
-    order = swap(desk, "0.1", "btc.bitcoin", "eth.ethereum", ETH).document
-    name = order["serviceId"]
-    desk.sandbox.fault("expire", serviceId=name)
+@pytest.mark.parametrize(
+    ("fault", "status", "money"),
+    [("expire", "EXPIRED", "in your wallet"), ("fail_after_deposit", "FAILED", "with the service")],
+)
+def test_an_order_that_ends_otherwise(desk: Desk, fault: str, status: str, money: str) -> None:
+    name = swap(desk, "0.1", "btc.bitcoin", "eth.ethereum", ETH).document["serviceId"]
+    desk.sandbox.fault(fault, serviceId=name)
+    if status == "FAILED":
+        desk.sandbox.control("POST", "/deposits", {"serviceId": name})
     watched = desk("orders", "watch", name, "--json")
     assert watched.code == 10, watched
-    assert watched.documents[-1]["displayStatus"] == "EXPIRED"
-    assert watched.documents[-1]["deposit"] is None
-    waited = desk("orders", "watch", name, "--json", "--until", "refunded", "--timeout", "3")
+    told = watched.documents[-1]
+    assert (told["displayStatus"], told["deposit"]) == (status, None)
+    assert money in told["money"]
+    waited = desk("orders", "watch", name, "--json", "--until", "refunded", "--timeout", "1")
     refused(waited, 3, "TIMEOUT")
-
-
-def test_an_order_that_fails_after_its_deposit(desk: Desk) -> None:
-    order = swap(desk, "0.1", "btc.bitcoin", "eth.ethereum", ETH).document
-    name = order["serviceId"]
-    desk.sandbox.fault("fail_after_deposit", serviceId=name)
-    desk.sandbox.control("POST", "/deposits", {"serviceId": name})
-    watched = desk("orders", "watch", name, "--json")
-    assert watched.code == 10, watched
-    assert watched.documents[-1]["displayStatus"] == "FAILED"
-    assert "with the service" in watched.documents[-1]["money"]
 
 
 def test_a_second_partner_sees_nothing(desk: Desk, other_desk: Desk) -> None:

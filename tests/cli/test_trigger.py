@@ -10,18 +10,9 @@ import pytest
 
 from cli.desks import Desk, InProcess
 from harness import Sandbox, running_sandbox
-from swapdesk.flows.faults.scenario_file import AnswerRow, read_answers, read_cases
+from swapdesk.flows.faults.practice import PRACTICE, Case
 from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
-from swapdesk.sandbox.fault_choice import FAULTS
-
-ONE = """
-[one]
-customer = "Where is it?"
-sell = "btc.bitcoin"
-amount = 0.05
-buy = "eth.ethereum"
-to = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-"""
+from swapdesk.wire.faults import FAULTS
 
 
 @pytest.fixture(scope="module")
@@ -45,27 +36,19 @@ def practised(sandbox: Sandbox) -> dict[str, str]:
     return {case["case"]: case["pasted"] for case in made.document["cases"]}
 
 
-def test_practice_has_twelve_cases_and_an_answer_to_each() -> None:
-    cases = [case.name for case in read_cases("practice")]
-    assert len(cases) == 12
-    assert cases == [row.case for row in read_answers("practice")]
-
-
-@pytest.mark.parametrize("answer", read_answers("practice"), ids=lambda row: row.case)
+@pytest.mark.parametrize("case", PRACTICE, ids=lambda case: case.name)
 def test_practice_case_is_diagnosed_as_its_answer_says(
-    sandbox: Sandbox, practised: dict[str, str], answer: AnswerRow
+    sandbox: Sandbox, practised: dict[str, str], case: Case
 ) -> None:
     # Its faults stay: with them the holds of the other cases would end.
-    found = Desk(sandbox, sandbox.home, {})("why", practised[answer.case], "--json")
+    found = Desk(sandbox, sandbox.home, {})("why", practised[case.name], "--json")
     assert found.code == 0, found
     (order,) = found.document["orders"]
-    assert (order["rule"], order["owner"]) == (answer.rule, answer.owner), order
-    assert answer.money.casefold() in order["money"].casefold()
+    assert (order["rule"], order["owner"]) == (case.rule, case.owner), order
+    assert case.money.casefold() in order["money"].casefold()
 
 
 # Every fault by command
-
-GIVEN = {"reorg": ("--depth", "1"), "tamper_user_operation": ("--part", "amount")}
 
 
 def group_of(desk: Desk) -> str:
@@ -92,7 +75,7 @@ def test_every_fault_is_set_by_command(desk: Desk) -> None:
     for fault in listed:
         name = fault["fault"]
         target = next(named[kind] for kind in named if kind in fault["targets"])
-        told = desk("trigger", name, target, *GIVEN.get(name, ()), "--json")
+        told = desk("trigger", name, target, "--json")
         if told.code != 0 or told.document["fault"] != name:
             wrong.append((name, told))
     assert wrong == []
@@ -130,11 +113,10 @@ def test_clock_is_moved_on_and_never_back(desk: Desk) -> None:
     ("words", "code", "said"),
     [
         (("hold",), 2, "hold needs a target: order or provider."),
+        (("hold", "hy", "--seconds", "2"), 2, "hold takes no seconds."),
         (("hold", "base"), 5, "There is no such order."),
         (("hold", "not an id"), 2, "'not an id' is not what hold meets: order or provider."),
-        (("hold", "hy", "--depth", "2"), 2, "hold takes no depth."),
-        (("reorg", "base"), 2, "reorg needs a depth."),
-        (("reorg", "solana", "--depth", "1"), 4, "only an embedded chain does that"),
+        (("forged_receipt", "solana"), 2, "meets: chain ethereum or base or"),
         (("venue_down", "nobody"), 2, "'nobody' is not what venue_down meets: provider."),
         (("hodl", "hy"), 2, "There is no fault 'hodl'. Did you mean hold?"),
         (("release", "hy"), 4, "nothing is on hold here"),
@@ -168,41 +150,32 @@ def test_live_profile_has_no_faults(desk: Desk, tmp_path: Path, words: tuple[str
     assert refused.error["message"] == NOT_A_SANDBOX
 
 
-# Files of cases
-
-
 def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
     shown = here("trigger", "run", "practice", "--answers")
     assert shown.code == 0
     assert "payment-memo-missing" in shown.stdout
-    assert len(here("trigger", "run", "practice", "--answers", "--json").document["answers"]) == 12
-
-
-def test_case_of_a_file_is_made(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "one.toml"
-    file.write_text(ONE)
-    made = desk("trigger", "run", str(file))
-    assert made.code == 0, made
-    assert "Where is it?" in made.stdout
-    lacking = desk("trigger", "run", str(file), "--answers", "--json")
-    assert (lacking.code, lacking.error["code"]) == (2, "BAD_SCENARIO")
-    assert "one.answers.toml: does not exist" in lacking.error["message"]
+    answers = here("trigger", "run", "practice", "--answers", "--json").document["answers"]
+    assert [row["case"] for row in answers] == [case.name for case in PRACTICE]
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("words", "said"),
     [
-        ('steps = [{ fault = "hodl" }]', "BAD_SCENARIO", "one: There is no fault 'hodl'."),
-        ('steps = [{ fault = "hold", depth = 2 }]', "BAD_SCENARIO", "one: hold takes no depth."),
-        ('provider = "zz"', "CASE_FAILED", "one: no route is usable for btc.bitcoin"),
-        ('steps = [{ fault = "venue_down", on = "nobody" }]', "CASE_FAILED", "'nobody' is not"),
+        (("run", "cases.toml"), "swapdesk trigger run practice makes the twelve"),
+        (("reorg", "base", "--depth", "1"), "drop_transaction loses a transaction"),
+        (("tamper_amount", "dex_approve"), "refuses to sign is in the Trader's guide"),
     ],
 )
-def test_case_that_does_not_come_about_says_why(
-    desk: Desk, tmp_path: Path, more: str, code: str, said: str
+def test_what_is_gone_says_what_there_is(
+    here: InProcess, words: tuple[str, ...], said: str
 ) -> None:
-    file = tmp_path / "one.toml"
-    file.write_text(f"{ONE}{more}\n")
-    refused = desk("trigger", "run", str(file), "--json")
-    assert (refused.code, refused.error["code"]) == (9 if code == "CASE_FAILED" else 2, code)
+    refused = here("trigger", *words, "--json")
+    assert (refused.code, refused.error["code"]) == (2, "REMOVED")
     assert said in refused.error["message"]
+
+
+def test_case_that_does_not_come_about_says_why(desk: Desk) -> None:
+    desk.sandbox.fault("venue_down", venue="hy")
+    refused = desk("trigger", "run", "practice", "--json")
+    assert (refused.code, refused.error["code"]) == (9, "CASE_FAILED")
+    assert "held: no route is usable for btc.bitcoin" in refused.error["message"]

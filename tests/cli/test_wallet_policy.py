@@ -33,6 +33,8 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     assert (payment["per"], payment["most"], payment["token"]) == ("payment", 50, None)
     refused = free(*SWAP, "--json")
     assert refused.code == 9, refused
+    assert refused.stdout == ""
+    assert refused.error["money"].startswith("in your wallet; nothing was swapped")
     message = refused.error["message"]
     assert "per day 15 USDC" in message
     assert "left, this is 20" in message
@@ -40,6 +42,8 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
         "you: pay less, wait, or raise it with swapdesk wallet policy set, or w and m in an open"
         " desk"
     )
+    dry = free(*SWAP, "--dry-run", "--json")
+    assert (dry.code, dry.document["refused"]) == (9, True)
     told = free("wallet", "policy", "show")
     assert told.code == 0, told
     assert "USDC.base" in told.stdout

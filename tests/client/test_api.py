@@ -18,7 +18,6 @@ from swapdesk.client.errors import (
     AnswerRefused,
     ApiError,
     ClientError,
-    NotFound,
     OutcomeUnknown,
     RequestRefused,
 )
@@ -213,14 +212,6 @@ async def test_calls_are_counted_by_class_unless_refused_for_their_number() -> N
         assert left is not None
         assert left.left == 4
         assert api.budget.left("exchange").left == 5
-
-
-async def test_a_foreign_order_is_not_found() -> None:
-    body = {"message": "Order not found", "code": "NOT_FOUND", "requestId": "r"}
-    async with RudeServer(answer(404, body)) as server, open_api(server) as api:
-        with pytest.raises(NotFound) as caught:
-            await api.get_order("abc")
-        assert caught.value.request_id == "r"
 
 
 async def test_one_order_that_cannot_be_read_does_not_hide_the_others(

@@ -130,27 +130,17 @@ async def test_it_subscribes_first_then_reads_then_tells_what_was_held_back() ->
     assert "Sec-WebSocket-Extensions" not in desk.handshakes[0]
 
 
-async def test_every_page_is_read() -> None:
-    async with OrderDesk() as desk:
-        desk.page_size = 2
-        for number in range(5):
-            desk.put(f"o{number}", 0)
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.LIVE)
-            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == [f"o{n}" for n in range(5)]
-            assert desk.journal.count("GET /v2/orders") == 3
-
-
 async def test_a_page_that_cannot_be_read_does_not_end_the_reading() -> None:
     async with OrderDesk() as desk:
         desk.page_size = 2
-        for number in range(4):
+        for number in range(5):
             desk.put(f"o{number}", 0)
         for number in range(2):
             desk.orders[f"o{number}"]["inAmount"] = "much"
         async with watching(desk) as watcher:
             await watcher.state(StreamState.LIVE)
-            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == ["o2", "o3"]
+            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == ["o2", "o3", "o4"]
+            assert desk.journal.count("GET /v2/orders") == 3
 
 
 async def test_after_a_drop_it_marks_the_gap_and_reads_what_was_missed() -> None:
@@ -414,16 +404,6 @@ async def test_a_giant_frame_costs_the_connection_only() -> None:
         await desk.say('{"type": "' + "x" * (256 * 1024) + '"}')
         await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
         await watcher.state(StreamState.LIVE)
-
-
-async def test_duplicates_and_late_updates_all_arrive_in_their_order() -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        told = [(f"o{n % 5}", s) for n in range(60) for s in (2, 1, 2)]
-        for service_id, status in told:
-            await desk.update(service_id, status)
-        await watcher.until(lambda: len(watcher.seen(Source.STREAM)) == len(told))
-        assert watcher.seen(Source.STREAM) == told
 
 
 async def test_however_many_messages_wait_others_have_their_turn_between_them(

@@ -7,8 +7,11 @@ import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 import httpx2
+
+from swapdesk.wire.encoding.codec import decode_json, encode_json
 
 
 @dataclass
@@ -59,6 +62,26 @@ def fail_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Re
     return response
 
 
+def never_arrives(request: httpx2.Request) -> None:
+    if request.method == "POST":
+        raise httpx2.ReadTimeout("no answer", request=request)
+
+
+def on(
+    asked: str, do: Callable[[httpx2.Request, httpx2.Response], object]
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+    """Let ``do`` see the answer to each request that begins so (``POST /v2/exchanges``), and give
+    another one or none."""
+
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if not f"{request.method} {request.url.path}".startswith(asked):
+            return response
+        given = do(request, response)
+        return given if isinstance(given, httpx2.Response) else response
+
+    return after
+
+
 def another_address(
     address: str,
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
@@ -85,16 +108,11 @@ def read_as(
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Orders that are read one by one arrive changed."""
 
-    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or "/orders/" not in request.url.path:
-            return response
-        return changed(response, change)
-
-    return swap
+    return on("GET /v2/orders/", lambda _, response: changed(response, change))
 
 
 def changed(response: httpx2.Response, change: Callable[[bytes], bytes]) -> httpx2.Response:
-    """The answer with another body, as long as the first."""
+    """The answer with another body."""
     stream = response.stream
     assert isinstance(stream, httpx2.AsyncByteStream)
 
@@ -102,14 +120,61 @@ def changed(response: httpx2.Response, change: Callable[[bytes], bytes]) -> http
         async def __aiter__(self) -> AsyncIterator[bytes]:
             yield change(b"".join([part async for part in stream]))
 
-    return httpx2.Response(response.status_code, headers=response.headers, stream=Swapped())
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    return httpx2.Response(response.status_code, headers=headers, stream=Swapped())
+
+
+class DishonestService:
+    """Answers 200 at ``path`` say what ``change`` makes of the member at ``where``
+    (``signatures.0.data``; nothing: of the whole). What the service keeps stays as it was, so that
+    only the desk and its wallet stand between a lie and a signature; but a lie about the
+    transaction of an order is told again when the order is read."""
+
+    def __init__(self, path: str, where: str, change: Callable[[Any], Any]) -> None:
+        self._path = path
+        self._where = where
+        self._change = change
+        self._metadata: dict[str, Any] = {}
+        self.lies = 0
+
+    def __call__(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if response.status_code != 200:
+            return response
+        service_id = request.url.path.rpartition("/")[2]
+        if request.url.path.endswith(self._path):
+            return changed(response, self._lie)
+        if request.method == "GET" and service_id in self._metadata:
+            return changed(response, lambda body: self._repeated(service_id, body))
+        return response
+
+    def _lie(self, body: bytes) -> bytes:
+        self.lies += 1
+        told = _changed_at(decode_json(body), self._where, self._change)
+        if self._where.startswith("metadata"):
+            self._metadata[told["serviceId"]] = told["metadata"]
+        return encode_json(told)
+
+    def _repeated(self, service_id: str, body: bytes) -> bytes:
+        order: Any = decode_json(body)
+        return encode_json({**order, "metadata": encode_json(self._metadata[service_id]).decode()})
+
+
+def _changed_at(told: Any, where: str, change: Callable[[Any], Any]) -> Any:
+    if not where:
+        return change(told)
+    name, _, rest = where.partition(".")
+    if isinstance(told, list):
+        told[int(name)] = _changed_at(told[int(name)], rest, change)
+    else:
+        told[name] = _changed_at(told.get(name), rest, change)
+    return told
 
 
 def listed_on_two_pages(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     """The list of orders moves on while it is read: what its first page had is on the second."""
-    if request.method == "GET" and request.url.path == "/v2/orders":
-        return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
-    return response
+    if request.url.path != "/v2/orders":
+        return response
+    return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
 
 
 def with_date(date: str) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:

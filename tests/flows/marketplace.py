@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 
-import httpx2
 import pytest
 
-from service.new_store import open_new
 from service.price_venue import PriceVenue
-from service.world import PARTNERS
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.wire.chains import Chain
-from swapdesk.wire.tokens import Token
+from world import World, open_world, sandbox_goods
 
 _catalogs: dict[datetime, bytes] = {}
-
-
-@cache
-def traded(now: datetime) -> tuple[tuple[Chain, ...], tuple[Token, ...]]:
-    """The sandbox's chains and tokens at a moment; nothing can change them, so tests share them."""
-    chains = build_chains()
-    return tuple(chains), tuple(build_tokens(chains, now))
 
 
 @pytest.fixture
@@ -52,24 +36,21 @@ def venues() -> list[PriceVenue]:
 
 
 @pytest.fixture
-async def service(
+async def world(
     clock: ManualClock, venues: list[PriceVenue], tmp_path: Path
-) -> AsyncIterator[ServiceParts]:
-    store = open_new(tmp_path / "service.db")
-    chains, tokens = traded(clock.now())
-    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
-    yield assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
-    await store.close()
+) -> AsyncIterator[World]:
+    async with open_world(tmp_path, clock, venues, **sandbox_goods(clock.now())) as opened:
+        yield opened
 
 
 @pytest.fixture
-async def api(service: ServiceParts, clock: ManualClock) -> AsyncIterator[PartnerApi]:
-    credentials = Credentials.of_key("first-key", "first-secret")
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with PartnerApi(
-        "http://127.0.0.1/v2", credentials, clock=clock, transport=transport
-    ) as opened:
-        yield opened
+def service(world: World) -> ServiceParts:
+    return world.service
+
+
+@pytest.fixture
+def api(world: World) -> PartnerApi:
+    return world.api
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -58,14 +57,11 @@ class Known(Struct):
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Iterator[Known]:
-    clock = ManualClock()
-    journal = Journal.open(tmp_path / "journal.db", clock)
+def known(path: Path, journal: Journal, clock: ManualClock) -> Known:
     created_here(journal, order())
     orders = KnownOrders(journal, clock)
     orders.load_newest()
-    yield Known(tmp_path / "journal.db", journal, orders)
-    journal.close()
+    return Known(path, journal, orders)
 
 
 def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:

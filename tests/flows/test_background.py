@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 import manual_time
-from flows.conftest import Trade
 from swapdesk.background import BackgroundTasks, Defect
-from swapdesk.client.credentials import Credentials
 from swapdesk.client.stream_events import OrderMissing, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import Connection
@@ -22,11 +20,9 @@ from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.paths import Home
-from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.processes import listen
-from swapdesk.service.app import build_service
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus
+from world import FIRST_KEY, World
 
 OURS = ("swapdesk/background", "swapdesk/client/", "swapdesk/flows/")
 KEPT = {"following orders", "the order stream", "looking for unknown outcomes"}
@@ -72,25 +68,18 @@ async def until(clock: ManualClock, condition: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def followed(trade: Trade, home: Path) -> AsyncIterator[Desk]:
+async def followed(trade: World, home: Path) -> AsyncIterator[Desk]:
     """A desk that follows its orders at the service over loopback."""
-    server = build_server(build_service(trade.service), trade.clock, lifespan=True)
-    listener = listen("127.0.0.1", 0)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    assert await started(server, asyncio.Event())
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
     desk = Desk.open(load_settings({}, Home.at(home)), clock=trade.clock)
-    await desk.connect(Connection(url, Credentials.of_key("first-key", "first-secret"), "alice"))
-    try:
-        yield desk
-    finally:
-        await desk.close()
-        server.should_exit = True
-        trade.clock.advance(60)
-        await serving
+    async with trade.served(works=True) as url:
+        await desk.connect(Connection(url, FIRST_KEY, "alice"))
+        try:
+            yield desk
+        finally:
+            await desk.close()
 
 
-async def test_each_task_is_killed_told_and_started_again(trade: Trade, tmp_path: Path) -> None:
+async def test_each_task_is_killed_told_and_started_again(trade: World, tmp_path: Path) -> None:
     clock = trade.clock
     async with followed(trade, tmp_path / "home") as desk:
         told: list[Defect] = []
@@ -135,7 +124,7 @@ def kill_at(place: str) -> bool:
     return any(killed)
 
 
-async def test_an_event_that_makes_a_defect_stops_no_other(trade: Trade, tmp_path: Path) -> None:
+async def test_an_event_that_makes_a_defect_stops_no_other(trade: World, tmp_path: Path) -> None:
     async with followed(trade, tmp_path / "home") as desk:
         told: list[Defect] = []
         desk.background.on_defect = told.append

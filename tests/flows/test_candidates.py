@@ -8,7 +8,6 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from flows.conftest import Trade
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.flows.creation.candidates import (
@@ -24,9 +23,10 @@ from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.wire.exchanges import ExchangeRequest
+from world import World
 
 
-def by_hand(trade: Trade) -> Candidates:
+def by_hand(trade: World) -> Candidates:
     return Candidates(trade.api, trade.journal, trade.flow, trade.clock)
 
 
@@ -34,7 +34,7 @@ def gone(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     raise httpx2.RemoteProtocolError("gone", request=request)
 
 
-async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
+async def unknown(trade: World, intent: Intent | None = None) -> Intent:
     """An intent whose create was carried out, and no answer came back for a minute."""
     intent = intent or await trade.quoted()
     trade.network.after = gone
@@ -49,7 +49,7 @@ async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
     return intent
 
 
-async def twin_of(trade: Trade, intent: Intent) -> str:
+async def twin_of(trade: World, intent: Intent) -> str:
     """Another program of the partner creates the same payment."""
     other = await trade.quoted()
     receipt = await trade.api.create_exchange(
@@ -59,13 +59,12 @@ async def twin_of(trade: Trade, intent: Intent) -> str:
 
 
 async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
-    trade: Trade,
+    trade: World,
 ) -> None:
     asked = await trade.quoted()
     twin = await twin_of(trade, asked)
     intent = await unknown(trade, asked)
-    sent = trade.journal.intents.step(intent.id)
-    assert sent is not None
+    sent = trade.step(intent.id)
     assert sent.server_at is not None
     outcome = await trade.flow.resolve(intent, sent.server_at, ())
     assert isinstance(outcome, CreateUnknown)
@@ -91,29 +90,28 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
         await candidates.choose(look, twin)
 
 
-async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: Trade) -> None:
+async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: World) -> None:
     intent = await unknown(trade)
     trade.clock.advance(120)
     twin = await twin_of(trade, intent)
     look = await by_hand(trade).look(intent.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    sent = trade.journal.intents.step(intent.id)
-    assert sent is not None
+    sent = trade.step(intent.id)
     assert sent.server_at is not None
     outcome = await trade.flow.resolve(intent, sent.server_at, ())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id == look.candidates[0].service_id
 
 
-async def test_only_an_order_that_was_found_can_be_chosen(trade: Trade) -> None:
+async def test_only_an_order_that_was_found_can_be_chosen(trade: World) -> None:
     intent = await unknown(trade)
     look = await by_hand(trade).look(intent.id)
     with pytest.raises(CandidateRefused, match="none of the orders found"):
         await by_hand(trade).choose(look, "nothing-here")
 
 
-async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: Trade) -> None:
+async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -> None:
     intent = await unknown(trade)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
@@ -126,14 +124,13 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: Trade) -
         candidates.give_up(look, look.phrase)
     again = await candidates.look(intent.id)
     candidates.give_up(again, again.phrase)
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.ABANDONED
     assert trade.journal.intents.unfinished() == []
     trade.journal.intents.add(replace(intent, id="again"), "create", "digest")
 
 
-async def test_an_order_the_service_forgot_can_still_be_given_up(trade: Trade) -> None:
+async def test_an_order_the_service_forgot_can_still_be_given_up(trade: World) -> None:
     intent = await unknown(trade)
     trade.clock.advance(49 * 3600)
     candidates = by_hand(trade)
@@ -144,7 +141,7 @@ async def test_an_order_the_service_forgot_can_still_be_given_up(trade: Trade) -
     assert trade.journal.intents.unfinished() == []
 
 
-async def test_a_service_that_cannot_be_asked_settles_nothing(trade: Trade) -> None:
+async def test_a_service_that_cannot_be_asked_settles_nothing(trade: World) -> None:
     intent = await unknown(trade)
     trade.network.after = gone
     pending = asyncio.create_task(by_hand(trade).look(intent.id))
@@ -155,11 +152,11 @@ async def test_a_service_that_cannot_be_asked_settles_nothing(trade: Trade) -> N
         pending.result()
 
 
-async def test_what_is_settled_or_not_here_is_refused_in_words(trade: Trade) -> None:
+async def test_what_is_settled_or_not_here_is_refused_in_words(trade: World) -> None:
     with pytest.raises(CandidateRefused, match="holds no such request"):
         await by_hand(trade).look("none")
     intent = await trade.quoted()
-    assert isinstance(await trade.flow.create(intent), Created)
+    await trade.created(intent)
     with pytest.raises(CandidateRefused, match="known by now"):
         await by_hand(trade).look(intent.id)
     trade.flow.running.add(intent.id)
@@ -197,7 +194,7 @@ def test_the_phrase_is_the_payments_own() -> None:
     assert first.said == "No order since then is this one."
 
 
-async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: Trade) -> None:
+async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: World) -> None:
     """Else its order would be found a moment after the same payment was asked for again."""
     intent = await unknown(trade)
     candidates = by_hand(trade)

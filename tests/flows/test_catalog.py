@@ -27,12 +27,11 @@ from swapdesk.flows.catalog.token_safety import verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import build_service
-from swapdesk.service.handlers import ServiceParts
+from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
+from world import World, sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 OLDER_CATALOGUE = """
@@ -40,7 +39,7 @@ CREATE TABLE generation (number INTEGER PRIMARY KEY, begun REAL NOT NULL, finish
 INSERT INTO generation VALUES (1, 1795183331.0, 1795183331.0);
 PRAGMA user_version = 2;
 """
-WORLD = build_tokens(build_chains(), NOW)
+WORLD = sandbox_goods(NOW)["tokens"]
 LISTED = [token for token in WORLD if not token.unverified]
 
 
@@ -161,9 +160,8 @@ async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path
 
 
 async def test_two_desks_that_start_at_once_both_have_the_list(
-    service: ServiceParts, tmp_path: Path
+    world: World, tmp_path: Path
 ) -> None:
-    transport = httpx2.ASGITransport(app=build_service(service))
     key = {"partnerId": "p", "apiKey": "first-key", "apiSecret": "first-secret", "tier": "PRO"}
     ready = {
         "url": "http://127.0.0.1/v2",
@@ -174,7 +172,7 @@ async def test_two_desks_that_start_at_once_both_have_the_list(
     settings = load_settings({}, Home.at(tmp_path / "home"))
     desks = []
     for _ in range(2):
-        desk = Desk.open(settings, clock=service.clock, transport=transport)
+        desk = Desk.open(settings, clock=world.clock, transport=world.network)
         desk.catalog.load()
         await desk.connect(sandbox_connection(ready), follow=False)
         desks.append(desk)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
 from flows.test_recipients import ETH
-from swapdesk.clock import ManualClock
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_ending import DexEnding
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen, find_account
@@ -274,8 +273,7 @@ async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_pa
         await desk.close()
 
 
-def test_what_new_quotes_cannot_help_is_put_right_first(tmp_path: Path) -> None:
-    journal = Journal.open(tmp_path / "journal.db", ManualClock())
+def test_what_new_quotes_cannot_help_is_put_right_first(journal: Journal) -> None:
     ending = DexEnding(swap_intent(), journal)
     other = ending.of(Refused(RefusalCode.OTHER_CHAIN, "this profile has no node of the chain"))
     assert other.refused

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flows.marketplace import traded
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.wallet.chain_holdings import MOST_TOKENS, ChainTokens
+from world import sandbox_goods
 
 
 async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Catalog) -> None:
@@ -22,8 +22,8 @@ async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Ca
 async def test_what_nobody_verified_is_not_asked_after(
     catalog: Catalog, api: PartnerApi, clock: ManualClock
 ) -> None:
-    _, world = traded(clock.now())
-    strange = next(one for one in world if one.unverified and one.address is not None)
+    tokens = sandbox_goods(clock.now())["tokens"]
+    strange = next(one for one in tokens if one.unverified and one.address is not None)
     assert strange.address is not None
     (row,) = await catalog.fetch_by_address(api, strange.address)
     assert row.unverified

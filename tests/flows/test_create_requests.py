@@ -2,66 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import pytest
 
 from flows import old_journals
-from flows.conftest import Trade
-from flows.faulty_network import lose_answer
+from flows.faulty_network import lose_answer, on
 from flows.orders import NOW, created_here, intent, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.intents.intent import UNREPEATED
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
+from world import World
 
 ORDER = order()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
-    yield made
-    made.close()
 
 
 def named(journal: Journal) -> str | None:
     return journal.create_requests.of(ORDER.service_id)
 
 
-async def test_the_request_of_a_create_that_was_answered_is_kept(trade: Trade) -> None:
+async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
     answered: list[str] = []
 
-    def read(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            answered.append(response.headers["x-request-id"])
-        return response
-
-    trade.network.after = read
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    trade.network.after = on(
+        "POST", lambda _, response: answered.append(response.headers["x-request-id"])
+    )
+    outcome = await trade.created()
     assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
     assert answered[0]
 
 
-async def test_a_name_that_cannot_be_shown_is_not_kept(trade: Trade) -> None:
+async def test_a_name_that_cannot_be_shown_is_not_kept(trade: World) -> None:
     def spoil(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         response.headers["x-request-id"] = "r\u202e1".encode().decode("latin-1")
         return response
 
     trade.network.after = spoil
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    outcome = await trade.created()
     assert trade.journal.create_requests.of(outcome.order.service_id) is None
 
 
-async def test_an_order_that_was_found_again_has_no_request_to_name(trade: Trade) -> None:
+async def test_an_order_that_was_found_again_has_no_request_to_name(trade: World) -> None:
     trade.network.after = lose_answer
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    outcome = await trade.created()
     assert outcome.found_again
     assert trade.journal.create_requests.of(outcome.order.service_id) is None
 

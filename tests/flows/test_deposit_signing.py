@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -40,18 +38,6 @@ from swapdesk.wallet.transactions import TransactionState
 
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)
 SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
-    opened = Journal.open(tmp_path / "journal.db", clock)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

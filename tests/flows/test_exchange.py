@@ -11,13 +11,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from flows.conftest import Trade
 from flows.faulty_network import (
     another_address,
     changed,
     fail_answer,
     listed_on_two_pages,
     lose_answer,
+    never_arrives,
+    on,
+    read_as,
     refuse_connection,
     with_date,
 )
@@ -43,31 +45,29 @@ from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.orders import OrderQuery
+from world import World
 
 
-async def orders_of(trade: Trade) -> int:
+async def orders_of(trade: World) -> int:
     partner = trade.service.directory.partners["partner-first"]
     by = Caller(partner, partner.keys[0])
     listed = decode_json(await trade.service.orders.encoded_list(by, OrderQuery()))
     return int(listed["total"])  # type: ignore[index]
 
 
-async def test_a_create_is_journaled_and_its_address_is_released(trade: Trade) -> None:
+async def test_a_create_is_journaled_and_its_address_is_released(trade: World) -> None:
     intent = await trade.quoted()
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    outcome = await trade.created(intent)
     assert outcome.withheld is None
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.withheld is None
     assert known.order.deposit_address == outcome.order.deposit_address
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.CREATED
     assert await orders_of(trade) == 1
 
 
-async def test_many_presses_make_one_post(trade: Trade) -> None:
+async def test_many_presses_make_one_post(trade: World) -> None:
     intent = await trade.quoted()
     outcomes = await asyncio.gather(*(trade.flow.create(intent) for _ in range(100)))
     created = [o for o in outcomes if isinstance(o, Created)]
@@ -77,12 +77,11 @@ async def test_many_presses_make_one_post(trade: Trade) -> None:
     assert await orders_of(trade) == 1
 
 
-async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: Trade) -> None:
+async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: World) -> None:
     intent = await trade.quoted()
     trade.network.after = lose_answer
     waited: list[bool] = []
-    outcome = await trade.flow.create(intent, on_waiting=lambda: waited.append(True))
-    assert isinstance(outcome, Created)
+    outcome = await trade.created(intent, on_waiting=lambda: waited.append(True))
     assert outcome.found_again
     assert outcome.withheld is None
     assert waited == [True]
@@ -90,7 +89,7 @@ async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: Trade) -
     assert await orders_of(trade) == 1
 
 
-async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None:
+async def test_an_order_that_is_listed_on_two_pages_is_one(trade: World) -> None:
     """An order that is made while the list is read pushes others to the next page."""
     plain, asked = trade.network.inner, []
 
@@ -107,8 +106,7 @@ async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None
     trade.network.after = lambda asking, answer: listed_on_two_pages(
         asking, lose_answer(asking, answer)
     )
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    outcome = await trade.created()
     assert outcome.found_again
     assert asked == ["1", "2"]
 
@@ -116,12 +114,11 @@ async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None
 @pytest.mark.parametrize("own", [True, False], ids=["of this desk", "of another program"])
 @pytest.mark.parametrize("made", [True, False], ids=["created", "not created"])
 async def test_a_create_that_is_answered_with_an_order_from_before_releases_nothing(
-    own: bool, made: bool, trade: Trade
+    own: bool, made: bool, trade: World
 ) -> None:
     first = await trade.quoted()
     if own:
-        before = await trade.flow.create(first)
-        assert isinstance(before, Created)
+        before = await trade.created(first)
         earlier = trade.api.raw_order(before.order.service_id)
     else:
         body = encode_json({"quoteId": first.quote_id, "addressTo": first.recipient})
@@ -131,18 +128,16 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     name = trade.journal.orders.index.ids().pop()
     known = trade.journal.orders.get(name)
 
-    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            return httpx2.Response(200, content=earlier, request=request)
-        return response
-
     def refused(request: httpx2.Request) -> None:
         if request.method == "POST":
             request.headers["authorization"] = "nobody"
 
     trade.clock.advance(20)
     intent = await trade.quoted()
-    trade.network.after, trade.network.before = earlier_order, None if made else refused
+    trade.network.before = None if made else refused
+    trade.network.after = on(
+        "POST", lambda request, _: httpx2.Response(200, content=earlier, request=request)
+    )
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
     assert known is not None
@@ -161,48 +156,36 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
         )
 
 
-async def test_a_repetition_of_another_order_releases_nothing(trade: Trade) -> None:
+async def test_a_repetition_of_another_order_releases_nothing(trade: World) -> None:
     """An order of the same partner, as it stands, in place of the one that was asked for."""
-    first = await trade.flow.create(await trade.quoted())
-    assert isinstance(first, Created)
+    first = await trade.created()
     earlier = trade.api.raw_order(first.order.service_id)
 
-    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.url.path.startswith("/v2/orders/"):
-            return httpx2.Response(200, content=earlier, request=request)
-        return response
-
-    trade.network.after = earlier_order
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    trade.network.after = read_as(lambda body: earlier)
+    outcome = await trade.created()
     assert outcome.order.service_id != first.order.service_id
     assert outcome.verdict.standing is DepositRelease.UNREPEATED
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.verdict.standing is DepositRelease.UNREPEATED
 
 
-async def test_a_gateway_error_after_the_create_is_looked_up(trade: Trade) -> None:
+async def test_a_gateway_error_after_the_create_is_looked_up(trade: World) -> None:
     trade.network.after = fail_answer
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    outcome = await trade.created()
     assert outcome.found_again
 
 
-async def test_a_refused_connection_sent_nothing(trade: Trade) -> None:
+async def test_a_refused_connection_sent_nothing(trade: World) -> None:
     intent = await trade.quoted()
     trade.network.before = refuse_connection
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_REACHABLE"
-    step = trade.journal.intents.step(intent.id)
-    assert step is not None
+    await trade.not_created(intent, "NOT_REACHABLE")
+    step = trade.step(intent.id)
     assert step.state is StepState.REFUSED
     assert await orders_of(trade) == 0
 
 
 async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
-    trade: Trade,
+    trade: World,
 ) -> None:
     intent = await trade.quoted()
 
@@ -229,42 +212,30 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
     assert await orders_of(trade) == 1
 
 
-async def test_nothing_found_after_the_wait_means_not_created(trade: Trade) -> None:
+async def test_nothing_found_after_the_wait_means_not_created(trade: World) -> None:
     intent = await trade.quoted()
-
-    def never_arrives(request: httpx2.Request) -> None:
-        if request.method == "POST":
-            raise httpx2.ReadTimeout("no answer", request=request)
-
     trade.network.before = never_arrives
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_CREATED"
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    await trade.not_created(intent, "NOT_CREATED")
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.NOT_CREATED
 
 
-async def test_an_expired_quote_is_not_sent(trade: Trade) -> None:
+async def test_an_expired_quote_is_not_sent(trade: World) -> None:
     intent = await trade.quoted()
     trade.clock.advance(56)
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "QUOTE_EXPIRED"
+    await trade.not_created(intent, "QUOTE_EXPIRED")
     assert trade.network.posts() == 0
 
 
-async def test_a_refusal_of_the_service_is_final(trade: Trade) -> None:
+async def test_a_refusal_of_the_service_is_final(trade: World) -> None:
     intent = await trade.quoted()
-    assert isinstance(await trade.flow.create(intent), Created)
+    await trade.created(intent)
     other = replace(intent, id="other", amount_in=Decimal(101))
     changed = replace(other, recipient=derive_address("evm", b"n" * 32))
-    outcome = await trade.flow.create(changed)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "INVALID_SWAP"
+    await trade.not_created(changed, "INVALID_SWAP")
 
 
-async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade: Trade) -> None:
+async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade: World) -> None:
     """Another run found the order while this one still waited for its answer."""
     intent = await trade.quoted()
     made = order(intent, service_id="order-of-another-run")
@@ -279,8 +250,7 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
         return response
 
     trade.network.after = refuse_late
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    outcome = await trade.created(intent)
     assert outcome.order.service_id == made.service_id
     entry, step = trade.journal.intents.get(intent.id), trade.journal.intents.step(intent.id)
     assert entry is not None
@@ -289,18 +259,12 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
 
 
 async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
-    trade: Trade,
+    trade: World,
 ) -> None:
     intent = await trade.quoted()
-
-    def refused_before(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            assert trade.journal.intents.mark_refused(intent.id, code="NO")
-        return response
-
-    trade.network.after = refused_before
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    refused = trade.journal.intents.mark_refused
+    trade.network.after = on("POST", lambda *_: refused(intent.id, code="NO"))
+    outcome = await trade.created(intent)
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.journal.orders.get(outcome.order.service_id)
     entry = trade.journal.intents.get(intent.id)
@@ -310,30 +274,27 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     assert entry.state is IntentState.REFUSED
 
 
-async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: Trade) -> None:
+async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: World) -> None:
     intent = await trade.quoted()
     thief = derive_address("evm", b"t" * 32)
 
     trade.network.after = another_address(thief)
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    outcome = await trade.created(intent)
     assert "another deposit address" in (outcome.withheld or "")
 
 
-async def test_less_than_confirmed_is_hidden_until_accepted(trade: Trade) -> None:
+async def test_less_than_confirmed_is_hidden_until_accepted(trade: World) -> None:
     intent = await trade.quoted()
     trade.venue.trouble.restate_out = intent.amount_out * Decimal("0.98")
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    outcome = await trade.created(intent)
     assert "2.00% less" in (outcome.withheld or "")
     accepted = trade.flow.accept_lower(outcome)
     assert accepted.withheld is None
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.withheld is None
 
 
-async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: Trade) -> None:
+async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: World) -> None:
     intent = await trade.quoted()
     await killed_after_sending(trade, intent)
     report = await resume(trade.journal, trade.flow)
@@ -342,7 +303,7 @@ async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: Trad
     assert await orders_of(trade) == 1
 
 
-async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: Trade) -> None:
+async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: World) -> None:
     """Whoever only lists orders does not wait the minute that it takes to prove an absence."""
     intent = await trade.quoted()
     await killed_after_sending(trade, intent)
@@ -359,8 +320,7 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
     assert asked
     assert report.left == [intent]
     assert report.empty
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.UNKNOWN
     assert patient.running == set()
     trade.network.before = None
@@ -371,13 +331,12 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
 
 
 async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
-    trade: Trade,
+    trade: World,
 ) -> None:
     """A service whose list cannot be read keeps no command waiting a minute for each of them."""
     intents = [await trade.quoted(amount) for amount in ("100", "101", "102")]
     for one in intents:
-        trade.journal.intents.add(one, "create", "digest")
-        trade.journal.intents.mark_sent(one.id, trade.clock.now())
+        trade.left_sent(one)
     asked: list[str] = []
 
     def unreadable(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -411,7 +370,7 @@ async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
 
 
 async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
-    trade: Trade,
+    trade: World,
 ) -> None:
     """A create may wait for its turn and for its answer: that the first look comes late says
     nothing of a slow service."""
@@ -429,21 +388,17 @@ async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
         return response
 
     trade.network.after = slow
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    outcome = await trade.created()
     assert outcome.found_again
     assert len(looked) == 3
 
 
-async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade) -> None:
-    def invented(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "POST":
-            return response
-        return changed(response, lambda body: re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body))
+async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: World) -> None:
+    def invented(body: bytes) -> bytes:
+        return re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body)
 
-    trade.network.after = invented
-    outcome = await trade.flow.create(await trade.quoted())
-    assert isinstance(outcome, Created)
+    trade.network.after = on("POST", lambda _, response: changed(response, invented))
+    outcome = await trade.created()
     assert outcome.missing
     assert outcome.verdict == ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
     # For a while it may only be late.
@@ -456,7 +411,7 @@ async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade
     assert (await resume(trade.journal, trade.flow)).empty
 
 
-async def test_a_kill_before_sending_leaves_nothing(trade: Trade) -> None:
+async def test_a_kill_before_sending_leaves_nothing(trade: World) -> None:
     intent = await trade.quoted()
     trade.journal.intents.add(intent, "create", "digest")
     report = await resume(trade.journal, trade.flow)
@@ -464,36 +419,32 @@ async def test_a_kill_before_sending_leaves_nothing(trade: Trade) -> None:
     assert await orders_of(trade) == 0
 
 
-async def test_a_full_journal_sends_nothing(trade: Trade) -> None:
+async def test_a_full_journal_sends_nothing(trade: World) -> None:
     intent = await trade.quoted()
     trade.journal.close()
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NO_JOURNAL"
+    await trade.not_created(intent, "NO_JOURNAL")
     assert trade.network.posts() == 0
 
 
-async def test_resume_waits_for_orders_older_than_the_intent_only(trade: Trade) -> None:
+async def test_resume_waits_for_orders_older_than_the_intent_only(trade: World) -> None:
     first = await trade.quoted()
-    assert isinstance(await trade.flow.create(first), Created)
+    await trade.created(first)
     trade.clock.advance(timedelta(minutes=10).total_seconds())
     second = await trade.quoted()
-    trade.journal.intents.add(second, "create", "digest")
-    trade.journal.intents.mark_sent(second.id, trade.clock.now())
+    trade.left_sent(second)
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [second]
 
 
-async def killed_after_sending(trade: Trade, intent: Intent) -> None:
+async def killed_after_sending(trade: World, intent: Intent) -> None:
     """What a desk leaves behind that died between its POST and the answer."""
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
     answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
     assert isinstance(decode_json(answer.body), dict)
 
 
-async def test_an_order_that_was_there_before_is_never_adopted(trade: Trade) -> None:
+async def test_an_order_that_was_there_before_is_never_adopted(trade: World) -> None:
     """Another program of the partner made the same swap, minutes or seconds earlier."""
     first = await trade.quoted()
     body = {"quoteId": first.quote_id, "addressTo": first.recipient}
@@ -501,18 +452,11 @@ async def test_an_order_that_was_there_before_is_never_adopted(trade: Trade) -> 
     listed = await trade.api.list_orders()
     trade.journal.orders.record([(order, "list", False) for order in listed.orders])
     second = await trade.quoted()
-
-    def never_arrives(request: httpx2.Request) -> None:
-        if request.method == "POST":
-            raise httpx2.ReadTimeout("no answer", request=request)
-
     trade.network.before = never_arrives
-    outcome = await trade.flow.create(second)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_CREATED"
+    await trade.not_created(second, "NOT_CREATED")
 
 
-async def test_two_alike_orders_are_for_the_user_to_choose(trade: Trade) -> None:
+async def test_two_alike_orders_are_for_the_user_to_choose(trade: World) -> None:
     intent, twin = await trade.quoted(), await trade.quoted()
     for one in (intent, twin):
         await trade.api.call(
@@ -520,14 +464,13 @@ async def test_two_alike_orders_are_for_the_user_to_choose(trade: Trade) -> None
             "/exchanges",
             body=encode_json({"quoteId": one.quote_id, "addressTo": one.recipient}),
         )
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
     assert isinstance(outcome, CreateUnknown)
     assert len(outcome.candidates) == 2
 
 
-async def test_a_clock_that_is_wrong_creates_nothing_live(trade: Trade) -> None:
+async def test_a_clock_that_is_wrong_creates_nothing_live(trade: World) -> None:
     live = ExchangeFlow(trade.api, trade.journal, trade.clock, skew_limit=120.0)
     intent = await trade.quoted()
     trade.network.after = with_date("Sat, 21 Nov 2026 14:02:11 GMT")
@@ -538,30 +481,17 @@ async def test_a_clock_that_is_wrong_creates_nothing_live(trade: Trade) -> None:
     assert trade.network.posts() == 0
 
 
-async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: Trade) -> None:
+async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: World) -> None:
     intent = await trade.quoted()
-
-    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            trade.journal.close()
-        return response
-
-    trade.network.after = close_journal
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Created)
+    trade.network.after = on("POST", lambda *_: trade.journal.close())
+    outcome = await trade.created(intent)
     assert outcome.order.service_id in (outcome.withheld or "")
 
 
-async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) -> None:
+async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: World) -> None:
     intent = await trade.quoted()
-
-    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            trade.journal.close()
-            raise httpx2.RemoteProtocolError("gone", request=request)
-        return response
-
-    trade.network.after = close_journal
+    closed = on("POST", lambda *_: trade.journal.close())
+    trade.network.after = lambda request, answer: lose_answer(request, closed(request, answer))
     outcome = await trade.flow.create(intent)
     assert isinstance(outcome, CreateUnknown)
     assert "journal" in outcome.failure.next
@@ -584,7 +514,7 @@ class TooMany(httpx2.AsyncBaseTransport):
 
 
 async def create_after(
-    trade: Trade, intent: Intent, wait: str, step: float | None = None
+    trade: World, intent: Intent, wait: str, step: float | None = None
 ) -> CreateOutcome:
     """Create through a refusal that asks for ``wait``, while the clock goes on in steps, or to
     where somebody waits for."""
@@ -601,7 +531,7 @@ async def create_after(
 
 
 async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_lasts(
-    trade: Trade,
+    trade: World,
 ) -> None:
     intent = await trade.quoted()
     outcome = await create_after(trade, intent, "20")
@@ -610,18 +540,17 @@ async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_la
     assert await orders_of(trade) == 1
 
 
-async def test_a_wait_that_outlives_the_quote_is_not_waited_for(trade: Trade) -> None:
+async def test_a_wait_that_outlives_the_quote_is_not_waited_for(trade: World) -> None:
     intent = await trade.quoted()
     outcome = await create_after(trade, intent, "55", 0)
     assert isinstance(outcome, NotCreated)
     assert outcome.code == "RATE_LIMIT_EXCEEDED"
     assert trade.network.posts() == 1
-    step = trade.journal.intents.step(intent.id)
-    assert step is not None
+    step = trade.step(intent.id)
     assert step.state is StepState.REFUSED
 
 
-async def test_a_machine_that_slept_through_the_quote_sends_nothing_more(trade: Trade) -> None:
+async def test_a_machine_that_slept_through_the_quote_sends_nothing_more(trade: World) -> None:
     intent = await trade.quoted()
     outcome = await create_after(trade, intent, "20", 3600)
     assert isinstance(outcome, NotCreated)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -45,18 +44,6 @@ LOST = {
     "without a hash": answer(200, {}),
     "redirect": answer(307, b""),
 }
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
-    opened = Journal.open(tmp_path / "journal.db", clock)
-    yield opened
-    opened.close()
 
 
 class Controlled(RudeServer):

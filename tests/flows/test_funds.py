@@ -73,8 +73,7 @@ def test_orders_that_cannot_be_read_are_told_with_the_funds() -> None:
     )
 
 
-def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path) -> None:
-    journal = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
+def test_before_the_service_was_asked_an_open_order_may_hold_them(journal: Journal) -> None:
     assert funds_now(None, None) == NOT_READ
     assert funds_now(None, journal.orders) == AT_HOME
     journal.orders.record([(order(), "list", False)])
@@ -84,7 +83,6 @@ def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path
     again = [(order(service_id=f"m{number:021}"), "list", False) for number in range(1_199)]
     journal.orders.record(again)
     assert funds_now(None, journal.orders).short == "in your wallet or in 1,200 open orders."
-    journal.close()
 
 
 def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None:

@@ -33,18 +33,8 @@ from swapdesk.wire.orders import Order
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "profile" / "journal.db"
-
-
-@pytest.fixture
-def journal(path: Path, clock: ManualClock) -> Journal:
-    return Journal.open(path, clock)
 
 
 def test_an_intent_comes_back_exactly(journal: Journal) -> None:

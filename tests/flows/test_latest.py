@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flows.orders import NOW, created_here, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
@@ -11,9 +9,9 @@ from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 
-def test_the_newest_states_come_first_and_only_so_many(tmp_path: Path) -> None:
-    clock = ManualClock(NOW)
-    journal = Journal.open(tmp_path / "journal.db", clock)
+def test_the_newest_states_come_first_and_only_so_many(
+    journal: Journal, clock: ManualClock
+) -> None:
     created_here(journal, order())
     clock.advance(60)
     other = order(service_id="w2Bn8LxCvBnM4k5j6h7g8f")

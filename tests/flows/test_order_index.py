@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -22,18 +22,6 @@ from swapdesk.wire.orders import Order
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "action_required": False}
 LATER = NOW + timedelta(minutes=9)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Iterator[Journal]:
-    opened = Journal.open(path, ManualClock(NOW))
-    yield opened
-    opened.close()
 
 
 def seen(journal: Journal, name: str, *, ended: bool = True, **values: Any) -> Order:

@@ -31,16 +31,6 @@ OWN = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
 ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Journal:
-    return Journal.open(path, ManualClock(NOW))
-
-
 def tracked(withheld: str | None = None, **changes: Any) -> TrackedOrder:
     of = intent()
     return TrackedOrder(order(of, **changes), of, withheld, False, NOW, "stream")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -43,13 +43,6 @@ class Told:
     def record(self, orders: Any) -> None:
         self.threads.add(threading.get_ident())
         self.log.record(orders)
-
-
-@pytest.fixture
-async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    opened = Journal.open(tmp_path / "desk" / "journal.db", ManualClock(NOW))
-    yield opened
-    opened.close()
 
 
 def moved(minutes: float, **changes: Any) -> Order:
@@ -222,12 +215,12 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(journal: Journal) -> 
     assert journal.orders.index.ids() == set(names)
 
 
-async def test_a_locked_journal_is_asked_again(journal: Journal, tmp_path: Path) -> None:
+async def test_a_locked_journal_is_asked_again(journal: Journal, path: Path) -> None:
     clock = ManualClock(NOW)
     told = Told(journal.order_writer())
     writes = OrderWrites(told, clock, told.written)  # type: ignore[arg-type]
     writes.put(Writing(order(), "stream", False))
-    with contextlib.closing(sqlite3.connect(tmp_path / "desk" / "journal.db")) as other:
+    with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert not await writes.flush()
     assert list(writes.pending) == [order().service_id]

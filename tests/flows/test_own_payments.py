@@ -19,13 +19,7 @@ ID = order().service_id
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Journal:
-    journal = Journal.open(path, ManualClock(NOW))
+def journal(journal: Journal) -> Journal:
     created_here(journal, order())
     return journal
 

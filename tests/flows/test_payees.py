@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -28,13 +27,6 @@ from swapdesk.flows.payees.recipients import (
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
 THEIRS = derive_address("evm", b"t" * 32)
 DIFFERS = ReleaseVerdict(DepositRelease.DIFFERS, "the recipient differs")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    opened = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
-    yield opened
-    opened.close()
 
 
 def test_a_completed_order_of_this_desk_counts(journal: Journal) -> None:

@@ -7,14 +7,12 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import httpx2
 import pytest
 from msgspec.structs import replace
 
 from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ApiError, RateLimited, Refusal
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
@@ -28,12 +26,11 @@ from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
 from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
-from swapdesk.service.app import build_service
-from swapdesk.service.handlers import ServiceParts
 from swapdesk.settings import Options, load_settings
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
+from world import World
 
 
 @pytest.fixture
@@ -128,7 +125,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
     eth = token(catalog, "eth")
     waiting = asyncio.ensure_future(desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=True)))
     async with asyncio.timeout(PATIENCE):
-        while not venues[0].at_once:  # noqa: ASYNC110 - the venue says nothing
+        while not venues[0].asked:  # noqa: ASYNC110 - the venue says nothing
             await asyncio.sleep(0)
     clock.advance(0.5)
     gate.set()
@@ -298,16 +295,11 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
 
 @pytest.mark.parametrize("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
 async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
-    service: ServiceParts, catalog: Catalog, clock: ManualClock, ahead: float
+    world: World, catalog: Catalog, ahead: float
 ) -> None:
-    own = ManualClock(clock.now() + timedelta(seconds=ahead))
-    credentials = Credentials.of_key("first-key", "first-secret")
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with PartnerApi(
-        "http://127.0.0.1/v2", credentials, clock=own, transport=transport
-    ) as api:
-        wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
-        board = await QuoteDesk(api, catalog, own).ask(wish)
+    own = ManualClock(world.clock.now() + timedelta(seconds=ahead))
+    wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    board = await QuoteDesk(world.new_api(clock=own), catalog, own).ask(wish)
     assert board.ranking.best is not None
     for row in board.ranking.rows:
         left = (row.expires_at - own.now()).total_seconds()
@@ -316,15 +308,14 @@ async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
 
 
 async def test_a_clock_that_was_moved_is_told_while_it_is_wrong(
-    service: ServiceParts, clock: ManualClock, tmp_path: Path
+    world: World, tmp_path: Path
 ) -> None:
     (tmp_path / "config.toml").write_text(
         '[profiles.main]\nurl = "https://partner.example/v2"\npartner_id = "partner-first"\n'
     )
     settings = load_settings({}, Home.at(tmp_path), Options(profile="main"))
-    own = ManualClock(clock.now())
-    transport = httpx2.ASGITransport(app=build_service(service))
-    desk = Desk.open(settings, clock=own, transport=transport)
+    own = ManualClock(world.clock.now())
+    desk = Desk.open(settings, clock=own, transport=world.network)
     await desk.connect(live_connection(settings), follow=False)
     assert desk.link.clock_problem() is None
     await desk.link.api.health()

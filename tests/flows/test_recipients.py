@@ -28,12 +28,12 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.tokens import Token
+from world import sandbox_goods
 
 NOW = ManualClock().now()
-CHAINS = build_chains()
-WORLD = build_tokens(CHAINS, NOW)
+CHAINS = sandbox_goods(NOW)["chains"]
+WORLD = sandbox_goods(NOW)["tokens"]
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 

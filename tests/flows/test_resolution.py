@@ -12,11 +12,11 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal
-from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.tokens import Token
+from world import sandbox_goods
 
 NOW = ManualClock().now()
-WORLD = build_tokens(build_chains(), NOW)
+WORLD = sandbox_goods(NOW)["tokens"]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ async def owner(directory: Path) -> AsyncIterator[Owner]:
             )
             key = Keypair.from_bytes(bytes(json.loads(bytes(secret.reveal()))))
             await world.node.fund(made.address, 10**9)
-            await world.node.mint(made.address, str(USDC), 100 * 10**6)
+            await world.node.fund(made.address, 100 * 10**6, str(USDC))
             yield Owner(world, wallet, made, key)
         finally:
             await wallet.close()

@@ -30,12 +30,12 @@ from swapdesk.flows.catalog.search import (
     search,
 )
 from swapdesk.flows.catalog.token_safety import row_of
-from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
+from world import sandbox_goods
 
 NOW = ManualClock().now()
 ROWS = sorted(
-    (row_of(token, NOW) for token in build_tokens(build_chains(), NOW)), key=lambda row: row.order
+    (row_of(token, NOW) for token in sandbox_goods(NOW)["tokens"]), key=lambda row: row.order
 )
 USDC = next(row for row in ROWS if row.symbol == "USDC" and row.chain == "ethereum")
 RANKED_TEXT = (

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 
@@ -29,18 +27,6 @@ from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
-    journal = Journal.open(tmp_path / "journal.db", clock)
-    yield journal
-    journal.close()
 
 
 @pytest.fixture

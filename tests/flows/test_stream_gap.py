@@ -5,36 +5,19 @@ The service over loopback behind the sandbox's own fault layer, on a clock that 
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
 import manual_time
-from flows.conftest import Trade
-from flows.test_tracking import Followed
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
-from swapdesk.client.live import OrderStream
+from flows.following import Followed, following
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.journal.order_merge import PROGRESS
 from swapdesk.flows.orders.order_listing import stale_words
-from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.processes import listen
-from swapdesk.sandbox.tampering import SERVICE_FAULTS
-from swapdesk.service.app import build_service
 from swapdesk.wire.orders import DisplayStatus, LegStatus
+from world import World
 
 DROPPED = 60.0
 WAY = [*[str(step) for step in PROGRESS], str(DisplayStatus.SWAP_COMPLETED)]
@@ -44,13 +27,11 @@ class Watched(Struct):
     """One order behind the fault layer, and everything that was shown of it."""
 
     one: Followed
-    faults: AnswerFaults
-    layer: FaultLayer
     shown: list[str]
     badges: list[StreamState]
 
     def fault(self, kind: str, *, times: int = 1, seconds: float = 0.0) -> None:
-        self.faults.add(ActiveFault(SERVICE_FAULTS[kind], times, seconds))
+        self.one.trade.faults.set(kind, times=times, seconds=seconds)
 
     def look(self) -> None:
         display, badge = self.one.display, self.one.tracker.stream_state
@@ -80,34 +61,9 @@ class Watched(Struct):
 
 
 @pytest.fixture
-async def watched(trade: Trade, tmp_path: Path) -> AsyncIterator[Watched]:
-    faults = AnswerFaults()
-    layer = FaultLayer(build_service(trade.service), faults, trade.clock)
-    server = build_server(layer, trade.clock, lifespan=True)
-    listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    credentials = Credentials.of_key("first-key", "first-secret")
-    api = PartnerApi(url, credentials, clock=trade.clock, rng=random.Random(1))
-    flow = ExchangeFlow(api, trade.journal, trade.clock, looks=(0.0,))
-    trade = replace(trade, api=api, flow=flow)
-    assert await started(server, asyncio.Event())
-    created = await trade.flow.create(await trade.quoted())
-    assert isinstance(created, Created)
-    stream = OrderStream(None, credentials, trade.clock, api, random.Random(2))
-    tracker = Tracker(trade.journal, api, trade.clock, stream)
-    await tracker.load_past()
-    following = asyncio.create_task(tracker.run())
-    journal = tmp_path / "desk" / "journal.db"
-    one = Followed(trade, tracker, following, created.order.service_id, url, journal)
-    await one.until(lambda: tracker.stream_state is StreamState.LIVE)
-    yield Watched(one, faults, layer, [], [])
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    await api.aclose()
-    server.should_exit = True
-    trade.clock.advance(60)
-    await serving
+async def watched(trade: World) -> AsyncIterator[Watched]:
+    async with following(trade) as one:
+        yield Watched(one, [], [])
 
 
 async def test_a_minute_without_the_stream(watched: Watched) -> None:
@@ -115,7 +71,7 @@ async def test_a_minute_without_the_stream(watched: Watched) -> None:
     watched.look()
     begun = clock.now()
     watched.fault("ws_drop", seconds=DROPPED)
-    assert watched.layer.drop_streams() == 1
+    assert watched.one.trade.layer.drop_streams() == 1
     await watched.badge(StreamState.POLLING)
     watched.one.venue(LegStatus.CONFIRMING)
     await watched.until(DisplayStatus.DEPOSIT_DETECTED)
@@ -154,7 +110,7 @@ async def test_doubled_and_turned_frames_change_nothing(watched: Watched, kind: 
         watched.one.venue(leg)
         await watched.until(display)
     assert watched.went_forward(), watched.shown
-    assert watched.faults.active == [] or watched.faults.active[0].times < 20
+    assert watched.one.trade.faults.active == [] or watched.one.trade.faults.active[0].times < 20
     seen = watched.one.trade.journal.orders.events(watched.one.order_id)
     states = [one.model_copy(update={"modified": None}) for _, _, one in seen]
     assert all(one != other for one, other in pairwise(states))

@@ -4,102 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
-from msgspec import Struct
-from msgspec.structs import replace
 
-import manual_time
-from flows.conftest import Trade
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
-from swapdesk.client.live import OrderStream
-from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.creation.exchange import ExchangeFlow
+from flows.following import Followed, following
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.processes import listen
-from swapdesk.service.app import build_service
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-
-
-class Followed(Struct):
-    """One order of one desk, followed over loopback."""
-
-    trade: Trade
-    tracker: Tracker
-    following: asyncio.Task[None]
-    order_id: str
-    url: str
-    journal: Path
-
-    @property
-    def order(self) -> TrackedOrder:
-        tracked = self.tracker.get(self.order_id)
-        assert tracked is not None
-        return tracked
-
-    @property
-    def display(self) -> str | None:
-        return display_of(self.order.order)
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass until ``condition`` holds."""
-        await manual_time.until(
-            self.trade.clock, condition, lambda: (self.order, self.tracker.stream_state)
-        )
-
-    async def shows(self, display: DisplayStatus) -> None:
-        await self.until(lambda: self.display == display)
-
-    def venue(self, status: LegStatus) -> None:
-        self.trade.venue.move(f"{self.order_id}:in", status)
+from world import World
 
 
 @pytest.fixture
-async def followed(trade: Trade, tmp_path: Path) -> AsyncIterator[Followed]:
-    server = build_server(build_service(trade.service), trade.clock, lifespan=True)
-    listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    credentials = Credentials.of_key("first-key", "first-secret")
-    api = PartnerApi(url, credentials, clock=trade.clock, rng=random.Random(1))
-    trade = replace(
-        trade, api=api, flow=ExchangeFlow(api, trade.journal, trade.clock, looks=(0.0,))
-    )
-    assert await started(server, asyncio.Event())
-    created = await trade.flow.create(await trade.quoted())
-    assert isinstance(created, Created)
-    stream = OrderStream(None, credentials, trade.clock, api, random.Random(2))
-    tracker = Tracker(trade.journal, api, trade.clock, stream)
-    await tracker.load_past()
-    following = asyncio.create_task(tracker.run())
-    one = Followed(
-        trade, tracker, following, created.order.service_id, url, tmp_path / "desk" / "journal.db"
-    )
-    await one.until(lambda: tracker.stream_state is StreamState.LIVE)
-    yield one
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    await api.aclose()
-    server.should_exit = True
-    trade.clock.advance(60)
-    await serving
+async def followed(trade: World) -> AsyncIterator[Followed]:
+    async with following(trade) as one:
+        yield one
 
 
 async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> None:
@@ -130,8 +59,7 @@ async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> 
         DisplayStatus.SENDING_TO_RECEIVER,
         DisplayStatus.SWAP_COMPLETED,
     ]
-    known = followed.trade.journal.orders.get(followed.order_id)
-    assert known is not None
+    known = followed.trade.known(followed.order_id)
     assert known.ended
     assert display_of(known.order) == DisplayStatus.SWAP_COMPLETED
 
@@ -145,17 +73,14 @@ async def test_a_new_start_knows_the_order_from_the_journal_alone(followed: Foll
             and display_of(kept.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
         )
     )
-    credentials = Credentials.of_key("first-key", "first-secret")
-    api = PartnerApi("http://127.0.0.1:9/v2", credentials, clock=followed.trade.clock)
-    stream = OrderStream(None, credentials, followed.trade.clock, api, random.Random(3))
-    again = Tracker(followed.trade.journal, api, followed.trade.clock, stream)
+    trade = followed.trade
+    again = Tracker(trade.journal, trade.new_api(), trade.clock, followed.tracker._stream)
     await again.load_past()
     tracked = again.get(followed.order_id)
     assert tracked is not None
     assert tracked.intent is not None
     assert display_of(tracked.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
     assert again.open_count == 1
-    await api.aclose()
 
 
 async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
@@ -164,8 +89,7 @@ async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed)
     followed.tracker._apply(before.order.model_copy(update={"deposit_address": other}), "stream")
     assert "another deposit address" in (followed.order.withheld or "")
     assert followed.order.order.deposit_address == before.order.deposit_address
-    known = followed.trade.journal.orders.get(followed.order_id)
-    assert known is not None
+    known = followed.trade.known(followed.order_id)
     assert known.withheld is not None
 
 
@@ -231,8 +155,7 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     await followed.until(lambda: tracker.get(order.service_id) is not None)
     seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
     tracker._apply(order.model_copy(update=seen), "stream")
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     created = await trade.flow.take(intent, order)
     assert created.withheld is None
     tracker.look_at_payments()

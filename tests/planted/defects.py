@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
-from .sandbox_defects import BOOKS, FAULTS, SERVER
-from .service_defects import CHAINS, SERVING
+from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
+from .screen_defects import SCREENS
+from .service_defects import CHAINS, SERVING, VENUES
 from .wallet_defects import SIGNING
 
 DEFECTS = (
@@ -18,12 +19,15 @@ DEFECTS = (
     *CONFIRMED,
     *PAYING,
     *SHOWING,
+    *SCREENS,
     *SIGNING,
     *SERVING,
+    *VENUES,
     *CHAINS,
     *EVM,
     *SOLANA,
     *BOOKS,
+    *DISHONEST,
     *FAULTS,
     *SERVER,
 )

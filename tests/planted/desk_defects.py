@@ -643,6 +643,14 @@ SHOWING = (
         ("tests/client/test_bookkeeping.py::test_the_log_masks_when_it_writes",),
     ),
     Defect(
+        "orders-of-the-first-page-alone",
+        "What moved while the stream was down stays unseen where a partner has many orders.",
+        "swapdesk/client/order_reading.py",
+        "            if found.empty or page >= found.total_pages:\n",
+        "            if found.empty or page >= 2:\n",
+        ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
+    ),
+    Defect(
         "credentials-to-another-port",
         "The API secret is sent to another server of the same name.",
         "swapdesk/client/credentials.py",

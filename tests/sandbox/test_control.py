@@ -1,18 +1,14 @@
-"""The control of a running sandbox and every fault, seen with a plain HTTP client."""
+"""The control of a running sandbox, seen with a plain HTTP client; faults have their own file."""
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import Any
 
 import httpx2
 import pytest
-from websockets.exceptions import ConnectionClosed
 
-from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.order_stream import stream, told_of, until_broken, watched
+from sandbox.chain_money import chain_of
 from sandbox.running import Running, create_order, ended, until
 from swapdesk.sandbox.world import find_token
 
@@ -46,39 +42,23 @@ def pay(control: httpx2.Client, order: dict[str, Any], **more: Any) -> str:
     return str(answer.json()["hash"])
 
 
-def fault(control: httpx2.Client, **body: Any) -> None:
-    answer = control.post("/faults", json=body)
-    assert answer.status_code == 200, answer.text
-
-
 # From deposit to payout
 
 
-def test_a_standard_order_completes(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    pay(control, order)
+@pytest.mark.parametrize("kind", ["standard", "private", "private send with a tag"])
+def test_an_order_completes(api: httpx2.Client, control: httpx2.Client, kind: str) -> None:
+    if kind in ("standard", "private"):
+        order = create_order(api, BTC, ETH, "0.5", ALICE, types=kind)
+    else:
+        quotes = api.get("/quotes/private-send", params={"from": XRP, "amount": "2500"}).json()
+        quote_id = quotes["quotes"][0]["quoteId"]
+        body = {"quoteId": quote_id, "addressTo": BOB_XRP, "destinationTag": "7"}
+        order = api.post("/exchanges/private-send", json=body).json()
+        assert order["depositTag"].isdigit()
+    # Paid twice as the order asks it is paid once.
+    assert pay(control, order) == pay(control, order)
     done = ended(api, order["serviceId"])
-    assert done["displayStatus"] == "SWAP_COMPLETED"
-    assert done["inTransactionOutHash"].startswith("0x")
-    assert done["outAmount"] == order["outAmount"]
-
-
-def test_a_private_order_completes(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE, types="private")
-    assert order["anonymous"] is True
-    pay(control, order)
-    done = ended(api, order["serviceId"])
-    assert done["displayStatus"] == "SWAP_COMPLETED"
-    assert done["outTransactionOutHash"].startswith("0x")
-
-
-def test_a_private_send_with_a_tag_completes(api: httpx2.Client, control: httpx2.Client) -> None:
-    quotes = api.get("/quotes/private-send", params={"from": XRP, "amount": "2500"}).json()
-    body = {"quoteId": quotes["quotes"][0]["quoteId"], "addressTo": BOB_XRP, "destinationTag": "7"}
-    order = api.post("/exchanges/private-send", json=body).json()
-    assert order["depositTag"].isdigit()
-    pay(control, order)
-    assert ended(api, order["serviceId"])["displayStatus"] == "SWAP_COMPLETED"
+    assert (done["displayStatus"], done["outAmount"]) == ("SWAP_COMPLETED", order["outAmount"])
 
 
 def test_a_deposit_without_its_tag_is_not_credited(
@@ -90,20 +70,6 @@ def test_a_deposit_without_its_tag_is_not_credited(
     assert api.get(f"/orders/{order['serviceId']}").json()["status"] == 0
     pay(control, order)
     assert ended(api, order["serviceId"])["status"] == 4
-
-
-def test_a_repeated_payment_is_the_first_one(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    assert pay(control, order) == pay(control, order)
-    assert ended(api, order["serviceId"])["outAmount"] == order["outAmount"]
-
-
-def test_half_a_deposit_pays_half(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    pay(control, order, amount=0.25)
-    done = ended(api, order["serviceId"])
-    assert done["status"] == 4
-    assert done["outAmount"] == pytest.approx(order["outAmount"] / 2, abs=1e-7)
 
 
 def test_what_cannot_be_paid(api: httpx2.Client, control: httpx2.Client) -> None:
@@ -129,12 +95,8 @@ def test_what_cannot_be_paid(api: httpx2.Client, control: httpx2.Client) -> None
 def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
     running: Running, control: httpx2.Client
 ) -> None:
-    (rpc,) = (each["rpc"] for each in running.ready.chains if each["shortName"] == "base")
+    ask = chain_of(running, "base")
     usdc = find_token("base", "USDC").address
-
-    def ask(method: str, *params: Any) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx2.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
 
     holder = "0x" + "5a" * 20
     for token, amount in ((None, 0.25), ("USDC", 1500.5)):
@@ -169,11 +131,7 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
 def test_a_customer_sends_transactions_from_an_account_of_their_own(
     running: Running, control: httpx2.Client
 ) -> None:
-    (rpc,) = (each["rpc"] for each in running.ready.chains if each["shortName"] == "base")
-
-    def ask(method: str, *params: Any) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx2.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
+    ask = chain_of(running, "base")
 
     def mined(sent: httpx2.Response) -> Any:
         assert sent.status_code == 200, sent.text
@@ -295,166 +253,7 @@ def test_time_jumps_and_never_back(api: httpx2.Client, control: httpx2.Client) -
         assert control.post("/clock", json=body).status_code == 422, body
 
 
-def test_an_order_passes_its_deadline(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    control.post("/clock", json={"advance": 3600})
-    assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
-
-
-# Faults of orders
-
-
-def test_fail_after_deposit(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    fault(control, serviceId=order["serviceId"], fault="fail_after_deposit")
-    pay(control, order)
-    done = ended(api, order["serviceId"])
-    assert (done["displayStatus"], done["actionRequired"]) == ("FAILED", True)
-
-
-def test_expire(api: httpx2.Client, control: httpx2.Client) -> None:
-    order = create_order(api, BTC, ETH, "0.5", ALICE)
-    fault(control, serviceId=order["serviceId"], fault="expire")
-    assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
-
-
-# Faults of answers
-
-
-def test_lost_response_is_carried_out_and_never_answered(
-    api: httpx2.Client, control: httpx2.Client
-) -> None:
-    quote = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"][0]
-    fault(control, operation="create_exchange", fault="lost_response")
-    before = api.get("/orders").json()["total"]
-    body = {"quoteId": quote["quoteId"], "addressTo": ALICE}
-    with pytest.raises(httpx2.RemoteProtocolError):
-        api.post("/exchanges", json=body)
-    assert api.get("/orders").json()["total"] == before + 1
-    again = api.post("/exchanges", json=body)
-    assert again.status_code == 200, "the same request returns the same order"
-    assert api.get("/orders").json()["total"] == before + 1
-
-
-def test_a_fault_of_one_quote(api: httpx2.Client, control: httpx2.Client) -> None:
-    quotes = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"]
-    first, second = (quote["quoteId"] for quote in quotes[:2])
-    fault(control, quoteId=second, fault="http_500")
-    assert api.post("/exchanges", json={"quoteId": first, "addressTo": ALICE}).status_code == 200
-    assert api.post("/exchanges", json={"quoteId": second, "addressTo": ALICE}).status_code == 500
-    assert api.post("/exchanges", json={"quoteId": second, "addressTo": ALICE}).status_code == 200
-
-
-@pytest.mark.parametrize("selector", ["quoteId", "serviceId", "multiId"])
-def test_a_fault_of_nothing_is_refused(control: httpx2.Client, selector: str) -> None:
-    answer = control.post("/faults", json={selector: "nobodyWasGivenThis", "fault": "delay"})
-    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
-    assert control.get("/state").json()["faults"] == []
-
-
-def test_http_500_as_often_as_said(api: httpx2.Client, control: httpx2.Client) -> None:
-    fault(control, operation="GET /chains", fault="http_500", times=2)
-    assert api.get("/swaps").status_code == 200
-    for _ in range(2):
-        answer = api.get("/chains")
-        assert answer.status_code == 500
-        assert answer.json()["code"] == "INTERNAL_SERVER_ERROR"
-        assert answer.headers["x-request-id"] == answer.json()["requestId"]
-        assert "date" in answer.headers
-    assert api.get("/chains").status_code == 200
-
-
-def test_rate_limited(api: httpx2.Client, control: httpx2.Client) -> None:
-    fault(control, operation="list_tokens", fault="rate_limited", seconds=7)
-    answer = api.get("/tokens")
-    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
-    assert answer.json()["code"] == "RATE_LIMIT_EXCEEDED"
-
-
-def test_delay(api: httpx2.Client, control: httpx2.Client) -> None:
-    fault(control, operation="health", fault="delay", seconds=0.4)
-    begin = time.monotonic()
-    assert api.get("/health").status_code == 200
-    assert time.monotonic() - begin >= 0.4
-
-
-def test_a_fault_of_one_order(api: httpx2.Client, control: httpx2.Client) -> None:
-    one = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
-    other = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
-    fault(control, serviceId=one, fault="http_500")
-    assert api.get(f"/orders/{other}").status_code == 200
-    assert api.get(f"/orders/{one}").status_code == 500
-    assert api.get(f"/orders/{one}").status_code == 200
-
-
-def test_ws_drop_breaks_open_streams_without_a_close_frame(
-    running: Running, control: httpx2.Client
-) -> None:
-    with stream(running) as socket:
-        dropping = threading.Timer(
-            0.05, fault, args=(control,), kwargs={"operation": "stream", "fault": "ws_drop"}
-        )
-        dropping.start()
-        with pytest.raises(ConnectionClosed) as closed:
-            until_broken(socket)
-        dropping.join()
-        assert closed.value.rcvd is None
-    with stream(running):
-        assert control.get("/state").json()["faults"] == []
-
-
-def test_ws_drop_of_one_order(running: Running, api: httpx2.Client, control: httpx2.Client) -> None:
-    with stream(running) as socket:
-        one, other = (watched(socket, api, BTC, ETH, "0.5", ALICE) for _ in range(2))
-        fault(control, serviceId=one["serviceId"], fault="ws_drop")
-        pay(control, other)
-        assert (
-            told_of(socket, {one["serviceId"], other["serviceId"]}, 1)[0]["serviceId"]
-            == (other["serviceId"])
-        )
-        pay(control, one)
-        with pytest.raises(ConnectionClosed):
-            until_broken(socket, without=str(one["serviceId"]))
-
-
 def test_some_tokens_are_found_by_words_that_nobody_is_shown(api: httpx2.Client) -> None:
     answer = api.get("/tokens", params={"term": "privacy coin"})
     assert {"XMR", "DASH"} == {token["symbol"] for token in answer.json()["tokens"]}
     assert b"privacy coin" not in answer.content
-
-
-def test_clearing_faults(api: httpx2.Client, control: httpx2.Client) -> None:
-    fault(control, operation="health", fault="http_500", times=100)
-    assert [each["fault"] for each in control.get("/state").json()["faults"]] == ["http_500"]
-    assert control.delete("/faults").status_code == 200
-    assert control.get("/state").json()["faults"] == []
-    assert api.get("/health").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"operation": "health", "fault": "explode"}, "fault"),
-        ({"operation": "nothing", "fault": "delay"}, "operation"),
-        ({"operation": "GET /nothing", "fault": "delay"}, "operation"),
-        ({"operation": "stream", "fault": "http_500"}, "operation"),
-        ({"operation": "health", "fault": "ws_drop"}, "operation"),
-        ({"fault": "delay"}, "operation"),
-        ({"chain": "base", "operation": "health", "fault": "delay"}, "chain"),
-        ({"operation": "health", "quoteId": "x", "fault": "delay"}, "quoteId"),
-        ({"operation": "health", "fault": "delay", "times": 0}, "times"),
-        ({"operation": "health", "fault": "delay", "leg": "in"}, "leg"),
-        ({"operation": "health", "fault": "expire"}, "operation"),
-        ({"venue": "zz", "fault": "expire"}, "venue"),
-        ({"venue": "hy", "fault": "http_500"}, "venue"),
-        ({"venue": "hy", "fault": "expire", "leg": "middle"}, "leg"),
-        ({"fault": "expire"}, "serviceId"),
-    ],
-)
-def test_unknown_faults_and_selectors(
-    control: httpx2.Client, body: dict[str, Any], field: str
-) -> None:
-    answer = control.post("/faults", json=body)
-    assert answer.status_code == 422
-    assert field in answer.json()["fields"]
-    assert control.get("/state").json()["faults"] == []

@@ -39,12 +39,11 @@ from service.test_order_machine import EVERYTHING
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
-from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.chain_faults import NODE_DOWN
 from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
-from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
+from swapdesk.sandbox.venue_faults import DOWN, SLOW, FaultyVenue
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
 from swapdesk.service.access import Directory
@@ -59,6 +58,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.faults import ORDER_FAULTS
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.quotes import QuoteQuery
 
@@ -70,9 +70,10 @@ VENUES = ("cb", "hy", "ar", "sx")
 ROWS = [row for row in VENUE_ROWS if row.code in VENUES]
 LEGS = st.sampled_from(["in", "out"])
 TERMINAL = (OrderStatusCode.FINISHED, OrderStatusCode.REFUNDED, OrderStatusCode.DELETED)
-OUTAGES = (*VENUE_FAULTS, NODE_DOWN.name)
+SPOILT = sorted(fault.name for fault in ORDER_FAULTS)
+OUTAGES = (DOWN, SLOW, NODE_DOWN)
 # "release" ends a hold, and is played with it.
-PLAYED = (*(name for name in ORDER_FAULTS if name != "release"), *OUTAGES)
+PLAYED = (*(name for name in SPOILT if name != "release"), *OUTAGES)
 PLACES = [
     (*place, *terms)
     for place in (("in", "standard"), ("in", "private"), ("out", "private"))
@@ -134,7 +135,7 @@ class DepositMachine(RuleBasedStateMachine):
         transport = httpx2.ASGITransport(app=NodeApp(self.node, "secret"))
         self.ledger = LedgerClient("http://127.0.0.1/", "secret", transport=transport)
         self.rng = random.Random(5)
-        self.faults = VenueFaults(PromptClock(self.clock))
+        self.faults = ActiveFaults()
         self.seen: dict[str, StoredOrder] = {}
         self.paid: dict[str, int] = {}
         self.met: Counter[tuple[str, str]] = Counter()
@@ -148,7 +149,9 @@ class DepositMachine(RuleBasedStateMachine):
             SimulatedExchange(row, market, PromptClock(self.clock), self.ledger, lambda: Decimal(1))
             for row in ROWS
         ]
-        venues = Venues([FaultyVenue(each, self.faults) for each in exchanges], self.clock)
+        prompt = PromptClock(self.clock)
+        faulty = [FaultyVenue(each, self.faults, prompt) for each in exchanges]
+        venues = Venues(faulty, self.clock)
         catalog = ServiceCatalog(CHAINS, TOKENS)
         self.engine = QuoteEngine(catalog, venues, self.store, self.clock, self.rng, MIDDLES)
         self.desk = OrderDesk(self.store, catalog, venues, self.engine, self.clock, self.rng)
@@ -254,16 +257,16 @@ class DepositMachine(RuleBasedStateMachine):
             self.runner.run(do())
 
     @precondition(lambda self: self.seen)
-    @rule(which=st.integers(0, 99), name=st.sampled_from(sorted(ORDER_FAULTS)), leg=LEGS)
+    @rule(which=st.integers(0, 99), name=st.sampled_from(SPOILT), leg=LEGS)
     def spoil(self, which: int, name: str, leg: str) -> None:
         asked = {"serviceId": self._chosen(which).service_id, "fault": name, "leg": leg}
         self._asked(**asked)
 
     @rule(venue=st.sampled_from(VENUES), down=st.booleans())
     def outage(self, venue: str, down: bool) -> None:
-        self.faults.clear()
+        self.faults.active.clear()
         if down:
-            self.faults.add(ActiveFault(VENUE_FAULTS["venue_down"], None, venue=venue))
+            self.faults.set(DOWN, "venue", venue)
 
     @rule(down=st.booleans())
     def chain_outage(self, down: bool) -> None:
@@ -291,11 +294,11 @@ class DepositMachine(RuleBasedStateMachine):
         self, name: str, leg: str, route: str, fixed: bool, refund: bool
     ) -> None:
         """An order whose deposit arrives under a fault, and everything until it is over."""
-        self.faults.clear()
+        self.faults.active.clear()
         order = self._create(route, fixed, refund)
-        if order is None or (route == "standard" and leg == "out" and name in ORDER_FAULTS):
+        if order is None or (route == "standard" and leg == "out" and name in SPOILT):
             return
-        if name in ORDER_FAULTS:
+        if name in SPOILT:
             self._asked(fault=name, serviceId=order.service_id, leg=leg)
             self._deposit(order, Decimal(1))
         else:
@@ -316,24 +319,25 @@ class DepositMachine(RuleBasedStateMachine):
 
     def _begin_outage(self, name: str, order: StoredOrder, leg: str) -> None:
         """The deposit is on its way, and so many calls after it meet nobody."""
-        if name == NODE_DOWN.name:
+        if name == NODE_DOWN:
             chain = BTC if leg == "in" else ETH
             self._asked(fault=name, chain=chain.chain.short_name, times=TIMES)
         else:
             venue = order.legs[0 if leg == "in" else -1]
-            self.faults.add(ActiveFault(VENUE_FAULTS[name], TIMES, venue=venue))
+            self.faults.set(name, "venue", venue, times=TIMES)
 
     def _has_met(self, name: str, order: StoredOrder, leg: str) -> bool:
         """Whether the fault has happened to the deposit of an order."""
-        if name == NODE_DOWN.name:
+        if name == NODE_DOWN:
             waiting = self.runner.run(self.ledger.call(LedgerMethod.FAULT_LIST))
             return all(fault["fault"] != name for fault in waiting)
-        if name in VENUE_FAULTS:
+        if name in OUTAGES:
             return not self.faults.active
         rows = self.node.accounts.rows
         legs = rows.legs_of(order.service_id, leg)
         if name == "expire":
-            return any(rows.confirmed_late(each["id"]) for each in legs)
+            deposits = [one for each in legs for one in self.node.ledger.deposits(each["id"])]
+            return any(each.late and each.counted for each in deposits)
         return any(each["arrived"] is not None and MET[name](each) for each in legs)
 
     @precondition(lambda self: self.seen)
@@ -352,7 +356,7 @@ class DepositMachine(RuleBasedStateMachine):
 
     def _come_to_rest(self) -> None:
         """Without faults every order ends, and no deposit is lost without a word."""
-        self.faults.clear()
+        self.faults.active.clear()
         self.runner.run(self.ledger.call(LedgerMethod.FAULT_CLEAR))
         for _ in range(24):
             self._pass(600)
@@ -401,7 +405,7 @@ class DepositMachine(RuleBasedStateMachine):
                 assert (payouts, refunds > 0) == (0, True)
 
     def _received(self, address: str | None) -> int:
-        query = "SELECT COUNT(*) FROM transfers WHERE receiver = ?"
+        query = "SELECT COUNT(*) FROM payments WHERE receiver = ?"
         (count,) = self.node.database.connection.execute(query, (address or "",)).fetchone()
         return int(count)
 

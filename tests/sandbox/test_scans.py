@@ -10,14 +10,15 @@ from swapdesk.clock import ManualClock
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.scans import RETRY_LIFE, SCAN_LIFE, Scanner
 from swapdesk.sandbox.service_process import build_partners
-from swapdesk.sandbox.world import build_chains, build_tokens, rows_by_id
+from swapdesk.sandbox.world import rows_by_id
 from swapdesk.sandbox.world_generator import generate_tokens
 from swapdesk.service.access import Tier
 from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
+from world import sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-CHAINS = build_chains()
-TOKENS = build_tokens(CHAINS, NOW)
+CHAINS = sandbox_goods(NOW)["chains"]
+TOKENS = sandbox_goods(NOW)["tokens"]
 SCANNER = Scanner(7, ManualClock(), rows_by_id())
 
 

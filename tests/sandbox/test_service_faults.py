@@ -15,9 +15,8 @@ from websockets.sync.client import ClientConnection
 from patience import PATIENCE
 from sandbox.order_stream import stream, told_of, until_broken, watched
 from sandbox.running import Running, create_order, status_of, until
-from swapdesk.sandbox.fault_choice import FAULTS as KNOWN
-from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.world import find_token
+from swapdesk.wire.faults import FAULTS
 
 BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -50,12 +49,74 @@ def quoted(api: httpx2.Client, swap: str) -> dict[str, Any]:
 # Answers
 
 
-def test_http_503(api: httpx2.Client, control: httpx2.Client) -> None:
-    fault(control, operation="GET /minMax", fault="http_503")
-    asked = {"tokenIdFrom": BTC, "tokenIdTo": ETH}
-    answer = api.get("/minMax", params=asked)
-    assert (answer.status_code, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
-    assert api.get("/minMax", params=asked).status_code == 200
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [
+        ("http_500", 500, "INTERNAL_SERVER_ERROR"),
+        ("http_503", 503, "SERVICE_UNAVAILABLE"),
+        ("rate_limited", 429, "RATE_LIMIT_EXCEEDED"),
+    ],
+)
+def test_a_refusal_comes_as_often_as_said(
+    api: httpx2.Client, control: httpx2.Client, name: str, status: int, code: str
+) -> None:
+    more = {"seconds": 7} if name == "rate_limited" else {}
+    fault(control, operation="GET /chains", fault=name, times=2, **more)
+    assert api.get("/swaps").status_code == 200
+    for _ in range(2):
+        answer = api.get("/chains")
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert answer.headers["x-request-id"] == answer.json()["requestId"]
+        assert "date" in answer.headers
+        assert answer.headers.get("retry-after") == ("7" if more else None)
+    assert api.get("/chains").status_code == 200
+
+
+def test_a_delay_lasts_its_seconds(api: httpx2.Client, control: httpx2.Client) -> None:
+    fault(control, operation="health", fault="delay", seconds=0.4)
+    begin = time.monotonic()
+    assert api.get("/health").status_code == 200
+    assert time.monotonic() - begin >= 0.4
+
+
+def test_lost_response_is_carried_out_and_never_answered(
+    api: httpx2.Client, control: httpx2.Client
+) -> None:
+    body = {"quoteId": quoted(api, "hy")["quoteId"], "addressTo": ALICE}
+    fault(control, operation="create_exchange", fault="lost_response")
+    before = api.get("/orders").json()["total"]
+    with pytest.raises(httpx2.RemoteProtocolError):
+        api.post("/exchanges", json=body)
+    assert api.get("/orders").json()["total"] == before + 1
+    again = api.post("/exchanges", json=body)
+    assert again.status_code == 200, "the same request returns the same order"
+    assert api.get("/orders").json()["total"] == before + 1
+
+
+def test_a_fault_of_one_order_quote_or_group(api: httpx2.Client, control: httpx2.Client) -> None:
+    one, other = (create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"] for _ in range(2))
+    fault(control, serviceId=one, fault="http_500")
+    assert api.get(f"/orders/{other}").status_code == 200
+    assert [api.get(f"/orders/{one}").status_code for _ in range(2)] == [500, 200]
+    first, second = (
+        {"quoteId": quoted(api, venue)["quoteId"], "addressTo": ALICE} for venue in ("hy", "cb")
+    )
+    fault(control, quoteId=second["quoteId"], fault="http_500")
+    assert api.post("/exchanges", json=first).status_code == 200
+    assert [api.post("/exchanges", json=second).status_code for _ in range(2)] == [500, 200]
+    rows = [{"from": BTC, "to": ETH, "amount": 0.1, "addressTo": ALICE}]
+    one, other = (
+        api.post("/exchanges/multi", json={"orders": rows}).json()["multiId"] for _ in range(2)
+    )
+    fault(control, multiId=one, fault="http_503")
+    assert api.get(f"/exchanges/multi/{other}").status_code == 200
+    assert [api.get(f"/exchanges/multi/{one}").status_code for _ in range(2)] == [503, 200]
+    fault(control, multiId=one, fault="bundle_stuck")
+    assert control.get("/state").json()["faults"] == [
+        {"fault": "bundle_stuck", "multiId": one, "times": None}
+    ]
+    assert control.delete("/faults").status_code == 200
+    assert control.get("/state").json()["faults"] == []
 
 
 def test_garbage_comes_after_the_request_was_carried_out(
@@ -140,6 +201,22 @@ def test_a_held_update_leaves_after_its_seconds(
         assert told["status"] == 5
 
 
+def test_a_drop_of_one_order_breaks_the_stream_when_that_is_told(
+    running: Running, api: httpx2.Client, control: httpx2.Client
+) -> None:
+    with stream(running) as socket:
+        one, other = watched_id(socket, api), watched_id(socket, api)
+        fault(control, serviceId=one, fault="ws_drop")
+        fault(control, serviceId=other, fault="expire")
+        assert told_of(socket, {one, other}, 1)[0]["serviceId"] == other
+        fault(control, serviceId=one, fault="expire")
+        with pytest.raises(websockets.ConnectionClosed) as closed:
+            until_broken(socket, without=one)
+        assert closed.value.rcvd is None, "no close frame"
+    with stream(running):
+        assert control.get("/state").json()["faults"] == []
+
+
 def test_a_dropped_stream_stays_away_for_its_seconds(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
@@ -222,40 +299,37 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
 
 
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("body", "status", "field"),
     [
-        ({"operation": "health", "fault": "venue_down"}, "operation"),
-        ({"fault": "venue_down"}, "venue"),
-        ({"venue": "zz", "fault": "venue_slow"}, "venue"),
-        ({"venue": "hy", "fault": "venue_down", "seconds": 3}, "seconds"),
-        ({"venue": "hy", "fault": "venue_slow", "seconds": 301}, "seconds"),
-        ({"venue": "hy", "fault": "venue_slow", "leg": "in"}, "leg"),
-        ({"fault": "node_down"}, "chain"),
-        ({"chain": "atlantis", "fault": "node_down"}, "chain"),
-        ({"venue": "hy", "fault": "node_down"}, "venue"),
-        ({"chain": "bitcoin", "fault": "node_down", "times": 0}, "times"),
-        ({"fault": "delete"}, "serviceId"),
-        ({"venue": "hy", "fault": "delete"}, "venue"),
-        ({"venue": "hy", "fault": "release", "times": 2}, "times"),
-        ({"operation": "health", "fault": "ws_duplicate"}, "operation"),
-        ({"quoteId": "x", "fault": "ws_reorder"}, "quoteId"),
-        ({"operation": "stream", "fault": "garbage"}, "operation"),
-        ({"venue": "hy", "fault": "hold", "leg": "both"}, "leg"),
-        ({"venue": "hy", "fault": "hold", "seconds": 1}, "seconds"),
-        ({"fault": "setup_failed", "venue": "hy"}, "fault"),
-        ({"fault": "bundle_fail"}, "multiId"),
-        ({"fault": "bundle_stuck", "venue": "hy"}, "venue"),
-        ({"fault": "tamper_user_operation", "operation": "build_multi_transactions"}, "part"),
-        ({"fault": "tamper_user_operation", "operation": "health", "part": "call"}, "operation"),
-        ({"fault": "garbage", "operation": "health", "part": "call"}, "part"),
-        ({"fault": "bundle_fail", "operation": "health", "part": "price"}, "part"),
+        ({"operation": "health", "fault": "explode"}, 422, "fault"),
+        ({"operation": "health", "fault": "tamper_amount"}, 422, "fault"),
+        ({"venue": "hy", "fault": "hold", "depth": 2}, 422, "depth"),
+        ({"venue": "hy", "fault": "hold", "leg": "both"}, 422, "leg"),
+        ({"venue": "hy", "fault": "venue_slow", "seconds": 301}, 422, "seconds"),
+        ({"chain": "bitcoin", "fault": "node_down", "times": 0}, 422, "times"),
+        # What is of the table's form, and names nothing
+        ({"venue": "zz", "fault": "venue_slow"}, 422, "venue"),
+        ({"chain": "atlantis", "fault": "node_down"}, 422, "chain"),
+        ({"operation": "nothing", "fault": "delay"}, 422, "operation"),
+        ({"operation": "GET /nothing", "fault": "delay"}, 422, "operation"),
+        ({"operation": "stream", "fault": "http_500"}, 422, "operation"),
+        ({"operation": "health", "fault": "ws_drop"}, 422, "operation"),
+        ({"serviceId": "nosuchorder", "fault": "hold"}, 404, ""),
+        ({"multiId": "nosuchgroup", "fault": "bundle_fail"}, 404, ""),
+        ({"quoteId": "nosuchquote", "fault": "delay"}, 404, ""),
+        # What the node refuses
+        ({"chain": "bitcoin", "fault": "drop_transaction"}, 422, ""),
+        ({"venue": "hy", "fault": "release"}, 422, ""),
     ],
 )
-def test_bodies_that_name_nothing(control: httpx2.Client, body: dict[str, Any], field: str) -> None:
+def test_what_cannot_be_set_is_refused(
+    control: httpx2.Client, body: dict[str, Any], status: int, field: str
+) -> None:
     answer = control.post("/faults", json=body)
-    assert answer.status_code == 422
-    assert field in answer.json()["fields"]
-    assert answer.json()["fields"][field]["message"]
+    assert answer.status_code == status
+    assert answer.json()["message"]
+    if field:
+        assert answer.json()["fields"][field]["message"]
     assert control.get("/state").json()["faults"] == []
 
 
@@ -266,53 +340,14 @@ def test_bodies_that_are_no_object(control: httpx2.Client, content: bytes, statu
     assert answer.json()["message"]
 
 
-def test_what_the_world_refuses_is_said_in_words(
-    api: httpx2.Client, control: httpx2.Client
-) -> None:
-    order = create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"]
-    for body, word in (
-        ({"serviceId": order, "fault": "release"}, "nothing is on hold"),
-        ({"serviceId": order, "fault": "hold", "leg": "out"}, "no out leg"),
-        ({"venue": "hy", "fault": "release"}, "nothing is on hold"),
-    ):
-        answer = control.post("/faults", json=body)
-        assert answer.status_code == 422
-        assert word in answer.json()["message"]
-    for nobody in (
-        {"serviceId": "nosuchorder", "fault": "hold"},
-        {"multiId": "nosuchgroup", "fault": "bundle_fail"},
-        {"multiId": "nosuchgroup", "fault": "garbage"},
-    ):
-        assert control.post("/faults", json=nobody).status_code == 404
-
-
-def test_a_fault_of_one_group(api: httpx2.Client, control: httpx2.Client) -> None:
-    rows = [{"from": BTC, "to": ETH, "amount": 0.1, "addressTo": ALICE}]
-    one, other = (
-        api.post("/exchanges/multi", json={"orders": rows}).json()["multiId"] for _ in range(2)
-    )
-    fault(control, multiId=one, fault="http_503")
-    assert api.get(f"/exchanges/multi/{other}").status_code == 200
-    assert api.get(f"/exchanges/multi/{one}").status_code == 503
-    assert api.get(f"/exchanges/multi/{one}").status_code == 200
-    fault(control, multiId=one, fault="bundle_stuck")
-    assert control.get("/state").json()["faults"] == [
-        {"fault": "bundle_stuck", "multiId": one, "times": 1}
-    ]
-
-
-FAULTS = """
-delete
-venue_down venue_slow
-lost_response delay http_500 http_503 rate_limited garbage truncate
-ws_drop ws_duplicate ws_reorder
-node_down reorg forged_receipt drop_transaction
-tamper_spender tamper_amount tamper_chain_id tamper_recipient tamper_calldata tamper_extra_field
-chain_repeat_step chain_endless stale_calldata
-tamper_user_operation bundle_fail bundle_withdraw bundle_stuck
-"""
-
-
-def test_every_fault_is_known_by_its_name() -> None:
-    """Those of orders are held by their stories (test_order_faults)."""
-    assert sorted(KNOWN.keys() - ORDER_FAULTS.keys()) == sorted(FAULTS.split())
+def test_the_table_is_told(control: httpx2.Client) -> None:
+    told = control.get("/faults").json()["faults"]
+    assert [one["fault"] for one in told] == list(FAULTS)
+    assert told[-1] == {
+        "fault": "bundle_stuck",
+        "does": "The bundle stays submitted until faults are cleared.",
+        "selectors": ["multiId"],
+        "unselected": False,
+        "takes": ["times"],
+        "chains": [],
+    }

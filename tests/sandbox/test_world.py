@@ -11,8 +11,6 @@ from swapdesk.sandbox.token_rows import ASSETS, HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
-    build_chains,
-    build_tokens,
     find_token,
     provider_of,
     seed_bytes,
@@ -23,10 +21,11 @@ from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import ScanResult, Token, UnscannedReason
+from world import sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-CHAINS = build_chains()
-TOKENS = build_tokens(CHAINS, NOW)
+CHAINS = sandbox_goods(NOW)["chains"]
+TOKENS = sandbox_goods(NOW)["tokens"]
 BY_ID = {token.id: token for token in TOKENS}
 
 

@@ -23,14 +23,15 @@ def listening() -> socket.socket:
     return bound
 
 
-def server_of(parts: ServiceParts) -> uvicorn.Server:
-    return build_server(build_service(parts), parts.clock, lifespan=True)
+def server_of(parts: ServiceParts, *, lifespan: bool = True) -> uvicorn.Server:
+    return build_server(build_service(parts), parts.clock, lifespan=lifespan)
 
 
 @contextlib.asynccontextmanager
-async def serving(parts: ServiceParts) -> AsyncIterator[str]:
-    """The service at a base address ``http://127.0.0.1:PORT/v2`` until the block ends."""
-    server = server_of(parts)
+async def serving(parts: ServiceParts, *, lifespan: bool = True) -> AsyncIterator[str]:
+    """The service at a base address ``http://127.0.0.1:PORT/v2`` until the block ends. Without its
+    ``lifespan`` its worker is moved by somebody else."""
+    server = server_of(parts, lifespan=lifespan)
     with listening() as bound:
         task = asyncio.create_task(server.serve([bound]))
         try:

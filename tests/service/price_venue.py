@@ -48,8 +48,6 @@ class PriceVenue(Struct):
     failing: bool = False
     broken: bool = False
     asked: int = 0
-    at_once: int = 0
-    most_at_once: int = 0
     gate: asyncio.Event | None = None
     poll_seconds: float = 5.0
     traits: VenueTraits = field(default_factory=VenueTraits)
@@ -89,19 +87,14 @@ class PriceVenue(Struct):
     ) -> VenueQuote | Unavailable:
         self.asked += 1
         self.terms.append(terms)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            if self.gate is not None:
-                await self.gate.wait()
-            if self.silent:
-                await asyncio.get_running_loop().create_future()
-            if self.failing:
-                raise Transient("out of order")
-            if self.broken:
-                raise ZeroDivisionError("a defect of the adapter")
-        finally:
-            self.at_once -= 1
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.silent:
+            await asyncio.get_running_loop().create_future()
+        if self.failing:
+            raise Transient("out of order")
+        if self.broken:
+            raise ZeroDivisionError("a defect of the adapter")
         limits = self.limits(token_in, token_out)
         assert limits is not None
         price_in, price_out = token_in.price or Decimal(1), token_out.price or Decimal(1)

@@ -9,10 +9,10 @@ import httpx2
 import pytest
 from solders.pubkey import Pubkey
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service import groups
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, SOL, TOKENS, USDC_SOL
+from service.world import AS_SECOND, SOL, TOKENS, USDC_SOL
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.solana import Blockhash, SolanaUnreachable
 from swapdesk.chain.solana import (
@@ -29,10 +29,8 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
 from swapdesk.wire.tokens import Token
@@ -74,17 +72,16 @@ def onchain(node: OneHash) -> Onchain:
 
 
 def row(amount: float, token: str = SOL.id) -> dict[str, Any]:
-    return {"from": token, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS}
+    return {**groups.row(amount), "from": token}
 
 
 async def set_up(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
 ) -> tuple[str, dict[str, dict[str, Any]]]:
-    told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
-    now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
-    return told["multiId"], {each["serviceId"]: each for each in now["orders"]}
+    """A group that was set up: its id and its orders."""
+    multi_id, _ = await groups.set_up(api, service, clock, *rows)
+    now = (await api.get(f"/exchanges/multi/{multi_id}")).json()
+    return multi_id, {each["serviceId"]: each for each in now["orders"]}
 
 
 async def asked(api: httpx2.AsyncClient, multi_id: str, sender: str = SENDER) -> dict[str, Any]:
@@ -104,6 +101,7 @@ def messages(told: dict[str, Any]) -> list[ReadMessage]:
     return found
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_deposits_in_sol(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -173,6 +171,7 @@ async def test_the_build_of_some_orders_is_the_same(
     assert nothing.status_code == 404
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_what_cannot_be_asked_for(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, node: OneHash
 ) -> None:
@@ -186,30 +185,3 @@ async def test_what_cannot_be_asked_for(
     node.silent = True
     silent = await api.get(path, params={"sender": SENDER})
     assert (silent.status_code, silent.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
-
-
-def tampered(fault: str, operation: str, honest: Any) -> Any:
-    change = SIGNING_FAULTS[fault].change
-    assert isinstance(change, Tampering)
-    return change.changed(operation, honest)
-
-
-async def test_a_dishonest_service_changes_the_transactions(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
-) -> None:
-    multi_id, _ = await set_up(api, service, clock, row(20), row(2000, USDC_SOL.id))
-    honest = await asked(api, multi_id)
-    (before,) = messages(honest)
-    for fault in ("tamper_spender", "tamper_amount", "tamper_calldata"):
-        changed = tampered(fault, "get_multi_transactions", honest)
-        (after,) = messages(changed)
-        assert len(after.instructions) == len(before.instructions), fault
-        both = zip(before.instructions, after.instructions, strict=True)
-        assert sum(one != other for one, other in both) == 2, "each of both payments"
-        assert after.blockhash == before.blockhash
-    (more,) = messages(tampered("tamper_extra_field", "get_multi_transactions", honest))
-    assert more.instructions[:-1] == before.instructions
-    (stale,) = messages(tampered("stale_calldata", "build_multi_transactions", honest))
-    assert stale.instructions == before.instructions
-    assert stale.blockhash != before.blockhash
-    assert tampered("tamper_chain_id", "get_multi_transactions", honest) is None

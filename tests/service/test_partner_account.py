@@ -118,10 +118,6 @@ def test_commission_of_each_tier(of: Partner | None, changes: dict[str, Any], ea
     assert commission_of(usual(1, of or ALICE, **changes), of, VENUES) == Decimal(earned)
 
 
-def test_an_order_of_unknown_value_earns_nothing() -> None:
-    assert commission_of(usual(1, ALICE, usd=None, markup=Decimal(4)), ALICE, VENUES) == 0
-
-
 async def test_the_worker_counts_an_order_that_it_finishes(tmp_path: Path) -> None:
     floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
     give_fees(floor.venues)
@@ -215,16 +211,12 @@ async def test_weeks(api: httpx2.AsyncClient) -> None:
     }
 
 
-async def test_the_last_days_of_december_may_be_of_the_next_iso_year(
-    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock
-) -> None:
-    await finish(store, (usual(1, FIRST), at("2027-01-01 00:00"), FIRST))
-    await finish(store, (usual(2, FIRST), at("2025-12-29 00:00"), FIRST))
-    weeks = figures(await api.get("/stats/weeklyVolume"))
-    named = [(week["year"], week["week"]) for week in weeks if week["count"]]
-    assert named == [(2026, 1), (2026, 53)]
-
-
+@pytest.mark.proves(
+    "input get_chart metric",
+    "input get_chart granularity",
+    "input get_chart from",
+    "input get_chart to",
+)
 @pytest.mark.usefixtures("history")
 async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     async def chart(**asked: str) -> list[tuple[str, Decimal, int]]:
@@ -259,6 +251,7 @@ async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     assert (unnamed.status_code, set(unnamed.json()["fields"])) == (422, {"metric"})
 
 
+@pytest.mark.proves("input get_chart from", "input get_chart to")
 async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx2.AsyncClient) -> None:
     async def asked(**parameters: str) -> httpx2.Response:
         return await api.get("/stats/chart", params={"metric": "volume"} | parameters)
@@ -295,6 +288,7 @@ async def test_a_chart_has_no_points_outside_of_its_calendar(
     assert [one["date"] for one in figures(points)] == [day[:length] for day in days]
 
 
+@pytest.mark.proves("input get_commissions month")
 @pytest.mark.usefixtures("history")
 async def test_a_month_scopes_the_summary(api: httpx2.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:
@@ -353,6 +347,7 @@ async def test_an_account_without_orders(api: httpx2.AsyncClient) -> None:
 # Payouts and reversals
 
 
+@pytest.mark.proves("input get_commissions month")
 async def test_payouts_by_month(store: SqliteStore) -> None:
     await finish(
         store,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from service.http_calls import calling, running, small_service
 from service.new_store import open_new
-from service.world import AS_FREE, BTC, BY_PARTNER_ID, CHAINS, ETH, FREE, INTERMEDIARIES, TOKENS
+from service.world import AS_FREE, BTC, BY_PARTNER_ID, ETH, FREE
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.rate_limits import (
     STRANGER_READS,
@@ -168,9 +168,8 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
     limits = RateWindows(per_minute=30, per_hour=60, per_day=90)
     keys = tuple(ApiKey(name, digest(b"secret")) for name in ("one", "two"))
     partner = Partner("p", "P", Tier.PRO, keys, limits, limits, limits)
-    parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    parts = small_service(clock, store, [partner])
+    async with calling(build_service(parts)) as api:
         for minute in range(3):
             answers = await asyncio.gather(
                 *(
@@ -182,29 +181,6 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
             assert codes.count(200) == (30, 30, 0)[minute]
             assert codes.count(429) == 80 - codes.count(200)
             clock.advance(60)
-
-
-async def test_a_refusal_says_when_to_come_back(
-    api: httpx2.AsyncClient, clock: ManualClock
-) -> None:
-    clock.advance(60 - clock.now().timestamp() % 60 + 12.5)
-    for left in (4, 3, 2, 1, 0):
-        answer = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
-        assert answer.status_code == 200
-        assert answer.headers["ratelimit-limit"] == "5"
-        assert answer.headers["ratelimit-remaining"] == str(left)
-        assert answer.headers["ratelimit-reset"] == "48"
-    refused = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
-    assert refused.status_code == 429
-    assert refused.headers["retry-after"] == "48"
-    body = refused.json()
-    assert body["code"] == "RATE_LIMIT_EXCEEDED"
-    assert set(body) == {"message", "code", "requestId"}
-    # Another partner, and another class of the same partner, are not affected.
-    assert (await api.get("/quotes", params=QUOTE)).status_code == 200
-    assert (await api.get("/chains", headers=AS_FREE)).status_code == 200
-    clock.advance(47.5)
-    assert (await api.get("/quotes", params=QUOTE, headers=AS_FREE)).status_code == 200
 
 
 async def test_what_is_reported_is_what_is_enforced(
@@ -224,16 +200,6 @@ async def test_what_is_reported_is_what_is_enforced(
         assert max(Counter(int(moment // length) for moment in times).values()) == reported[name]
 
 
-async def test_wrong_input_counts_and_a_refused_call_does_not(
-    api: httpx2.AsyncClient,
-) -> None:
-    wrong = {**QUOTE, "amount": "x"}
-    for _ in range(5):
-        assert (await api.get("/quotes", params=wrong, headers=AS_FREE)).status_code == 422
-    for _ in range(9):
-        assert (await api.get("/quotes", params=QUOTE, headers=AS_FREE)).status_code == 429
-
-
 async def test_open_operations_and_unknown_paths_carry_no_limits(
     anyone: httpx2.AsyncClient,
 ) -> None:
@@ -247,14 +213,11 @@ async def test_an_address_without_credentials_has_sixty_reads_a_minute(
 ) -> None:
     """Whatever is asked for; another address, and whoever has credentials, is not concerned."""
     app = build_service(service)
-    there = httpx2.ASGITransport(app=app, client=("192.0.2.7", 1))
-    other = httpx2.ASGITransport(app=app, client=("192.0.2.8", 1))
-    base = "http://service/v2"
     asked = [("GET", "/chains"), ("POST", "/exchanges"), ("GET", "/orders"), ("GET", "/quotes")]
     clock.advance(60 - clock.now().timestamp() % 60)
     async with (
-        httpx2.AsyncClient(transport=there, base_url=base) as api,
-        httpx2.AsyncClient(transport=other, base_url=base) as neighbour,
+        calling(app, address="192.0.2.7") as api,
+        calling(app, address="192.0.2.8") as neighbour,
     ):
         for number in range(60):
             answer = await api.request(*asked[number % len(asked)])
@@ -286,10 +249,9 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
     store: SqliteStore, clock: ManualClock, path: str, by_key: int, by_id: int
 ) -> None:
     partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
-    parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
+    parts = small_service(clock, store, [partner])
     public = {"partner-id": FREE.partner_id}
-    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    async with calling(build_service(parts)) as api:
 
         async def passed(headers: dict[str, str]) -> int:
             for number in range(100):
@@ -306,19 +268,6 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
         assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
 
 
-async def test_windows_of_a_partner_id_outlive_the_process(
-    store: SqliteStore, clock: ManualClock
-) -> None:
-    caller = Caller(FREE, None)
-    for number in range(3):
-        parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [FREE], INTERMEDIARIES)
-        if number < 2:
-            await parts.rates.admit(caller, RateClass.QUOTE)
-        else:
-            with pytest.raises(LimitReached):
-                await parts.rates.admit(caller, RateClass.QUOTE)
-
-
 @pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
 def test_half_of_a_limit(whole: int, half: int) -> None:
     limits = RateWindows(per_minute=whole, per_hour=whole, per_day=whole)
@@ -328,18 +277,13 @@ def test_half_of_a_limit(whole: int, half: int) -> None:
 
 async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualClock) -> None:
     passing = 0
-    for number in range(4):
+    for _ in range(4):
         # The store is opened anew without any shutdown of the service before it.
         store = SqliteStore.open(tmp_path / "service.db")
         limits = RateWindows(per_minute=9, per_hour=9, per_day=9)
         partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), limits, limits, ROOMY)
-        parts = assemble(
-            clock, random.Random(number), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES
-        )
-        transport = httpx2.ASGITransport(app=build_service(parts))
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
-        ) as api:
+        parts = small_service(clock, store, [partner])
+        async with calling(build_service(parts), {"Authorization": "k:s"}) as api:
             for _ in range(4):
                 passing += (await api.get("/quotes", params=QUOTE)).status_code == 200
         await store.close()
@@ -348,27 +292,11 @@ async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualCl
 
 async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -> None:
     used = []
-    for number in range(2):
+    partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)
+    for _ in range(2):
         store = SqliteStore.open(tmp_path / "service.db")
-        parts = assemble(
-            clock,
-            random.Random(number),
-            store,
-            CHAINS,
-            TOKENS,
-            [],
-            [Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)],
-            INTERMEDIARIES,
-        )
-        app = build_service(parts)
-        async with (
-            app.router.lifespan_context(app),
-            httpx2.AsyncClient(
-                transport=httpx2.ASGITransport(app=app),
-                base_url="http://service/v2",
-                headers={"Authorization": "k:s"},
-            ) as api,
-        ):
+        parts = small_service(clock, store, [partner])
+        async with running(parts, {"Authorization": "k:s"}) as api:
             for _ in range(3):
                 left = int((await api.get("/chains")).headers["ratelimit-remaining"])
                 used.append(ROOMY.per_day - left)

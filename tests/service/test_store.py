@@ -154,26 +154,6 @@ async def test_an_order_is_read_by_its_partner_alone(store: SqliteStore) -> None
     assert await store.get_quote(BOB.partner_id, row.quote_id) is None
 
 
-async def test_foreign_and_unknown_quotes_are_gone_alike(store: SqliteStore) -> None:
-    await store.save_quotes([quote(1, partner_id=BOB.partner_id)])
-    for number in (1, 2):
-        with pytest.raises(QuoteGone):
-            await store.begin_order(order(number))
-        assert await store.get_quote(ALICE.partner_id, f"{number:024x}") is None
-
-
-async def test_of_many_at_once_one_order_wins(store: SqliteStore) -> None:
-    await store.save_quotes([quote(1)])
-    rows = [
-        replace(order(1), service_id=f"twin{n}", record_id=f"{n + 100:024x}") for n in range(64)
-    ]
-    outcomes = await asyncio.gather(*map(store.begin_order, rows), return_exceptions=True)
-    assert outcomes.count(None) == 1
-    winner = rows[outcomes.index(None)].service_id
-    losers = [outcome for outcome in outcomes if outcome is not None]
-    assert all(isinstance(o, QuoteConsumed) and o.service_id == winner for o in losers)
-
-
 async def test_one_refusal_does_not_sink_its_neighbours(store: SqliteStore) -> None:
     numbers = range(1, 151)
     await store.save_quotes([quote(n) for n in numbers if n % 3])
@@ -299,14 +279,6 @@ async def test_expired_quotes_are_dropped_and_their_orders_stay(store: SqliteSto
     assert await store.order_of_quote(ALICE.partner_id, row.quote_id) == row
     with pytest.raises(QuoteGone):
         await store.begin_order(replace(row, service_id="again"))
-
-
-async def test_requests_are_counted_by_month(store: SqliteStore) -> None:
-    await store.add_requests("2026-11", {"a": 3, "b": 1})
-    await store.add_requests("2026-11", {"a": 4})
-    await store.add_requests("2026-12", {"a": 1})
-    assert await store.requests_in_month("a", "2026-11") == 7
-    assert await store.requests_in_month("b", "2026-12") == 0
 
 
 async def test_a_full_disk_is_told_and_survived(store: SqliteStore, tmp_path: Path) -> None:

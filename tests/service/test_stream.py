@@ -24,7 +24,6 @@ from service.venue import PlainVenue
 from service.world import AS_FIRST, AS_READER, AS_SECOND, AS_SUSPENDED, BY_PARTNER_ID
 from swapdesk.clock import ManualClock
 from swapdesk.service import events as rules
-from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.events import MAX_WATCHED
 from swapdesk.wire.orders import LegStatus
@@ -392,72 +391,6 @@ async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
                 rank = ranks.index(data["displayStatus"])
                 assert rank >= last[data["serviceId"]]
                 last[data["serviceId"]] = rank
-
-
-class StuckTransport:
-    """An ASGI server whose client takes nothing after its first frames."""
-
-    def __init__(self, takes: int) -> None:
-        self.takes = takes
-        self.sent: list[dict[str, Any]] = []
-        self.stuck = asyncio.Event()
-        self.free = asyncio.Event()
-        self.inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.inbox.put_nowait({"type": "websocket.connect"})
-
-    async def receive(self) -> dict[str, Any]:
-        return await self.inbox.get()
-
-    async def send(self, message: dict[str, Any]) -> None:
-        if len(self.sent) > self.takes and not self.free.is_set():
-            self.stuck.set()
-            await self.free.wait()
-        self.sent.append(message)
-
-
-async def test_a_reader_thirty_seconds_behind_is_closed(
-    api: httpx2.AsyncClient,
-    service: ServiceParts,
-    clock: ManualClock,
-    venue_list: list[PlainVenue],
-) -> None:
-    hub = asyncio.create_task(service.hub.run())
-    transport = StuckTransport(takes=2)
-    scope = {
-        "type": "websocket",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "path": "/v2/ws",
-        "raw_path": b"/v2/ws",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [(b"authorization", AS_FIRST["Authorization"].encode())],
-        "subprotocols": [],
-        "state": {},
-        "extensions": {"websocket.http.response": {}},
-    }
-    served = asyncio.create_task(
-        build_service(service)(scope, transport.receive, transport.send)  # type: ignore[arg-type]
-    )
-    transport.inbox.put_nowait({"type": "websocket.receive", "text": '{"type":"subscribe"}'})
-    async with asyncio.timeout(PATIENCE):
-        await eventually(lambda: len(transport.sent) == 3)
-        ids = [(await created(api))["serviceId"] for _ in range(10)]
-        await transport.stuck.wait()
-        for order_id in ids * 3:
-            venue_list[0].move(f"{order_id}:in", LegStatus.CONFIRMING)
-        clock.advance(5)
-        await service.worker.step(clock.now())  # type: ignore[attr-defined]
-        assert service.hub.connections == 1  # type: ignore[attr-defined]
-        # Half a minute, and less than what the last word may take.
-        await manual_time.pass_seconds(clock, 27)
-        transport.free.set()
-        await served
-    assert service.hub.connections == 0  # type: ignore[attr-defined]
-    assert transport.sent[-1]["type"] == "websocket.close"
-    assert transport.sent[-1]["code"] == 1013
-    assert len(transport.sent) <= 5, "what waited was dropped with the connection"
-    hub.cancel()
-    await asyncio.gather(hub, return_exceptions=True)
 
 
 def test_what_may_wait_and_for_how_long() -> None:

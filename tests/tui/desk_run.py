@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cache
@@ -31,24 +30,19 @@ from flows.faulty_network import FaultyNetwork
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
 from service.venue import PlainVenue
-from service.world import PARTNERS
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home, private_directory, write_private
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.widgets.overlay import TypedConfirm
-from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.tokens import Token
 from tui.screen_text import screen_text
+from world import open_world, sandbox_goods
 
 S = TypeVar("S", bound=Screen[Any])
 
@@ -266,16 +260,9 @@ class Market(Struct):
 
 
 @cache
-def catalogue(now: datetime) -> tuple[Sequence[Chain], Sequence[Token]]:
-    """Chains and tokens of every market: they are the same, and nothing changes them."""
-    chains = build_chains()
-    return chains, build_tokens(chains, now)
-
-
-@cache
 def encoded_catalogue(now: datetime) -> Mapping[str, bytes]:
-    """The same tokens as every service writes them."""
-    return {token.id: encode_json(token) for token in catalogue(now)[1]}
+    """The tokens of every market as every service writes them."""
+    return {token.id: encode_json(token) for token in sandbox_goods(now)["tokens"]}
 
 
 @asynccontextmanager
@@ -287,14 +274,9 @@ async def open_market(place: Path) -> AsyncIterator[Market]:
         PayableVenue("bb", "Birch", spread="0.006", minutes="9"),
         PayableVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
     ]
-    store = SqliteStore.open(place / "service.db")
-    chains, tokens = catalogue(clock.now())
-    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
-    parts = assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
-    parts.catalog._encoded.update(encoded_catalogue(clock.now()))
-    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(parts)))
-    yield Market(place / "home", clock, venues, parts, network)
-    await store.close()
+    async with open_world(place, clock, venues, **sandbox_goods(clock.now())) as world:
+        world.service.catalog._encoded.update(encoded_catalogue(clock.now()))
+        yield Market(place / "home", clock, venues, world.service, world.network)
 
 
 _list: list[bytes] = []

@@ -15,12 +15,11 @@ import httpx2
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market as Prices
 from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.venue_faults import BundleFaults, VenueFaults
 from swapdesk.secret import Secret
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
@@ -41,18 +40,15 @@ def near_control(parts: ServiceParts) -> SandboxControl:
     node, clock = _node()
     transport = httpx2.ASGITransport(app=NodeApp(node, TOKEN))
     ledger = LedgerClient("http://127.0.0.1/", TOKEN, transport=transport)
-    faults = AnswerFaults()
+    faults = ActiveFaults()
     control = Control(
         token=TOKEN,
         hosts=frozenset({"127.0.0.1"}),
         ledger=ledger,
-        faucet=OrderFaucet(ledger, parts.store),
         clock=clock,
         pace=WorldPace(clock, {"offset": 0, "speed": 1}),
         market=Prices(7),
         faults=faults,
-        venue_faults=VenueFaults(clock),
-        bundle_faults=BundleFaults(),
         layer=FaultLayer(build_service(parts), faults, clock),
         store=parts.store,
     )

@@ -8,11 +8,12 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.spans import ascii_line, line_of, plain_text
 from tui.desk_run import DeskRun
 from tui.rest import at_rest
 
-ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
-ASCII_SIZE = (100, 30)
+SMALLEST, NORMAL, ROOMY, LARGEST = ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
+ASCII_SIZE = NORMAL
 MOST_KEYS = 6
 WHOLE_FROM = 100
 """Columns from which every such sentence is whole."""
@@ -49,6 +50,12 @@ class Picture(Struct, frozen=True):
         """Part of a golden's name: ``80x24``, ``100x30-ascii``."""
         size = f"{self.size[0]}x{self.size[1]}"
         return f"{size}-ascii" if self.glyphs is GlyphSet.ASCII else size
+
+    @property
+    def words_in_ascii(self) -> list[str]:
+        """The words of each row in ASCII, where a glyph has a longer form if a gap has room."""
+        rows = [plain_text(ascii_line(line_of(row))) for row in self.text.split("\n")]
+        return [" ".join(re.sub(r"\.+", ".", row.replace("->", ">")).split()) for row in rows]
 
     @property
     def text(self) -> str:

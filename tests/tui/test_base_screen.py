@@ -132,8 +132,10 @@ async def test_the_places(
         rows = shown.split("\n")
         assert rows[-2].startswith("  Funds in your wallet.")
         assert rows[-1].endswith("? keys")
-        assert shown.isascii() or glyph_set is GlyphSet.UNICODE
-        golden(f"screen-{size[0]}-{glyph_set.value}", shown)
+        if glyph_set is GlyphSet.ASCII:
+            assert shown.isascii()
+        else:
+            golden(f"screen-{size[0]}", shown)
 
 
 async def test_a_hidden_verb_has_no_key_and_no_place() -> None:

@@ -20,8 +20,9 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
 from swapdesk.tui.widgets.qr_code import MARGIN, CodeTooLong, QrCode, code_rows, modules_of
 from swapdesk.wire.orders import LegStatus
-from tui.desk_run import WIDE, DeskRun, Market, catalogue
+from tui.desk_run import WIDE, DeskRun, Market
 from tui.known_orders import Known, prepare
+from world import sandbox_goods
 
 SCALE = 4
 SMALL = (80, 24)
@@ -64,7 +65,7 @@ async def to_code(run: DeskRun, line: str = "2500 xrp eth") -> DepositCodeScreen
 def to_be_paid(market: Market, amount: str, symbol: str, chain: str) -> Known:
     """An order that waits for its deposit, for the other one of BTC and ETH."""
     now = market.clock.now()
-    tokens = {(one.symbol, one.chain): one for one in catalogue(now)[1]}
+    tokens = {(one.symbol, one.chain): one for one in sandbox_goods(now)["tokens"]}
     token = tokens[symbol, chain]
     confirmed = intent(
         token_in=TokenFacts.of(token),

@@ -34,7 +34,7 @@ AS_IT_CAME = {"order-raw", "requests", "requests-whole"}
 SCENES = [one for one in all_scenes() if one.fed and one.name not in AS_IT_CAME]
 ALWAYS = SCENES[::12]
 VALUES_ALWAYS = SCENES[6::24]
-SIZE = (100, 30)
+SIZE = (80, 24)
 REFUSED_AFTER = 100
 """Looks, after which a scene is taken for refused."""
 Golden = Callable[[str, str], None]

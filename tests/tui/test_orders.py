@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import httpx2
-import pytest
 from msgspec.structs import replace
 
-from corpus import load
 from flows.faulty_network import refuse_connection
 from flows.orders import order
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.raw_order import RawOrderScreen, RawText
-from swapdesk.tui.spans import ascii_line, plain_text
-from swapdesk.tui.widgets.order_table import order_columns, order_row, pane_lines
 from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, Order
-from tui.desk_run import SIZES, DeskRun, Market
+from tui.desk_run import DeskRun, Market
 from tui.known_orders import (
     HASH,
     Known,
@@ -35,7 +29,7 @@ from tui.known_orders import (
     waiting,
 )
 from tui.known_orders import withheld as differing
-from tui.picture import take
+from tui.picture import ROOMY, SMALLEST, take
 from tui.scenes.orders import ONES as IN_SCENES
 
 Golden = Callable[[str, str], None]
@@ -77,9 +71,9 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
     """Those that have no scene of their own."""
     known = every_state(market.clock)
     prepare(market, known)
-    shown: dict[int, list[str]] = {size[0]: [] for size in SIZES}
-    async with market.desk(SIZES[0]) as run:
-        sizes = list(SIZES)
+    sizes = [SMALLEST, ROOMY]
+    shown: dict[int, list[str]] = {size[0]: [] for size in sizes}
+    async with market.desk(SMALLEST) as run:
         for listed in known[len(IN_SCENES) :]:
             await opened(run, listed.id)
             for size in sizes:
@@ -341,34 +335,3 @@ async def test_five_thousand_orders(market: Market) -> None:
         drawn = [one for one in screen._table._drawn.values() if isinstance(one.row, Row)]
         assert 0 < len(drawn) < 100, "who is out of view is laid out when the view comes there"
         assert "▌" in run.text
-
-
-CASES = load("markup", "text")
-
-
-@pytest.mark.parametrize("case", CASES[:40], ids=lambda case: case.id)
-def test_hostile_text_in_a_row(case: Any) -> None:
-    from datetime import timedelta
-
-    from flows.orders import NOW
-    from swapdesk.flows.orders.order_status import order_status
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.widgets.table_layout import TableLayout
-
-    text = safe_text(case.text, 64)
-    hostile = order(
-        swap_name=text, in_symbol=text, out_symbol=text, display_status=text, in_status_label=text
-    )
-    tracked = TrackedOrder(hostile, None, text, ended=False, seen_at=NOW, source="list")
-    summary = order_status(tracked, NOW + timedelta(minutes=1))
-    for wide, width in ((False, 76), (False, 96), (True, 116)):
-        layout = TableLayout(order_columns(wide=wide))
-        row = order_row(tracked, summary, wide=wide)
-        layout.measure(row)
-        line = layout.line(row, width)
-        assert plain_text(line).isprintable()
-        assert len(plain_text(ascii_line(line))) > 0
-        for rows in (4, 7):
-            pane = pane_lines(tracked, summary, width, rows)
-            assert len(pane) == rows
-            assert all(plain_text(said).isprintable() for said in pane)

@@ -1,4 +1,4 @@
-"""Every scene at the four sizes and in ASCII: its golden, and the rules all screens share."""
+"""Every scene at the four sizes and in ASCII: its goldens, and the rules all screens share."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
+from tui.conftest import GOLDENS
 from tui.desk_run import DeskRun, Market
-from tui.picture import ALL_SIZES, Picture, faults_of, take, take_all
+from tui.picture import ALL_SIZES, ASCII_SIZE, NORMAL, ROOMY, Picture, faults_of, take, take_all
 from tui.scenes import Scene, all_scenes, go_on, tours
 
 Golden = Callable[[str, str], None]
@@ -41,14 +42,29 @@ async def test_scene(
 async def draw(run: DeskRun, golden: Golden, one: Scene) -> None:
     assert footer_faults(run) == []
     overlay = isinstance(run.app.screen, Overlay)
-    for picture in await take_all(run):
+    *pictures, ascii_picture = await take_all(run)
+    for picture in [*pictures, ascii_picture]:
         found = faults_of(picture, decides=one.decides, overlay=overlay)
         assert not found, "\n".join([picture.label, *found, *picture.rows])
-        golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+        if picture.label in golden_labels(one):
+            golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+    if not one.own_ascii:
+        assert ascii_picture.words_in_ascii == pictures[-1].words_in_ascii
     assert footer_faults(run) == []
 
 
-@pytest.mark.parametrize("size", [(100, 30), (120, 40)])
+def golden_labels(one: Scene) -> set[str]:
+    labels = {f"{width}x{height}" for width, height in one.golden_sizes}
+    return labels | {f"{ASCII_SIZE[0]}x{ASCII_SIZE[1]}-ascii"} if one.own_ascii else labels
+
+
+def test_every_golden_of_a_scene_is_drawn() -> None:
+    drawn = {f"{one.name}-{label}" for one in SCENES for label in golden_labels(one)}
+    drawn |= {f"{name}-160x50" for name in PROJECTED}
+    assert {path.stem for path in (GOLDENS / "scenes").iterdir()} == drawn
+
+
+@pytest.mark.parametrize("size", [NORMAL, ROOMY])
 async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
     market: Market, golden: Golden, size: tuple[int, int]
 ) -> None:
@@ -70,7 +86,10 @@ async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
         await compare("create-frozen")
 
 
-@pytest.mark.parametrize("name", ["demo-done", "inspect-held"])
+PROJECTED = ("demo-done", "inspect-held")
+
+
+@pytest.mark.parametrize("name", PROJECTED)
 async def test_what_is_shown_to_others_is_also_drawn_for_a_projector(
     market: Market, golden: Golden, name: str
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -14,22 +13,7 @@ from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.wire.orders import DisplayStatus
-from tui.desk_run import SIZES, DeskRun, Market
-from tui.picture import take
-
-Golden = Callable[[str, str], None]
-
-
-async def test_the_first_screen_with_a_line_understood(market: Market, golden: Golden) -> None:
-    async with market.desk(SIZES[0]) as run:
-        await run.ready()
-        await run.type("0.5 btc eth")
-        market.clock.advance(1)
-        await run.see("limits")
-        for size in SIZES:
-            await take(run, size)
-            golden(f"swap-{size[0]}", run.body)
-
+from tui.desk_run import DeskRun, Market
 
 WRONG = (
     ("1,5 btc eth", '"1,5": write 1.5'),

@@ -15,6 +15,7 @@ from flows.support.test_case_file import PHRASES, PLANTED
 from swapdesk.tui.crash_report import REDACTED, crash_report, redacted
 from swapdesk.tui.glyphs import GlyphSet, ascii_forms, automatic_set
 from swapdesk.tui.terminal import ControlFilter, SafeApp, can_copy, copied_notice
+from swapdesk.tui.widgets.order_table import SIGNS
 from tui.screen_text import screen_text
 
 
@@ -120,6 +121,11 @@ def test_what_the_copy_notice_says() -> None:
     assert copied_notice("tag", "104882716") == "Copied tag 104882716"
     assert not can_copy({"TERM": "linux"})
     assert can_copy({"TERM": "xterm-256color"})
+
+
+def test_states_look_different_in_ascii() -> None:
+    signs = [sign for sign, _ in SIGNS.values()]
+    assert len({*"".join(ascii_forms("".join(signs)))}) == len({*signs})
 
 
 def test_ascii_keeps_the_place_of_every_column() -> None:

@@ -123,7 +123,7 @@ async def holding(
             made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
             await world.node.fund(made.address, lamports)
             for mint, units in tokens.items():
-                await world.node.mint(made.address, str(mint), units)
+                await world.node.fund(made.address, units, str(mint))
             yield kind(world, agent, Pubkey.from_string(made.address))
         finally:
             await agent.close()

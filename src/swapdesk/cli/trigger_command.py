@@ -1,4 +1,4 @@
-"""``trigger``: faults and clock of the sandbox, and files of orders to practise on."""
+"""``trigger``: faults and clock of the sandbox, and orders to practise on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from swapdesk.cli.error_table import UNMOVED
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession
 
+PRACTICE = "practice"
+NO_FILES = (
+    "Files of cases are gone in this version: swapdesk trigger run practice makes the twelve that"
+    " come with it."
+)
 ANY_FAULT = "NAME"
 """Stands for the name of a fault in the list of commands."""
 
@@ -26,6 +31,11 @@ class FaultNames(click.Group):
         return [*super().list_commands(ctx), ANY_FAULT]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from swapdesk.wire.faults import REMOVED
+
+        if cmd_name in REMOVED:
+            message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
+            raise bad_input("REMOVED", message, field="name")
         return super().get_command(ctx, cmd_name) or set_fault
 
 
@@ -44,8 +54,6 @@ def trigger() -> None:
 @click.option(
     "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
 )
-@click.option("--depth", type=click.IntRange(1, 64), help="Blocks that a reorg unwinds.")
-@click.option("--part", metavar="PART", help="The part of an operation that is tampered with.")
 @desk_command
 def set_fault(call: CliContext, target: str | None, **given: Any) -> int:
     """Set a fault on TARGET: an order, provider, chain, group, quote or operation.
@@ -58,7 +66,6 @@ def set_fault(call: CliContext, target: str | None, **given: Any) -> int:
     members = {key: value for key, value in given.items() if value is not None}
     if "seconds" in members:
         members["seconds"] = Decimal(str(members["seconds"]))
-    _require_sandbox(call)
     return _run(call, lambda session: report_fault(session, name, target, members))
 
 
@@ -68,7 +75,6 @@ def list_faults(call: CliContext) -> int:
     """Every fault, what it may meet and what it shows; then those that are set."""
     from swapdesk.cli.trigger_report import report_faults
 
-    _require_sandbox(call)
     return _run(call, report_faults)
 
 
@@ -78,7 +84,6 @@ def clear(call: CliContext) -> int:
     """End every fault and every hold."""
     from swapdesk.cli.trigger_report import report_cleared
 
-    _require_sandbox(call)
     return _run(call, report_cleared)
 
 
@@ -89,38 +94,33 @@ def clock(call: CliContext, step: str) -> int:
     """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
     from swapdesk.cli.trigger_report import report_clock
 
-    _require_sandbox(call)
     return _run(call, lambda session: report_clock(session, step))
 
 
 @trigger.command()
-@click.argument("file")
+@click.argument("cases", metavar="practice")
 @click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
 @desk_command
-def run(call: CliContext, file: str, answers: bool) -> int:
-    """Make the orders of FILE, each stuck in its way, to practise on.
+def run(call: CliContext, cases: str, answers: bool) -> int:
+    """Make twelve orders, each stuck in its way, to practise on.
 
-    FILE is a TOML file of cases, or practice: the twelve that come with swapdesk. Each case is
-    printed with what its customer writes and sends; give that to "swapdesk why". The answers stand
-    beside FILE, in a file whose name ends in .answers.toml.
+    Each case is printed with what its customer writes and sends; give that to "swapdesk why".
     """
     from swapdesk.cli.trigger_report import report_answers, report_run
 
+    if cases != PRACTICE:
+        raise bad_input("REMOVED", NO_FILES, field="cases")
     if answers:
-        return report_answers(call.output, file)
-    _require_sandbox(call)
-    return _run(call, lambda session: report_run(session, file))
+        return report_answers(call.output)
+    return _run(call, report_run)
 
 
-def _require_sandbox(call: CliContext) -> None:
+def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
     """Exit 2 on a live profile, before its service is asked anything."""
+    from swapdesk.cli.session import run_session
+
     if call.settings().live:
         from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
 
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
-
-
-def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
-    from swapdesk.cli.session import run_session
-
     return run_session(call, work)

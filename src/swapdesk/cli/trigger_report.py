@@ -13,26 +13,12 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ApiError
-from swapdesk.flows.faults.scenario import CaseFailed, ScenarioRun
-from swapdesk.flows.faults.scenario_file import AnswerRow, ScenarioRefused, read_answers, read_cases
-from swapdesk.flows.faults.triggers import TriggerProblem, Triggers, target_kinds
+from swapdesk.flows.faults.practice import PRACTICE, CaseFailed, PlayedCase, Practice
+from swapdesk.flows.faults.triggers import Triggers
+from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.wire.faults import FAULTS, FaultRefused, targets_of
 
 T = TypeVar("T")
-
-
-class TargetFacts(Struct, frozen=True):
-    """What a fault is to meet: an ``order``, by its id."""
-
-    kind: str
-    value: str
-
-
-class FaultDocument(Struct, frozen=True):
-    """A fault that was set. ``target`` None: whatever comes next; ``given`` are its options."""
-
-    fault: str
-    target: TargetFacts | None
-    given: Mapping[str, Any]
 
 
 class FaultFacts(Struct, frozen=True):
@@ -64,19 +50,21 @@ class ClockDocument(Struct, frozen=True):
     now: str
 
 
-class PracticeCase(Struct, frozen=True, rename="camel"):
-    """A case that stands, with what its customer writes and sends."""
+class CasesDocument(Struct, frozen=True):
+    """In the order in which they were made."""
+
+    cases: tuple[PlayedCase, ...]
+
+
+class AnswerRow(Struct, frozen=True):
+    """What support should find: words of the diagnosis, and why in a sentence."""
 
     case: str
-    customer: str
-    pasted: str
-    service_id: str
-
-
-class CasesDocument(Struct, frozen=True):
-    """In the order of the file."""
-
-    cases: tuple[PracticeCase, ...]
+    rule: str
+    money: str
+    """Words that the diagnosis has of the money's place."""
+    owner: Owner
+    why: str
 
 
 class AnswersDocument(Struct, frozen=True):
@@ -92,15 +80,13 @@ async def report_fault(
     await session.load_catalog()
     triggers = Triggers(session.desk)
     try:
-        call = await triggers.read_call(name, target, members)
-    except TriggerProblem as problem:
+        call = triggers.read_call(name, target, members)
+    except FaultRefused as problem:
         raise _problem(problem) from None
     await _accepted(triggers.set(call))
     output = session.call.output
     if output.json:
-        chosen = call.target
-        met = None if chosen is None else TargetFacts(chosen.kind, chosen.value)
-        output.document(FaultDocument(call.fault, met, call.members))
+        output.document(call)
     else:
         output.say(call.said)
     return Exit.DONE
@@ -108,23 +94,22 @@ async def report_fault(
 
 async def report_faults(session: CommandSession) -> int:
     """The table of faults, and what is set."""
-    triggers = Triggers(session.desk)
-    faults, active = await triggers.faults(), await triggers.active()
+    active = await Triggers(session.desk).active()
     output = session.call.output
     if output.json:
         listed = (
             FaultFacts(
                 fault.name,
-                tuple(target_kinds(fault).split(" or ")),
-                tuple(fault.takes),
-                fault.needs,
+                tuple(targets_of(fault).split(" or ")),
+                tuple(sorted(fault.takes)),
+                None,
                 fault.does,
             )
-            for fault in faults
+            for fault in FAULTS.values()
         )
         output.document(FaultsDocument(tuple(listed), tuple(active)))
         return Exit.DONE
-    rows = [(fault.name, target_kinds(fault), fault.does) for fault in faults]
+    rows = [(fault.name, targets_of(fault), fault.does) for fault in FAULTS.values()]
     output.table(("fault", "meets", "shows"), rows)
     output.talk(*(f"Set: {one}." for one in active))
     return Exit.DONE
@@ -143,7 +128,7 @@ async def report_clock(session: CommandSession, step: str) -> int:
     """Move the clock. Exit 2 for what is no step."""
     try:
         now = await _accepted(Triggers(session.desk).advance(step))
-    except TriggerProblem as problem:
+    except FaultRefused as problem:
         raise _problem(problem) from None
     if session.call.output.json:
         session.call.output.document(ClockDocument(now))
@@ -152,47 +137,30 @@ async def report_clock(session: CommandSession, step: str) -> int:
     return Exit.DONE
 
 
-async def report_run(session: CommandSession, file: str) -> int:
-    """Make the orders of a file. Exit 2 for a file that is refused, 9 for a case that does not
-    come about; the orders made before it stay."""
-    try:
-        cases = read_cases(file)
-        await session.load_catalog()
-        await session.settle()
-        run = ScenarioRun(session.desk)
-        await run.check(cases)
-    except ScenarioRefused as refused:
-        raise _bad_file(refused) from None
-    except TriggerProblem as problem:
-        raise _problem(problem) from None
+async def report_run(session: CommandSession) -> int:
+    """Make the orders to practise on. Exit 9 for a case that does not come about; the orders made
+    before it stay."""
+    await session.load_catalog()
+    await session.settle()
     output, played = session.call.output, []
     try:
-        async for case in run.play(cases):
+        async for case in Practice(session.desk).play():
             played.append(case)
-            output.talk(f"Case {len(played)} of {len(cases)} is ready: {case.name}.")
+            output.talk(f"Case {len(played)} of {len(PRACTICE)} is ready: {case.case}.")
     except CaseFailed as failed:
-        raise CommandError(
-            Exit.OWN_REFUSAL,
-            "CASE_FAILED",
-            str(failed),
-            next="you: correct the file; orders list shows what was made",
-        ) from None
+        raise CommandError(Exit.OWN_REFUSAL, "CASE_FAILED", str(failed)) from None
     if output.json:
-        stand = (PracticeCase(one.name, one.customer, one.pasted, one.service_id) for one in played)
-        output.document(CasesDocument(tuple(stand)))
+        output.document(CasesDocument(tuple(played)))
     else:
-        rows = [(case.name, case.pasted, case.customer) for case in played]
+        rows = [(case.case, case.pasted, case.customer) for case in played]
         output.table(("case", "sent", "the customer writes"), rows)
         output.talk('Give what was sent to "swapdesk why". --answers shows what is right.')
     return Exit.DONE
 
 
-def report_answers(output: Output, file: str) -> int:
-    """The answers beside a file of cases; no sandbox is asked."""
-    try:
-        rows = read_answers(file)
-    except ScenarioRefused as refused:
-        raise _bad_file(refused) from None
+def report_answers(output: Output) -> int:
+    """What is right, case by case; no sandbox is asked."""
+    rows = [AnswerRow(one.name, one.rule, one.money, one.owner, one.why) for one in PRACTICE]
     if output.json:
         output.document(AnswersDocument(tuple(rows)))
     else:
@@ -216,11 +184,7 @@ async def _accepted(asked: Awaitable[T]) -> T:
         ) from None
 
 
-def _bad_file(refused: ScenarioRefused) -> CommandError:
-    return bad_input("BAD_SCENARIO", f"{refused}.", field="file")
-
-
-def _problem(problem: TriggerProblem) -> CommandError:
-    codes = {"name": "NO_SUCH_FAULT", "profile": "SANDBOX_ONLY", "file": "BAD_SCENARIO"}
-    code = codes.get(problem.field, "BAD_FAULT")
-    return bad_input(code, str(problem), money=UNMOVED, field=problem.field)
+def _problem(refused: FaultRefused) -> CommandError:
+    codes = {"fault": "NO_SUCH_FAULT", "profile": "SANDBOX_ONLY"}
+    code = codes.get(refused.field, "BAD_FAULT")
+    return bad_input(code, str(refused), money=UNMOVED, field=refused.field)

@@ -70,25 +70,6 @@ class OrderLeg(Struct, frozen=True):
         return self.status in _LEG_ENDS
 
 
-class SandboxFault(Struct, frozen=True):
-    """One thing that the sandbox can let go wrong."""
-
-    name: str
-    does: str
-    selectors: tuple[str, ...]
-    """Members of the body of which exactly one is given: ``serviceId``, ``venue``, ``chain``."""
-    unselected: bool
-    """Whether none of them has to be given."""
-    takes: tuple[str, ...]
-    """What else may be given: ``leg``, ``times``, ``seconds``."""
-    needs: str | None
-    """What must be given: ``depth`` or ``part``."""
-    chains: tuple[str, ...]
-    """The only chains that it happens to; empty for all."""
-    parts: tuple[str, ...]
-    """Values of ``part``."""
-
-
 class SandboxControl:
     """Speaks to the control port of one sandbox on this machine. ``url`` ends in ``/sandbox``."""
 
@@ -172,16 +153,6 @@ class SandboxControl:
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         found = answer.get("transfer")
         return found if isinstance(found, dict) else None
-
-    async def faults(self) -> list[SandboxFault]:
-        """Every fault that the sandbox can set. Raises ClientError."""
-        answer = await self._read("GET", FAULTS)
-        try:
-            return [_fault(told) for told in answer["faults"]]
-        except (KeyError, TypeError, ValueError) as error:
-            answered = Answered(status=200)
-            message = "the sandbox told no list of faults"
-            raise AnswerRefused(message, "wrong_shape", answered) from error
 
     async def set_fault(self, name: str, **members: Any) -> None:
         """Set a fault; ``members`` are the others of the body of ``POST /faults``. Raises ApiError
@@ -276,23 +247,6 @@ def _side(told: dict[str, Any]) -> LegSide:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _fault(told: dict[str, Any]) -> SandboxFault:
-    def texts(name: str) -> tuple[str, ...]:
-        return tuple(safe_text(str(one), 64) for one in told[name])
-
-    needs = told["needs"]
-    return SandboxFault(
-        safe_text(str(told["fault"]), 64),
-        safe_text(str(told["does"]), 300),
-        texts("selectors"),
-        bool(told["unselected"]),
-        texts("takes"),
-        safe_text(str(needs), 64) if needs is not None else None,
-        texts("chains"),
-        texts("parts"),
-    )
 
 
 def _object(response: httpx2.Response) -> dict[str, Any] | None:

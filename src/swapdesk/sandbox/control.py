@@ -13,29 +13,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, LedgerRefused
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.control_bodies import (
-    ClockBody,
-    DepositBody,
-    FaultBody,
-    GiftBody,
-    TransactionBody,
-    TransferBody,
-)
-from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
+from swapdesk.sandbox.control_bodies import DepositBody, FaultBody, GiftBody
+from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.params import ClockSet, CustomerSend, TransferOf
 from swapdesk.sandbox.token_rows import HONEST_ROWS
-from swapdesk.sandbox.venue_faults import BundleFault, BundleFaults, VenueFault, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.service.orders.order_routes import leg_key
@@ -44,83 +35,26 @@ from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, to_base_units
 from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.faults import (
+    DELETE,
+    FAULTS,
+    NODE_FAULTS,
+    SELECTORS,
+    STREAM_FAULTS,
+    Fault,
+    FaultRefused,
+    fault_of,
+)
 from swapdesk.wire.model import RequestModel
 from swapdesk.wire.orders import LegStatus
 
 
-class FaucetRefusal(Exception):
-    """Nothing was paid. ``field`` names the input that is wrong."""
+class InputRefused(Exception):
+    """Nothing was done. ``field`` names the input that is wrong."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(reason)
         self.field = field
-
-
-class OrderFaucet:
-    """Finds orders of any partner and pays them."""
-
-    def __init__(self, ledger: LedgerClient, store: Store) -> None:
-        self._ledger = ledger
-        self._store = store
-
-    async def find(self, service_id: str) -> StoredOrder | None:
-        """The order, whosever it is, those who pay for each call among them."""
-        return await self._store.current_order(service_id)
-
-    async def knows_quote(self, quote_id: str) -> bool:
-        """Whether anybody was given this quote; forgotten 15 minutes after it ended, unless it
-        became an order."""
-        return await self._store.owner_of_quote(quote_id) is not None
-
-    async def knows_group(self, multi_id: str) -> bool:
-        """Whether anybody has this group."""
-        return await self._store.owner_of_group(multi_id) is not None
-
-    async def pay(
-        self,
-        order: StoredOrder,
-        amount: Decimal | None,
-        memo: str | None,
-        payer: str | None = None,
-    ) -> str:
-        """Pay the deposit address: ``inAmount`` and the deposit tag unless others are given;
-        an empty memo pays without one, ``payer`` from an account of that customer. Returns the
-        hash. Raises FaucetRefusal, LedgerError.
-
-        As the order asks, it is paid once: the node pays a key once, and a repeated call gets
-        the hash of the first. With an amount or a memo of its own, every call pays.
-        """
-        if order.deposit_address is None:
-            raise FaucetRefusal("serviceId", "the order has no deposit address")
-        token = world_tokens()[order.token_in_id]
-        try:
-            units = to_base_units(order.amount_in if amount is None else amount, token.row.decimals)
-        except NumberError as error:
-            raise FaucetRefusal("amount", str(error)) from None
-        if units <= 0:
-            raise FaucetRefusal("amount", "must be above 0")
-        tag = order.deposit_tag if memo is None else memo or None
-        as_asked = amount is None and memo is None
-        key = f"deposit:{order.service_id}" if as_asked else str(uuid.uuid4())
-        paid = await self._ledger.call(
-            LedgerMethod.FAUCET_PAY,
-            key=key,
-            token=token.token_id,
-            address=order.deposit_address,
-            tag=tag,
-            units=str(units),
-            payer=payer,
-        )
-        return str(paid["hash"])
-
-    async def legs(self, order: StoredOrder) -> list[dict[str, Any]]:
-        """What the exchanges say of each leg of an order. Raises LedgerError."""
-        positions: tuple[Literal["in", "out"], ...] = ("in", "out")
-        wanted = [
-            {"venue": code, "key": leg_key(order, position)}
-            for code, position in zip(order.legs, positions, strict=False)
-        ]
-        return list(map(_leg, await self._ledger.call(LedgerMethod.VENUE_LEGS, legs=wanted)))
 
 
 def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,31 +90,32 @@ SOLANA = "solana"
 _HONEST = frozenset(HONEST_ROWS)
 
 
-class Gift(Struct, frozen=True):
-    """A call of the node that pays out; it is not to be repeated."""
-
-    method: LedgerMethod
-    params: dict[str, str]
+Gift = tuple[LedgerMethod, dict[str, str]]
+"""A call of the node that pays out, and what it is given; it is not to be repeated."""
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gift:
-    """``token`` as in GiftBody. Raises FaucetRefusal."""
+    """``token`` as in GiftBody. Raises InputRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
         known = ", ".join((*EVM_CHAINS, SOLANA))
-        raise FaucetRefusal("chain", f"the sandbox runs these chains itself: {known}")
+        raise InputRefused("chain", f"the sandbox runs these chains itself: {known}")
     if chains_by_name()[chain].kind == "evm" and not _evm(address):
-        raise FaucetRefusal("address", f"is no address of {chain}")
+        raise InputRefused("address", f"is no address of {chain}")
     found = _found(chain, token)
-    try:
-        units = to_base_units(amount, found.row.decimals)
-    except NumberError as error:
-        raise FaucetRefusal("amount", str(error)) from None
-    params = {"address": address, "units": str(units)}
+    params = {"address": address, "units": str(_units(amount, found))}
     if chain == SOLANA:
         mint = {} if found.address is None else {"mint": found.address}
-        return Gift(LedgerMethod.SOLANA_FUND, {**params, **mint})
+        return LedgerMethod.SOLANA_FUND, {**params, **mint}
     contract = {} if found.address is None else {"token": found.address}
-    return Gift(LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract})
+    return LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract}
+
+
+def _units(amount: Decimal, token: WorldToken) -> int:
+    """Base units. Raises InputRefused."""
+    try:
+        return to_base_units(amount, token.row.decimals)
+    except NumberError as error:
+        raise InputRefused("amount", str(error)) from None
 
 
 def _evm(address: str) -> bool:
@@ -189,7 +124,7 @@ def _evm(address: str) -> bool:
 
 
 def _found(chain: str, token: str | None) -> WorldToken:
-    """The coin, or the one token of the table that is meant. Raises FaucetRefusal."""
+    """The coin, or the one token of the table that is meant. Raises InputRefused."""
     tokens = [
         each
         for each in world_tokens().values()
@@ -197,9 +132,8 @@ def _found(chain: str, token: str | None) -> WorldToken:
     ]
     if token is None:
         return next(each for each in tokens if each.row.native)
-    wanted = token.casefold()
-    for names in (_ids, _contracts, _symbols):
-        matches = [each for each in tokens if names(each) == wanted]
+    for place in range(len(_names(tokens[0]))):
+        matches = [each for each in tokens if _names(each)[place] == token.casefold()]
         # Who means a namesake of a token that has a price gives its contract.
         if len(matches) > 1:
             matches = [each for each in matches if each.asset is not None] or matches
@@ -207,20 +141,13 @@ def _found(chain: str, token: str | None) -> WorldToken:
             return matches[0]
         if matches:
             ids = ", ".join(each.address or each.token_id for each in matches)
-            raise FaucetRefusal("token", f"several tokens of {chain} are called so: {ids}")
-    raise FaucetRefusal("token", f"there is no such token on {chain}")
+            raise InputRefused("token", f"several tokens of {chain} are called so: {ids}")
+    raise InputRefused("token", f"there is no such token on {chain}")
 
 
-def _ids(token: WorldToken) -> str:
-    return token.token_id
-
-
-def _contracts(token: WorldToken) -> str | None:
-    return None if token.address is None else token.address.casefold()
-
-
-def _symbols(token: WorldToken) -> str:
-    return token.row.symbol.casefold()
+def _names(token: WorldToken) -> tuple[str, str, str]:
+    """What it may be called, the surest name first."""
+    return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 
 class WorldPace:
@@ -267,32 +194,22 @@ class Control:
         token: str,
         hosts: frozenset[str],
         ledger: LedgerClient,
-        faucet: OrderFaucet,
         clock: SystemClock,
         pace: WorldPace,
         market: Market,
-        faults: AnswerFaults,
-        venue_faults: VenueFaults,
-        bundle_faults: BundleFaults,
+        faults: ActiveFaults,
         layer: FaultLayer,
         store: Store,
     ) -> None:
         self._token = token
         self._hosts = hosts
         self._ledger = ledger
-        self._faucet = faucet
         self._clock = clock
         self._pace = pace
         self._market = market
-        self._rooms: dict[type[FaultKind], ActiveFaults[Any]] = {
-            AnswerFault: faults,
-            StreamFault: faults,
-            VenueFault: venue_faults,
-            BundleFault: bundle_faults,
-        }
-        """Where a fault of each kind is kept."""
-        self._store = store
+        self._faults = faults
         self._layer = layer
+        self._store = store
         self._operations: dict[str, dict[str, Operation]] = {
             "/state": {"GET": self._state},
             "/clock": {"POST": self._move_clock},
@@ -332,6 +249,9 @@ class Control:
             return Response(encode_json(await operation(request)), media_type="application/json")
         except _Refused as error:
             return _error(error)
+        except (InputRefused, FaultRefused) as error:
+            told = f"{error.field}: {error}"
+            return _error(_Refused(422, "VALIDATION_ERROR", told, {error.field: str(error)}))
         except LedgerRefused as error:
             return _error(_Refused(422, "REFUSED", str(error)))
         except LedgerError as error:
@@ -345,16 +265,11 @@ class Control:
             "heights": await self._ledger.call(LedgerMethod.CHAIN_HEIGHTS),
             "prices": self._market.prices(self._clock.now()),
             "faults": [
-                *self._active(AnswerFault),
+                *(fault.as_json() for fault in self._faults.active),
                 *self._layer.refusing(),
-                *self._active(VenueFault),
-                *self._active(BundleFault),
                 *waiting,
             ],
         }
-
-    def _active(self, kind: type[FaultKind]) -> list[dict[str, object]]:
-        return [fault.as_json() for fault in self._rooms[kind].active]
 
     async def _time(self) -> dict[str, Any]:
         told = await self._ledger.call(LedgerMethod.CLOCK_GET)
@@ -368,36 +283,55 @@ class Control:
 
     async def _move_clock(self, request: Request) -> dict[str, Any]:
         """Moves the clock on, or changes the speed; answers with the clock."""
-        body = await _body(ClockBody, request)
-        if body.advance is None and body.speed is None:
-            raise _invalid("advance", "give advance in seconds, or speed")
-        asked = {"advance": body.advance, "speed": body.speed}
-        await self._ledger.call(
-            LedgerMethod.CLOCK_SET,
-            **{name: value for name, value in asked.items() if value is not None},
-        )
+        asked = _given(await _body(ClockSet, request))
+        if not asked:
+            raise InputRefused("advance", "give advance in seconds, or speed")
+        await self._ledger.call(LedgerMethod.CLOCK_SET, **asked)
         return await self._time()
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
         """Pays the deposit of an order, from the faucet or a customer's account; answers with the
         ``hash``."""
         body = await _body(DepositBody, request)
-        order = await self._faucet.find(body.service_id)
-        if order is None:
-            raise _Refused(404, "NOT_FOUND", "There is no such order.")
-        try:
-            paid = await self._faucet.pay(order, body.amount, body.memo, body.payer)
-        except FaucetRefusal as error:
-            raise _invalid(error.field, str(error)) from None
-        return {"hash": paid}
+        order = await self._order(body.service_id)
+        if order.deposit_address is None:
+            raise InputRefused("serviceId", "the order has no deposit address")
+        token = world_tokens()[order.token_in_id]
+        units = _units(order.amount_in if body.amount is None else body.amount, token)
+        if units <= 0:
+            raise InputRefused("amount", "must be above 0")
+        as_asked = body.amount is None and body.memo is None
+        paid = await self._ledger.call(
+            LedgerMethod.FAUCET_PAY,
+            # The node pays a key once: a repeated call gets the hash of the first.
+            key=f"deposit:{order.service_id}" if as_asked else str(uuid.uuid4()),
+            token=token.token_id,
+            address=order.deposit_address,
+            # An empty memo pays without one.
+            tag=order.deposit_tag if body.memo is None else body.memo or None,
+            units=str(units),
+            payer=body.payer,
+        )
+        return {"hash": str(paid["hash"])}
 
     async def _legs(self, request: Request) -> dict[str, Any]:
         """What the exchanges know of the ``legs`` of the order ``?serviceId=``, which the API does
         not tell: venue, tokens, amounts, hashes and status."""
-        order = await self._faucet.find(request.query_params.get("serviceId", ""))
+        order = await self._order(request.query_params.get("serviceId", ""))
+        positions: tuple[Literal["in", "out"], ...] = ("in", "out")
+        wanted = [
+            {"venue": code, "key": leg_key(order, position)}
+            for code, position in zip(order.legs, positions, strict=False)
+        ]
+        told = await self._ledger.call(LedgerMethod.VENUE_LEGS, legs=wanted)
+        return {"legs": [_leg(one) for one in told]}
+
+    async def _order(self, service_id: str) -> StoredOrder:
+        """Whosever it is, those who pay for each call among them."""
+        order = await self._store.current_order(service_id)
         if order is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
-        return {"legs": await self._faucet.legs(order)}
+        return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
         """The ``wallets`` that the exchanges pay from on ``?chain=``, as explorers label them."""
@@ -408,11 +342,8 @@ class Control:
         """Gives coins or tokens of an embedded chain; answers with the ``hash``, on Solana with
         the ``signature``."""
         body = await _body(GiftBody, request)
-        try:
-            gift = gift_of(body.chain, body.address, body.token, body.amount)
-        except FaucetRefusal as error:
-            raise _invalid(error.field, str(error)) from None
-        return dict(await self._ledger.call(gift.method, **gift.params))
+        method, params = gift_of(body.chain, body.address, body.token, body.amount)
+        return dict(await self._ledger.call(method, **params))
 
     async def _customer(self, request: Request) -> dict[str, Any]:
         """The ``address`` from which the customer ``?customer=`` sends transactions on the embedded
@@ -423,71 +354,85 @@ class Control:
     async def _send(self, request: Request) -> dict[str, Any]:
         """Signs and sends a transaction of a customer on an embedded EVM chain, with the gas that
         it needs now; answers with the ``hash``. One that would fail is refused and not sent."""
-        body = await _body(TransactionBody, request)
-        sent = await self._ledger.call(
-            LedgerMethod.CUSTOMER_SEND,
-            chain=body.chain,
-            customer=body.customer,
-            to=body.to,
-            data=body.data,
-            value=body.value,
-        )
+        asked = _given(await _body(CustomerSend, request))
+        sent = await self._ledger.call(LedgerMethod.CUSTOMER_SEND, **asked)
         return {"hash": str(sent["hash"])}
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
         """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is
         null where there is none."""
-        body = await _body(TransferBody, request)
-        found = await self._ledger.call(LedgerMethod.TRANSFER_GET, hash=body.hash)
-        return {"transfer": found}
+        asked = _given(await _body(TransferOf, request))
+        return {"transfer": await self._ledger.call(LedgerMethod.TRANSFER_GET, **asked)}
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
         """Every fault that can be set: ``does``, its ``selectors`` (``unselected``: none will do),
-        what it ``takes`` and ``needs``, and the ``chains`` or ``parts`` where only some will do."""
-        from swapdesk.sandbox.fault_choice import FAULTS, described
-
-        return {"faults": [described(kind) for kind in FAULTS.values()]}
+        what it ``takes``, and the ``chains`` where only some will do."""
+        return {
+            "faults": [
+                {
+                    "fault": fault.name,
+                    "does": fault.does,
+                    "selectors": fault.selectors,
+                    "unselected": fault.unselected,
+                    "takes": fault.takes,
+                    "chains": fault.chains,
+                }
+                for fault in FAULTS.values()
+            ]
+        }
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         """Sets a fault."""
-        # On use: who sets no fault needs none of what faults touch.
-        from swapdesk.sandbox.fault_choice import FaultRefused, NodeFaultCall, choose
-
         body = await _body(FaultBody, request)
-        if body.service_id is not None and await self._faucet.find(body.service_id) is None:
-            raise _Refused(404, "NOT_FOUND", "There is no such order.")
-        if body.multi_id is not None and not await self._faucet.knows_group(body.multi_id):
-            raise _Refused(404, "NOT_FOUND", "There is no such group of orders.")
-        try:
-            chosen = choose(body)
-        except FaultRefused as error:
-            raise _invalid(error.field, str(error)) from None
-        if body.quote_id is not None and not await self._faucet.knows_quote(body.quote_id):
-            raise _Refused(404, "NOT_FOUND", "There is no such quote.")
-        if isinstance(chosen, ActiveFault):
-            self._room(chosen.kind).add(chosen)
-            self._layer.drop_streams()
-        elif isinstance(chosen, NodeFaultCall):
-            await self._ledger.call(LedgerMethod.FAULT_ADD, **chosen.params)
+        given = _given(body)
+        name = given.pop("fault")
+        fault = fault_of(name, given)
+        await self._require_known(body)
+        if body.operation is not None:
+            given["operation"] = _operation(body.operation, fault)
+        if fault is DELETE:
+            order = await self._order(given["serviceId"])
+            if not await delete_order(self._store, order, self._clock.now()):
+                raise InputRefused("serviceId", "an order that is being carried out is not deleted")
+        elif name in NODE_FAULTS:
+            await self._ledger.call(LedgerMethod.FAULT_ADD, fault=name, **given)
         else:
-            await self._delete(chosen.service_id)
-        return {"fault": body.fault, "times": body.times}
+            selector = next((member for member in given if member in SELECTORS), "")
+            chosen = given.get(selector, "")
+            self._faults.set(name, selector, chosen, times=body.times, seconds=body.seconds)
+            self._layer.drop_streams()
+        return {"fault": name, "times": body.times}
 
-    def _room(self, kind: FaultKind) -> ActiveFaults[Any]:
-        return next(room for known, room in self._rooms.items() if isinstance(kind, known))
-
-    async def _delete(self, service_id: str) -> None:
-        order = await self._faucet.find(service_id)
-        if order is None or not await delete_order(self._store, order, self._clock.now()):
-            raise _invalid("serviceId", "an order that is being carried out is not deleted")
+    async def _require_known(self, body: FaultBody) -> None:
+        """That there is what it selects. A quote is forgotten 15 minutes after it ended, unless it
+        became an order."""
+        if body.service_id is not None:
+            await self._order(body.service_id)
+        if body.multi_id is not None and await self._store.owner_of_group(body.multi_id) is None:
+            raise _Refused(404, "NOT_FOUND", "There is no such group of orders.")
+        if body.quote_id is not None and await self._store.owner_of_quote(body.quote_id) is None:
+            raise _Refused(404, "NOT_FOUND", "There is no such quote.")
+        if body.venue is not None and body.venue not in _VENUE_NAMES:
+            raise InputRefused("venue", f"there is no exchange {body.venue!r}")
+        if body.chain is not None and body.chain not in chains_by_name():
+            raise InputRefused("chain", f"there is no chain {body.chain!r}")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
         """Clears every fault, and ends holds."""
-        for room in self._rooms.values():
-            room.clear()
+        self._faults.active.clear()
         self._layer.open_streams()
         await self._ledger.call(LedgerMethod.FAULT_CLEAR)
         return {"faults": []}
+
+
+def _operation(text: str, fault: Fault) -> str:
+    """The operation that is meant, if the fault happens to it. Raises InputRefused."""
+    operation = operation_named(text)
+    if operation is None:
+        raise InputRefused("operation", f"there is no operation at {text!r}")
+    if (operation == STREAM) is not (fault in STREAM_FAULTS):
+        raise InputRefused("operation", f"{fault.name} does not happen to {operation}")
+    return operation
 
 
 async def _body(kind: type[B], request: Request) -> B:
@@ -504,8 +449,9 @@ async def _body(kind: type[B], request: Request) -> B:
         raise _Refused(400, "BAD_REQUEST", f"The body is no acceptable JSON: {error}") from None
 
 
-def _invalid(field: str, reason: str) -> _Refused:
-    return _Refused(422, "VALIDATION_ERROR", f"{field}: {reason}", {field: reason})
+def _given(body: RequestModel) -> dict[str, Any]:
+    """What a body says, by its names on the wire."""
+    return body.model_dump(by_alias=True, exclude_none=True)
 
 
 def _error(error: _Refused) -> Response:

@@ -1,96 +1,77 @@
-"""What a fault is: an object with its name, its effect in a sentence, what it is selected by, and
-the code that applies it.
+"""The faults that were set and have not happened as often as they should, in one process.
 
-Each room has the table of its faults: ``answer_faults``, ``tampering``, ``venue_faults``,
-``node.order_faults`` and ``node.chain_faults``. ``fault_choice`` joins them.
+They end with the process. What a leg of an order has met stands in the books of the node.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Collection
+from decimal import Decimal
 
 from msgspec import Struct
 
-WIRE_NAMES = {
-    "operation": "operation",
-    "service_id": "serviceId",
-    "multi_id": "multiId",
-    "quote_id": "quoteId",
-    "venue": "venue",
-    "chain": "chain",
-}
-"""Every selector of a fault as a field of ``FaultBody``, with its name in JSON."""
+from swapdesk.wire.faults import FAULTS
+
+About = Collection[tuple[str, str | None]]
+"""What something is about, as pairs of a selector and its value."""
 
 
-@dataclass(frozen=True, eq=False)
-class FaultKind:
-    """One thing that can go wrong. ``selectors`` and ``takes`` are fields of ``FaultBody``."""
-
-    SHOWN: ClassVar[tuple[str, ...]] = ()
-    """The selectors that an active fault shows, also those that are not given."""
+class ActiveFault(Struct):
+    """``times`` None: until faults are cleared. Without a ``selector`` it meets everything."""
 
     name: str
-    does: str
-    """What happens, as one or two sentences of the reference."""
-    _: KW_ONLY
-    selectors: tuple[str, ...] = ()
-    """Exactly one of these is given."""
-    unselected: bool = False
-    """Whether it also happens without a selector."""
-    takes: frozenset[str] = frozenset({"times"})
-    """What may be given beside the selector."""
-    needs: str | None = None
-    """What must be given beside the selector: ``depth`` or ``part``."""
-    seconds: float = 2.0
-    """How long it lasts where nothing is said."""
-
-
-K_co = TypeVar("K_co", bound=FaultKind, covariant=True)
-K = TypeVar("K", bound=FaultKind)
-
-
-class ActiveFault(Struct, Generic[K_co]):
-    """One fault with what is left of it. ``times`` None: until faults are cleared. ``seconds``:
-    how long it lasts, or what ``retry-after`` says."""
-
-    kind: K_co
+    selector: str
+    value: str
     times: int | None
-    seconds: float = 0.0
-    operation: str | None = None
-    service_id: str | None = None
-    quote_id: str | None = None
-    multi_id: str | None = None
-    venue: str | None = None
-    part: str | None = None
-    told: list[dict[str, Any]] | None = None
-    """The newest step of a chain without an end."""
+    seconds: float
+    leg: str | None
 
     def as_json(self) -> dict[str, object]:
-        chosen = {WIRE_NAMES[name]: getattr(self, name) for name in self.kind.SHOWN}
-        return {"fault": self.kind.name, **chosen, "times": self.times}
+        chosen = {self.selector: self.value} if self.selector else {}
+        leg = {"leg": self.leg} if self.leg else {}
+        return {"fault": self.name, **chosen, **leg, "times": self.times}
 
 
-class ActiveFaults(Generic[K]):
-    """The active faults of one room, oldest first."""
+class ActiveFaults:
+    """Oldest first."""
 
     def __init__(self) -> None:
-        self._active: list[ActiveFault[K]] = []
+        self.active: list[ActiveFault] = []
 
-    @property
-    def active(self) -> list[ActiveFault[K]]:
-        return list(self._active)
+    def set(
+        self,
+        name: str,
+        selector: str = "",
+        value: str = "",
+        *,
+        times: int | None = None,
+        seconds: float | Decimal | None = None,
+        leg: str | None = None,
+    ) -> None:
+        fault = FAULTS[name]
+        if times is None and not fault.stays:
+            times = 1
+        lasts = fault.seconds if seconds is None else float(seconds)
+        self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
-    def add(self, fault: ActiveFault[K]) -> None:
-        self._active.append(fault)
+    def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
+        """Those of these names that meet it."""
+        return [
+            fault
+            for fault in self.active
+            if fault.name in names
+            and (not fault.selector or (fault.selector, fault.value) in about)
+        ]
 
-    def clear(self) -> None:
-        self._active.clear()
+    def take(self, names: Collection[str], about: About) -> ActiveFault | None:
+        """The oldest of these names that meets it, which has happened once more by that."""
+        fault = next(iter(self.waiting(names, about)), None)
+        if fault is not None:
+            self.spend(fault)
+        return fault
 
-    def spend(self, fault: ActiveFault[K]) -> None:
-        """It happened once."""
-        if fault.times is None:
-            return
-        fault.times -= 1
-        if fault.times <= 0:
-            self._active.remove(fault)
+    def spend(self, fault: ActiveFault) -> None:
+        if fault.times is not None:
+            fault.times -= 1
+            if fault.times <= 0:
+                self.active.remove(fault)

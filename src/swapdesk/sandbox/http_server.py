@@ -18,7 +18,6 @@ import socket
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import format_datetime
-from enum import Enum
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
 from typing import Any
@@ -99,7 +98,7 @@ FRAMING_LIMIT = 1024 * 1024
 """Bytes of a body that are no content: sizes of chunks, and what follows the last one."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""What the WebSocket library reads of a handshake."""
+"""What the WebSocket library reads of a handshake; it leaves a longer one without an answer."""
 
 REQUEST_SECONDS = 20.0
 """For a head, and as long again for its body."""
@@ -116,6 +115,30 @@ MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
 that they can get leaves something to everybody else."""
 
 logger = logging.getLogger(__name__)
+
+
+def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
+    """Headers and body of an answer that no application gave."""
+    request_id = str(uuid.uuid4())
+    body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "date": format_datetime(clock.now(), usegmt=True),
+        "x-request-id": request_id,
+    }
+    return headers, body
+
+
+async def refuse(
+    scope: Any, send: Any, clock: Clock, status: int, message: str, code: ErrorCode
+) -> None:
+    """Answer a request, or a handshake, in place of the application."""
+    kind = "websocket.http" if scope["type"] == "websocket" else "http"
+    headers, body = refusal_of(clock, code, message)
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": f"{kind}.response.start", "status": status, "headers": pairs})
+    await send({"type": f"{kind}.response.body", "body": body})
 
 
 class BoundedConfig(uvicorn.Config):
@@ -141,59 +164,52 @@ def _told(app: Any, clock: Clock) -> Any:
             await app(scope, receive, noted)
         except Exception:
             if scope["type"] == "http" and not begun:
-                code = ErrorCode.INTERNAL_SERVER_ERROR
-                headers, body = refusal_of(
-                    clock, code, "Something went wrong. Quote the request id to support."
-                )
-                pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-                await send({"type": "http.response.start", "status": 500, "headers": pairs})
-                await send({"type": "http.response.body", "body": body})
+                message = "Something went wrong. Quote the request id to support."
+                await refuse(scope, send, clock, 500, message, ErrorCode.INTERNAL_SERVER_ERROR)
             # The server logs it whole.
             raise
 
     return answer
 
 
-class _Stage(Enum):
-    """What a connection waits for."""
-
-    IDLE = "the next request"
-    HEAD = "the rest of a head"
-    BODY = "the rest of a body"
-    ANSWER = "the application"
-
-
-class _Leaving:
-    """A connection whose last bytes do not leave is cut."""
+class _Outflow:
+    """Whether what waits to leave a connection does leave it."""
 
     def __init__(self) -> None:
-        self._since: float | None = None
+        self._seen = 0
+        self._since = 0.0
 
-    def over(self, leaving: bool, now: float) -> bool:
-        if not leaving:
-            self._since = None
-        elif self._since is None:
-            self._since = now
-        return self._since is not None and now - self._since >= LEAVE_SECONDS
+    def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
+        """``waiting`` is how many bytes do. ``ending``: nothing follows any more, and a reader that
+        takes a byte at a time wins no time by it."""
+        seen = -1 if ending else waiting
+        if seen != self._seen:
+            self._seen, self._since = seen, now
+        return seen != 0 and now - self._since >= (LEAVE_SECONDS if ending else STUCK_SECONDS)
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Bounded requests, and a way for applications to break their own connection."""
+    """Bounded requests, and a way for applications to break their own connection.
+
+    uvicorn bounds neither heads nor the time that a request takes to come, and what it refuses has
+    a plain text. Its parser in Python (h11) bounds heads, at two thirds of the requests a second.
+    """
 
     config: BoundedConfig
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.url = b""
-        self._stage = _Stage.HEAD
-        self._since = self.config.clock.monotonic()
+        self._due: float | None = self._in(REQUEST_SECONDS)
+        """Until when the peer has to send the rest of a request; None while nothing is awaited,
+        or what uvicorn itself waits for, the next request."""
         self._fed = False
-        self._begun = False
-        self._partial = 0
-        self._fields = 0
-        self._problem: tuple[int, str] | None = None
-        self._stuck: tuple[int, float] | None = None
-        self._leaving = _Leaving()
+        self._room = self._fields = HEADER_LIMIT
+        self._problem = 400, "This is no valid HTTP request."
+        self._outflow = _Outflow()
+
+    def _in(self, seconds: float) -> float:
+        return self.config.clock.monotonic() + seconds
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -204,81 +220,78 @@ class BoundedHttp(HttpToolsProtocol):
     # What comes
 
     def data_received(self, data: bytes) -> None:
-        if self._stage is _Stage.IDLE:
-            self._enter(_Stage.HEAD)
-        self._fed, self._begun = True, False
+        if self._due is None and self._is_answered():
+            self._due = self._in(REQUEST_SECONDS)
+        self._fed = True
+        self._room -= len(data)
         super().data_received(data)
-        if self.transport.is_closing():
-            return
-        if self._stage is _Stage.HEAD and not self._begun:
-            self._partial += len(data)
-            if self._partial - len(self.url) > HEADER_LIMIT:
-                self._refuse(431, "The header fields have at most 16 KiB.")
-        elif self._stage is _Stage.BODY:
-            self._partial += len(data)
-            if self._partial > FRAMING_LIMIT:
-                self._refuse(400, "The body is cut into too many pieces.")
+        if self._room < 0 and not self.transport.is_closing():
+            self._refuse(431, "The header fields have at most 16 KiB.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._enter(_Stage.HEAD)
-        self._begun = True
-        self._partial = self._fields = 0
+        self._due = self._in(REQUEST_SECONDS)
+        self._room = self._fields = HEADER_LIMIT
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
+        self._room += len(url)
         if len(self.url) > URL_LIMIT:
             self._raise(400, "The URL has at most 64 KiB.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Also of what follows a body in chunks."""
-        self._fields += len(name) + len(value) + 4
-        if self._fields > HEADER_LIMIT:
+        self._fields -= len(name) + len(value) + 4
+        if self._fields < 0:
             self._raise(431, "The header fields have at most 16 KiB.")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self._enter(_Stage.BODY)
-        self._partial = 0
+        self._due = self._in(REQUEST_SECONDS)
+        self._room = FRAMING_LIMIT
 
     def on_body(self, body: bytes) -> None:
-        self._partial -= len(body)
+        self._room += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        # The answer may have come first, and then what it did not wait for.
-        self._enter(_Stage.IDLE if self._is_answered() else _Stage.ANSWER)
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
+        self._due = None
         if self._is_answered():
-            if self._stage is _Stage.ANSWER:
-                self._enter(_Stage.IDLE)
-        elif self._stage is _Stage.BODY:
-            # Behind another request nothing of it was read.
-            self._since = self.config.clock.monotonic()
+            # The answer came first, and uvicorn does not wait for the next request any more.
+            self._due, self._fed = self._in(self.timeout_keep_alive), False
 
     def _is_answered(self) -> bool:
         """Whether the newest request is, and with it all before."""
         return self.cycle is not None and self.cycle.response_complete
-
-    def _enter(self, stage: _Stage) -> None:
-        if stage is not self._stage:
-            self._stage, self._since = stage, self.config.clock.monotonic()
 
     def _raise(self, status: int, message: str) -> None:
         """Ends the parser, which then asks for the answer to what it could not read."""
         self._problem = status, message
         raise ValueError(message)
 
+    def sweep(self, now: float) -> None:
+        """End what took too long."""
+        closing = self.transport.is_closing()
+        if self._outflow.is_stuck(self.transport.get_write_buffer_size(), closing, now):
+            self.transport.abort()
+        elif closing or self._due is None:
+            return
+        elif self.pipeline:
+            # Of a request behind another one nothing is read meanwhile.
+            self._due = now + REQUEST_SECONDS
+        elif now >= self._due and self._fed:
+            self._refuse(408, "The request did not come to its end in time.")
+        elif now >= self._due:
+            self.transport.close()
+
     # Handshakes
 
     def _should_upgrade(self) -> bool:
-        """Whether a complete handshake (RFC 6455, 4.2.1) has come.
+        """Whether a complete handshake (RFC 6455, 4.2.1) has come that the library reads.
 
-        An incomplete one stays a plain request, which the application refuses in its own form.
+        Any other one stays a plain request, which the application refuses in its own form.
         """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
@@ -286,7 +299,7 @@ class BoundedHttp(HttpToolsProtocol):
         keys = [value for name, value in self.headers if name == b"sec-websocket-key"]
         longest = max(len(self.url), *(len(name) + len(value) for name, value in self.headers))
         readable = longest <= HANDSHAKE_LINE_LIMIT and len(self.headers) <= HANDSHAKE_FIELDS_LIMIT
-        return readable and versions == [b"13"] and len(keys) == 1 and _nonce(keys[0])
+        return readable and versions == [b"13"] and len(keys) == 1 and _is_nonce(keys[0])
 
     def handle_websocket_upgrade(self) -> None:
         streams = [each for each in self.connections if isinstance(each, BoundedStream)]
@@ -302,24 +315,16 @@ class BoundedHttp(HttpToolsProtocol):
         peer = _peer(self.client)
         return len(those) > most or sum(_peer(each.client) == peer for each in those) > of_a_peer
 
-    def send_400_response(self, msg: str) -> None:
-        """What the parser could not read."""
-        status, message = self._problem or (400, "This is no valid HTTP request.")
-        self._refuse(status, message)
-
     def _refuse_crowd(self, what: str) -> None:
         logger.warning("too many %s at once", what)
-        code = ErrorCode.SERVICE_UNAVAILABLE
         message = f"There are too many {what} at once. Try again."
-        self._refuse(503, message, code, {"retry-after": "1"})
+        self._refuse(503, message, ErrorCode.SERVICE_UNAVAILABLE)
 
-    def _refuse(
-        self,
-        status: int,
-        message: str,
-        code: ErrorCode = ErrorCode.BAD_REQUEST,
-        more: Mapping[str, str] | None = None,
-    ) -> None:
+    def send_400_response(self, msg: str) -> None:
+        """What the parser could not read."""
+        self._refuse(*self._problem)
+
+    def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         """Answer and close. Where another answer is awaited, or begun, this one would be taken
         for it: nothing is said then."""
         cycle = self.cycle
@@ -327,48 +332,17 @@ class BoundedHttp(HttpToolsProtocol):
             # What the application still says of it goes nowhere.
             cycle.disconnected = True
             cycle.message_event.set()
-            if cycle.response_started or self.pipeline or self._stage is not _Stage.BODY:
+            if cycle.response_started or self.pipeline or not cycle.more_body:
                 self.transport.abort()
                 return
         headers, body = refusal_of(self.config.clock, code, message)
+        headers["connection"] = "close"
+        if status == 503:
+            headers["retry-after"] = "1"
         head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
-        head += [f"{name}: {value}" for name, value in {**headers, **(more or {})}.items()]
+        head += [f"{name}: {value}" for name, value in headers.items()]
         self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
         self.transport.close()
-
-    def sweep(self, now: float) -> None:
-        """End what took too long."""
-        if self._leaving.over(self.transport.is_closing(), now):
-            self.transport.abort()
-        elif self.transport.is_closing():
-            return
-        elif self._is_late(now):
-            if self._fed:
-                self._refuse(408, "The request did not come to its end in time.")
-            else:
-                self.transport.close()
-        elif self._is_stuck(now):
-            self.transport.abort()
-        elif self._is_forgotten(now):
-            self.transport.close()
-
-    def _is_late(self, now: float) -> bool:
-        """Whether a request takes too long. Of one behind another nothing is read meanwhile."""
-        waits = self._stage is _Stage.HEAD or (self._stage is _Stage.BODY and not self.pipeline)
-        return waits and now - self._since >= REQUEST_SECONDS
-
-    def _is_forgotten(self, now: float) -> bool:
-        """Whether it was kept for long enough. The server itself forgets a connection whose last
-        request was answered before its end."""
-        kept = self._stage is _Stage.IDLE and self.timeout_keep_alive_task is None
-        return kept and now - self._since >= self.timeout_keep_alive
-
-    def _is_stuck(self, now: float) -> bool:
-        """Whether nothing has left for long of an answer that nobody reads."""
-        waiting = self.transport.get_write_buffer_size()
-        if self._stuck is None or waiting != self._stuck[0]:
-            self._stuck = waiting, now
-        return waiting > 0 and now - self._stuck[1] >= STUCK_SECONDS
 
 
 def _peer(client: tuple[str, int] | None) -> str:
@@ -379,6 +353,14 @@ def _peer(client: tuple[str, int] | None) -> str:
         return address
     found = IPv6Address(address.partition("%")[0])
     return str(found.ipv4_mapped or int(found) >> 64)
+
+
+def _is_nonce(key: bytes) -> bool:
+    """Whether a key is 16 bytes in base64."""
+    try:
+        return len(base64.b64decode(key, validate=True)) == 16
+    except binascii.Error:
+        return False
 
 
 class BoundedStream(WebSocketsSansIOProtocol):
@@ -394,7 +376,7 @@ class BoundedStream(WebSocketsSansIOProtocol):
             max_size=self.config.ws_max_size,
             logger=logging.getLogger("uvicorn.error"),
         )
-        self._leaving = _Leaving()
+        self._outflow = _Outflow()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)
@@ -403,8 +385,9 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def sweep(self, now: float) -> None:
-        """End what was closed and does not leave."""
-        if self._leaving.over(self.close_sent or self.transport.is_closing(), now):
+        """End what was closed and does not leave; how long a reader may be slow before, the
+        application says."""
+        if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
 
@@ -419,29 +402,8 @@ class _Handshake(ServerProtocol):
         response = super().reject(status, text)
         code = ErrorCode.INTERNAL_SERVER_ERROR if status >= 500 else ErrorCode.BAD_REQUEST
         headers, body = refusal_of(self._clock, code, text.strip() or "The handshake is refused.")
+        headers["connection"] = "close"
         return Response(response.status_code, response.reason_phrase, Headers(headers), body)
-
-
-def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
-    """Headers and body of an answer that no application gave; the connection ends with it."""
-    request_id = str(uuid.uuid4())
-    body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        "date": format_datetime(clock.now(), usegmt=True),
-        "x-request-id": request_id,
-        "connection": "close",
-    }
-    return headers, body
-
-
-def _nonce(key: bytes) -> bool:
-    """Whether a key is 16 bytes in base64."""
-    try:
-        return len(base64.b64decode(key, validate=True)) == 16
-    except binascii.Error:
-        return False
 
 
 SHUTDOWN_SECONDS = 1

@@ -16,11 +16,10 @@ import logging
 import random
 import socket
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +34,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import ChainIds
-from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
+from swapdesk.sandbox.faults import ActiveFaults
+from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
+from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -63,9 +62,8 @@ from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.dialect import Dialect
-from swapdesk.wire.errors import ErrorBody, ErrorCode
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token
 
 OVERRIDES = {
@@ -107,21 +105,7 @@ class HostCheck:
         if refused is None:
             await self._app(scope, receive, send)
         else:
-            await self._refuse(scope, send, *refused)
-
-    async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
-        kind = "websocket.http" if scope["type"] == "websocket" else "http"
-        request_id = str(uuid.uuid4())
-        code = ErrorCode.BAD_REQUEST
-        body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"date", format_datetime(self._clock.now(), usegmt=True).encode()),
-            (b"x-request-id", request_id.encode()),
-        ]
-        await send({"type": f"{kind}.response.start", "status": status, "headers": headers})
-        await send({"type": f"{kind}.response.body", "body": body})
+            await refuse(scope, send, self._clock, *refused, ErrorCode.BAD_REQUEST)
 
 
 DATABASE = "service.db"
@@ -166,8 +150,7 @@ async def build_sandbox_service(
     Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
-    venue_faults = VenueFaults(clock)
-    bundle_faults = BundleFaults()
+    faults = ActiveFaults()
     key = load_key(options.data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
     chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
@@ -181,7 +164,8 @@ async def build_sandbox_service(
         venues=[
             FaultyVenue(
                 SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                venue_faults,
+                faults,
+                clock,
             )
             for row in VENUE_ROWS
         ],
@@ -190,7 +174,7 @@ async def build_sandbox_service(
         keywords=keywords(),
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
-        intervene=bundle_faults.intervene,
+        intervene=partial(bundle_end, faults),
         dialect=options.dialect,
         webhook_secrets={
             source: webhook_secret(key, source)
@@ -198,20 +182,16 @@ async def build_sandbox_service(
         },
     )
     hosts = frozenset({options.host})
-    faults = AnswerFaults()
     application = build_service(parts)
     layer = FaultLayer(application, faults, clock)
     control = Control(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store),
         clock=clock,
         pace=pace,
         market=market,
         faults=faults,
-        venue_faults=venue_faults,
-        bundle_faults=bundle_faults,
         layer=layer,
         store=store,
     )

@@ -4,13 +4,10 @@ groups that come to another end once they are submitted, before they are sent.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
-from typing import ClassVar
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.faults import ActiveFaults, FaultKind
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.service.multi.bundles import Intervention
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -28,65 +25,16 @@ from swapdesk.service.venues.adapter import (
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
-
-@dataclass(frozen=True, eq=False)
-class VenueFault(FaultKind):
-    """``meet`` is what happens to a call: it raises Transient, or takes its seconds."""
-
-    SHOWN: ClassVar[tuple[str, ...]] = ("venue",)
-
-    meet: Callable[[Clock, float], Awaitable[None]]
-    _: KW_ONLY
-    selectors: tuple[str, ...] = ("venue",)
-
-
-async def _unreachable(clock: Clock, seconds: float) -> None:
-    raise Transient("the exchange cannot be reached")
-
-
-async def _late(clock: Clock, seconds: float) -> None:
-    await clock.sleep(seconds)
-
-
-VENUE_FAULTS = {
-    kind.name: kind
-    for kind in (
-        VenueFault(
-            "venue_down",
-            "The exchange cannot be reached; nothing happens there.",
-            _unreachable,
-        ),
-        VenueFault(
-            "venue_slow",
-            "Each call to the exchange takes ``seconds`` longer.",
-            _late,
-            takes=frozenset({"times", "seconds"}),
-        ),
-    )
-}
-
-
-class VenueFaults(ActiveFaults[VenueFault]):
-    """The active faults of exchanges; ``times`` is how many calls one still spoils."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    async def meet(self, code: str) -> None:
-        """Let a call to an exchange meet what is wrong with it. Raises Transient."""
-        for fault in self.active:
-            if fault.venue == code:
-                self.spend(fault)
-                await fault.kind.meet(self._clock, fault.seconds)
+DOWN, SLOW = "venue_down", "venue_slow"
 
 
 class FaultyVenue:
-    """A venue behind its faults; speaks the same protocol."""
+    """A venue behind its faults, whose ``times`` count calls; speaks the same protocol."""
 
-    def __init__(self, venue: CentralizedVenue, faults: VenueFaults) -> None:
+    def __init__(self, venue: CentralizedVenue, faults: ActiveFaults, clock: Clock) -> None:
         self._venue = venue
         self._faults = faults
+        self._clock = clock
 
     @property
     def provider(self) -> SwapProvider:
@@ -129,51 +77,22 @@ class FaultyVenue:
         await self._venue.send_on(key, address, tag)
 
     async def _met(self) -> None:
-        await self._faults.meet(self._venue.provider.short_name)
+        about = {("venue", self._venue.provider.short_name)}
+        for fault in self._faults.waiting((DOWN, SLOW), about):
+            self._faults.spend(fault)
+            if fault.name == DOWN:
+                raise Transient("the exchange cannot be reached")
+            await self._clock.sleep(fault.seconds)
 
 
-@dataclass(frozen=True, eq=False)
-class BundleFault(FaultKind):
-    SHOWN: ClassVar[tuple[str, ...]] = ("multi_id",)
-
-    end: Intervention
-    _: KW_ONLY
-    selectors: tuple[str, ...] = ("multi_id",)
-    stays: bool = False
-    """Whether a bundle that meets it meets it again."""
-
-
-BUNDLE_FAULTS = {
-    kind.name: kind
-    for kind in (
-        BundleFault(
-            "bundle_fail",
-            "The bundle is given up. What the smart account holds stays there.",
-            "fail",
-        ),
-        BundleFault(
-            "bundle_withdraw",
-            "The bundle is called off; the money is its owner's as before.",
-            "withdraw",
-        ),
-        BundleFault(
-            "bundle_stuck",
-            "The bundle stays submitted until faults are cleared.",
-            "hold",
-            stays=True,
-        ),
-    )
+_ENDS: dict[str, Intervention] = {
+    "bundle_fail": "fail",
+    "bundle_withdraw": "withdraw",
+    "bundle_stuck": "hold",
 }
 
 
-class BundleFaults(ActiveFaults[BundleFault]):
-    """The active faults of bundles; ``times`` is how many bundles one still meets."""
-
-    def intervene(self, multi_id: str) -> Intervention | None:
-        """What is done with the bundle of this group now; spends the fault."""
-        for fault in self.active:
-            if fault.multi_id == multi_id:
-                if not fault.kind.stays:
-                    self.spend(fault)
-                return fault.kind.end
-        return None
+def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
+    """What is done with the bundle of a group now; the fault has happened by that."""
+    fault = faults.take(_ENDS, {("multiId", multi_id)})
+    return None if fault is None else _ENDS[fault.name]

@@ -188,7 +188,7 @@ class DeskApp(SafeApp[int]):
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self.session.background.on_defect = self._tell_defect
-        self.session.on_paying = self.notify
+        self.session.on_notice = self.notify
         self.session.on_new_payee = self._agree_to_payee
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, SwapScreen(self.session))

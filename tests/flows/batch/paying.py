@@ -3,27 +3,21 @@ chains whose exchanges give plain deposit addresses."""
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 import httpx2
-from msgspec import Struct, field
+from msgspec import field
 
-from flows.dex.swapping import Place, journal_in
-from flows.faulty_network import FaultyNetwork
-from service.dex.trading import BASE, AgeingClock, Floor
-from service.new_store import open_new
+from flows.dex.swapping import PACE, Place, Swapper
+from flows.faulty_network import changed, on
+from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
-from service.world import PARTNERS
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
-from swapdesk.clock import Clock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, standings
@@ -35,29 +29,21 @@ from swapdesk.flows.journal.batch_records import (
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import BundleFaults
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
-from swapdesk.service.handlers import ServiceParts
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import KEY, served
+from world import open_world, sandbox_goods
 
 CHAIN = "base"
 RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
-QUICK = Pace(look=0.05, patience=20.0)
+QUICK = PACE
 
 
 Rows = Sequence[tuple[str, str]]
@@ -96,15 +82,14 @@ def write_batch(
     )
 
 
-class Payer(Struct):
-    """One account with a journal of its own; ``reviews`` are what it was shown."""
+class Payer(Swapper):
+    """One account that pays groups."""
 
     place: PayingPlace
-    agent: WalletClient
-    account: Account
-    journal: Journal
-    reviews: list[Review] = field(default_factory=list)
-    agrees: Callable[[Review], bool] = lambda review: True
+
+    @property
+    def account(self) -> Account:
+        return next(one for one in self.agent.accounts.accounts if one.address == self.address)
 
     async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
@@ -134,10 +119,6 @@ class Payer(Struct):
         group = self.group(batch_id)
         coin = floor.token(group.chain, self.place.COIN)
 
-        async def look(review: Review) -> Agreed | None:
-            self.reviews.append(review)
-            return Agreed(review.phrase) if self.agrees(review) else None
-
         return GroupSettling(
             self.place.api,
             self.journal,
@@ -148,7 +129,7 @@ class Payer(Struct):
             batch_id,
             group,
             self.account,
-            look,
+            self.look,
             pace=QUICK,
             arrives=timedelta(seconds=60) if arrives is None else arrives,
         )
@@ -161,7 +142,7 @@ class Payer(Struct):
 
     async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
-        return await self.place.held(address, self.place.floor.token(self.place.CHAIN, symbol))
+        return await self.holds(self.place.floor.token(self.place.CHAIN, symbol), address)
 
     async def paid_exactly(self, batch_id: str) -> bool:
         """Whether its newest bundle is confirmed, and each deposit address holds what it asks."""
@@ -183,32 +164,13 @@ def told_otherwise(
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Looks at a group say ``new`` for ``old``; with ``beside`` in the order of this id alone."""
 
-    def changed(body: str) -> str:
+    def told(body: bytes) -> bytes:
         if beside is None:
-            return body.replace(old, new)
-        head, rest = body.split(beside, 1)
-        return head + beside + rest.replace(old, new, 1)
+            return body.replace(old.encode(), new.encode())
+        head, found, rest = body.partition(beside.encode())
+        return head + found + rest.replace(old.encode(), new.encode(), 1)
 
-    async def whole(response: httpx2.Response) -> AsyncIterator[bytes]:
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        yield changed(b"".join([part async for part in stream]).decode()).encode()
-
-    class Changed(httpx2.AsyncByteStream):
-        def __init__(self, response: httpx2.Response) -> None:
-            self._response = response
-
-        def __aiter__(self) -> AsyncIterator[bytes]:
-            return whole(self._response)
-
-    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
-            return response
-        return httpx2.Response(
-            response.status_code, headers=response.headers, stream=Changed(response)
-        )
-
-    return swap
+    return on("GET /v2/exchanges/multi/", lambda _, response: changed(response, told))
 
 
 class PayingPlace(Place):
@@ -216,101 +178,45 @@ class PayingPlace(Place):
     COIN: ClassVar[str] = "ETH"
     KIND: ClassVar[Kind] = Kind.EVM
 
-    bundle_faults: BundleFaults = field(default_factory=BundleFaults)
+    faults: ActiveFaults = field(default_factory=ActiveFaults)
+    """Of its bundles."""
 
     def token_of(self, token_id: str) -> Token | None:
         return self.floor.parts.catalog.token(token_id)
 
-    async def held(self, address: str, token: Token) -> int:
-        from swapdesk.chain.calldata import erc20
-        from swapdesk.chain.rpc.evm import Call
-
-        client = self.floor.readers[token.chain_data.short_name].client
-        if token.address is None:
-            return await client.balance(address)
-        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(address)))
-        return int.from_bytes(output, "big")
-
-    async def fill(self, address: str, coins: str, usdc: str) -> None:
-        """From the faucet."""
-        node, octets = self.floor.world.node, bytes.fromhex(address[2:])
-        dollars = str(self.floor.token(CHAIN, "USDC").address)
-        sent = [await node.fund(CHAIN, octets, int(Decimal(coins) * 10**18))]
-        sent.append(await give(node, CHAIN, dollars, address, int(Decimal(usdc) * 10**6)))
-        for each in sent:
-            await node.confirmed(CHAIN, each)
+    def swapper(self, agent: WalletClient, address: str, journal: Journal, keys: Path) -> Payer:
+        return Payer(self, agent, address, journal, keys)
 
     @asynccontextmanager
     async def payer(
-        self,
-        directory: Path,
-        beside: WalletClient | None = None,
-        *,
-        coins: str = "1",
-        usdc: str = "1000",
+        self, directory: Path, beside: Payer | None = None, *, usdc: str = "1000"
     ) -> AsyncIterator[Payer]:
-        """A new key that has something, in an agent of its own or in another's."""
-        keys = directory / "keys"
-        agent = beside or await WalletClient.start(self.wallet(keys), program=CHEAP)
-        journal = journal_in(directory, self.floor.clock)
-        try:
-            account = await agent.create(self.KIND, "", PASSPHRASE)
-            await self.fill(account.address, coins, usdc)
-            yield Payer(self, agent, account, journal)
-        finally:
-            journal.close()
-            if beside is None:
-                await agent.close()
+        """Somebody who has something."""
+        async with self.someone(directory, beside) as made:
+            await made.fund(USDC=usdc)
+            yield made
 
 
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
-    """Worker and bundle watch run by themselves, as in the service's own process."""
-    bundle_faults, clock = BundleFaults(), AgeingClock()
-    async with served(directory / "chains") as world:
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        onchain = build_onchain(world.url(CHAIN), KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock,
-            random.Random(7),
-            store,
-            chains,
-            tokens,
-            [PlainVenue("aa", "Alpha")],
-            PARTNERS,
-            [],
-            onchain=onchain,
-            intervene=bundle_faults.intervene,
+    """Worker and bundle watch run by themselves."""
+    faults, clock = ActiveFaults(), AgeingClock()
+    goods = sandbox_goods(clock.now())
+    async with served(directory / "chains") as chains:
+        onchain = build_onchain(
+            chains.url(CHAIN), KEY, goods["chains"], goods["tokens"], clock, Market(7)
         )
-        faults = AnswerFaults()
-        try:
-            async with (
-                worked_on(parts, faults, clock) as (network, api),
-                httpx2.AsyncClient(transport=network, base_url=BASE) as http,
-            ):
-                floor = Floor(world, parts, dict(onchain.readers), http, clock, faults)
-                yield PayingPlace(floor, directory, api, network, bundle_faults)
-        finally:
-            await onchain.close()
-            await store.close()
-
-
-@asynccontextmanager
-async def worked_on(
-    parts: ServiceParts, faults: AnswerFaults, clock: Clock
-) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
-    """The service with its worker and bundle watch running, and a client of it."""
-    network = FaultyNetwork(
-        httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
-    )
-    key = Credentials.of_key("first-key", "first-secret")
-    running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
-    try:
-        async with PartnerApi("http://localhost/v2", key, clock=clock, transport=network) as api:
-            yield network, api
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        async with (
+            open_world(
+                directory,
+                clock,
+                [PlainVenue("aa", "Alpha")],
+                onchain=onchain,
+                intervene=partial(bundle_end, faults),
+                **goods,
+            ) as service,
+            service.working(),
+            service.http() as http,
+        ):
+            service.opened.push_async_callback(onchain.close)
+            yield PayingPlace(Floor(chains, service, http, onchain), directory, faults)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
@@ -30,12 +27,10 @@ NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal.open(tmp_path / "journal.db", ManualClock())
+def journal(journal: Journal) -> Journal:
     row = NewRow(1, 2, {"to": "@bob"})
-    made.batches.add(BATCH, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", (row,))])
-    yield made
-    made.close()
+    journal.batches.add(BATCH, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", (row,))])
+    return journal
 
 
 def signed(journal: Journal) -> JournaledBundle:

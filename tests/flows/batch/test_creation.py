@@ -5,22 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 
 import httpx2
 import pytest
 from msgspec import Struct
 
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
-from flows.marketplace import api as plain_api
-from flows.marketplace import book, catalog, clock, service, venues
 from flows.orders import order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_result import next_words
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
@@ -41,13 +36,9 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import iso
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.service.app import build_service
-from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.orders import DisplayStatus
+from world import World
 
-__all__ = ["api", "book", "catalog", "clock", "service", "venues"]
-
-api = plain_api
 HEAD = "to,sell_amount,buy,chain,memo,route,sell\n"
 DAY = 86_400.0
 SPOILT = ("1.07712E+09", "#N/A", "nan", "1077120.0")
@@ -76,23 +67,9 @@ class Desk(Struct):
 
 
 @pytest.fixture
-async def desk(
-    service: ServiceParts,
-    catalog: Catalog,
-    book: AddressBook,
-    clock: ManualClock,
-    tmp_path: Path,
-) -> AsyncIterator[Desk]:
-    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(service)))
-    journal = Journal.open(tmp_path / "journal.db", clock)
-    credentials = Credentials.of_key("first-key", "first-secret")
-    async with PartnerApi(
-        "http://127.0.0.1/v2", credentials, clock=clock, transport=network
-    ) as opened:
-        yield Desk(
-            clock, network, opened, journal, BatchPlanner(catalog, book, journal, clock, live=False)
-        )
-    journal.close()
+def desk(world: World, catalog: Catalog, book: AddressBook) -> Desk:
+    planner = BatchPlanner(catalog, book, world.journal, world.clock, live=False)
+    return Desk(world.clock, world.network, world.api, world.journal, planner)
 
 
 async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> None:

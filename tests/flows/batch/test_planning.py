@@ -10,10 +10,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from flows.marketplace import api, book, catalog, clock, service, venues
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
@@ -26,8 +24,7 @@ from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import QuoteQuery
-
-__all__ = ["api", "book", "catalog", "clock", "service", "venues"]
+from world import World
 
 HEAD = "to,amount,token,chain,memo,route,sell,refund\n"
 
@@ -38,9 +35,8 @@ def address(kind: str, name: str) -> str:
 
 @pytest.fixture
 def planner(
-    catalog: Catalog, book: AddressBook, clock: ManualClock, tmp_path: Path
+    catalog: Catalog, book: AddressBook, clock: ManualClock, journal: Journal
 ) -> BatchPlanner:
-    journal = Journal.open(tmp_path / "journal.db", clock)
     return BatchPlanner(catalog, book, journal, clock, live=False)
 
 
@@ -426,21 +422,17 @@ async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerAp
 
 
 async def test_limits_that_cannot_be_asked_lock_their_rows(
-    planner: BatchPlanner, clock: ManualClock
+    planner: BatchPlanner, world: World
 ) -> None:
     sheet = read_sheet("a.csv", csv_of("@bob,100,ETH,base,,,USDC.ethereum,"))
     plan = await planner.judged(sheet)
     assert not plan.creatable
-    credentials = Credentials.of_key("first-key", "first-secret")
-    refusing = httpx2.MockTransport(
+    world.network.inner = httpx2.MockTransport(
         lambda request: httpx2.Response(
             404, json={"code": "TOKEN_DISABLED", "message": "to is disabled", "requestId": "1"}
         )
     )
-    async with PartnerApi(
-        "http://127.0.0.1/v2", credentials, clock=clock, transport=refusing
-    ) as nobody:
-        after = await planner.with_limits(plan, nobody)
+    after = await planner.with_limits(plan, world.api)
     assert [code for code, _ in found(after.rows[0])] == ["LIMITS_UNKNOWN"]
     assert not after.creatable
 

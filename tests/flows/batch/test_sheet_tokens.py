@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from flows.marketplace import api, catalog, clock, service, venues
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import SheetTokens
 from swapdesk.flows.batch.planned import (
@@ -16,8 +15,6 @@ from swapdesk.flows.batch.planned import (
     selling,
 )
 from swapdesk.flows.catalog.catalog import Catalog
-
-__all__ = ["api", "catalog", "clock", "service", "venues"]
 
 
 @pytest.fixture

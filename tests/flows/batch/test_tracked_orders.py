@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -36,18 +34,6 @@ from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
 ORDER = order(multi_id=GROUP)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
-    made = Journal.open(tmp_path / "journal.db", clock)
-    yield made
-    made.close()
 
 
 def created(journal: Journal) -> None:

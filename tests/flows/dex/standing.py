@@ -7,11 +7,13 @@ from msgspec import Struct
 from flows.dex.swapping import Swapper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
+from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.sandbox.tampering import ATTACKER
 from swapdesk.wire.tokens import Token
 
+ATTACKER = checksummed("0x" + "bad0" * 10)
+"""Nobody has the key of this address."""
 SPENDERS = {**{one.provider: one.address for one in SANDBOX_VENUES}, "attacker": ATTACKER}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from flows.dex.standing import signed
+from flows.dex.standing import ATTACKER, signed
 from flows.dex.swapping import Place, Swapper
+from flows.faulty_network import DishonestService
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.dex.swap_signing import SwapSigning
-from swapdesk.sandbox.tampering import ATTACKER
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 
@@ -72,25 +72,6 @@ async def test_a_chain_of_two_signatures(place: Place, first: Swapper, tmp_path:
         ]
 
 
-def _changed(path: str, change: Callable[[Any], Any]) -> Any:
-    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if not request.url.path.endswith(path):
-            return response
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-
-        class Changed(httpx2.AsyncByteStream):
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                whole = b"".join([part async for part in stream])
-                # No digit is lost: these answers hold texts and whole numbers.
-                yield json.dumps(change(json.loads(whole))).encode()
-
-        headers = {"content-type": "application/json"}
-        return httpx2.Response(response.status_code, headers=headers, stream=Changed())
-
-    return after
-
-
 def _first(**changes: Any) -> Callable[[Any], Any]:
     def change(answer: Any) -> Any:
         answer["signatures"][0] |= changes
@@ -126,7 +107,7 @@ async def test_a_chain_goes_forward_and_ends(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("is", usdc, weth, "100")
-        place.network.after = _changed(path, change)
+        place.network.after = DishonestService(path, "", change)
         try:
             outcome = await someone.flow().swap(intent)
         finally:
@@ -170,7 +151,7 @@ async def test_an_order_that_repeats_another_transaction_is_not_paid(
         await someone.fund()
         coins = await someone.holds(eth)
         intent = await someone.intent("ba", eth, usdc, "0.01")
-        place.network.after = _changed("/exchanges", change)
+        place.network.after = DishonestService("/exchanges", "", change)
         try:
             outcome = await someone.flow().swap(intent)
         finally:
@@ -270,7 +251,7 @@ async def test_one_confirmation_is_not_signed_eight_times_over(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("fa", usdc, weth, "20")
-        place.network.after = _changed("/dex/approve", _eightfold)
+        place.network.after = DishonestService("/dex/approve", "", _eightfold)
         try:
             outcome = await someone.flow().swap(intent)
         finally:
@@ -339,18 +320,12 @@ async def test_a_changed_document_of_permit2_is_not_signed(
 ) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
 
-    def change(answer: Any) -> Any:
-        *path, last = where.split(".")
-        node = answer["signatures"][0]["data"]
-        for one in path:
-            node = node[one]
-        node[last] = value
-        return answer
-
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(WETH="0.02")
         intent = await someone.intent("is", weth, usdc, "0.02")
-        place.network.after = _changed("/dex/approve", change)
+        place.network.after = DishonestService(
+            "/dex/approve", f"signatures.0.data.{where}", lambda _: value
+        )
         try:
             outcome = await someone.flow().swap(intent)
         finally:

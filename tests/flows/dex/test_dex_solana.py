@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -12,15 +13,12 @@ from msgspec.structs import replace
 
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.dex.swapping import Swapper
-from service.faulty_loopback import serving_with_faults
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
+from flows.dishonest_solana import other_blockhash, other_payee
+from flows.faulty_network import DishonestService
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.told_transaction import told_by
-from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.tampering import CREATE, SERVICE_FAULTS
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token
@@ -43,16 +41,6 @@ async def first(
     """Whose wallet agent everybody uses: each test has a key of its own in it."""
     async with place.someone(tmp_path_factory.mktemp("first")) as someone:
         yield someone
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def lying(place: SolanaPlace) -> AsyncIterator[PartnerApi]:
-    """The service behind its faults, as a desk reaches it."""
-    floor = place.floor
-    async with serving_with_faults(floor.parts, floor.faults, floor.clock) as url:
-        key = Credentials.of_key("first-key", "first-secret")
-        async with PartnerApi(url, key, clock=floor.clock) as api:
-            yield api
 
 
 async def test_tokens_for_coins(place: SolanaPlace, first: Swapper, tmp_path: Path) -> None:
@@ -168,41 +156,36 @@ async def _unpaid(someone: Swapper, usdc: Token, sol: Token) -> None:
     assert await someone.holds(sol) == 3 * 10**9
 
 
-@pytest.mark.parametrize("selling", ["USDC", "SOL"])
+def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:
+    return lambda half: change(bytes.fromhex(half)).hex()
+
+
 @pytest.mark.parametrize(
-    ("fault", "rules"),
+    ("where", "change", "rules"),
     [
-        ("tamper_spender", {"COUNTERPARTY_UNKNOWN"}),
-        ("tamper_amount", {"SOLD_ABOVE", "COSIGNER_UNKNOWN"}),
-        ("tamper_recipient", {"RECIPIENT_DIFFERS", "COSIGNER_UNKNOWN"}),
-        ("tamper_calldata", {"SOLANA_INSTRUCTION_UNKNOWN"}),
-        ("tamper_extra_field", {"COUNTERPARTY_UNKNOWN", "COSIGNER_UNKNOWN"}),
-        ("tamper_chain_id", {"CHAIN_ID_DIFFERS"}),
-        ("stale_calldata", {"BLOCKHASH_OLD", "COSIGNER_UNKNOWN"}),
+        ("metadata.chainId", lambda _: 1, {"CHAIN_ID_DIFFERS"}),
+        ("metadata.data", in_hex(other_payee), {"COUNTERPARTY_UNKNOWN", "COSIGNER_UNKNOWN"}),
+        ("metadata.data", in_hex(other_blockhash), {"BLOCKHASH_OLD", "COSIGNER_UNKNOWN"}),
     ],
 )
 async def test_a_lie_obtains_no_signature(
     place: SolanaPlace,
-    lying: PartnerApi,
     first: Swapper,
     tmp_path: Path,
-    fault: str,
+    where: str,
+    change: Callable[[Any], Any],
     rules: set[str],
-    selling: str,
 ) -> None:
-    floor = place.floor
-    usdc, sol = floor.coins()
-    sell, buy, amount = (usdc, sol, "60") if selling == "USDC" else (sol, usdc, "1")
+    """One for each place; what the gate refuses is proved in ``tests/agent``."""
+    usdc, sol = place.floor.coins()
     async with place.someone(tmp_path, first) as someone:
         await someone.fund("3", USDC="100")
-        intent = await someone.intent("at", sell, buy, amount)
-        floor.faults.add(
-            ActiveFault(SERVICE_FAULTS[fault], 9, 2.0, operation=CREATE, quote_id=intent.quote_id)
-        )
+        intent = await someone.intent("at", usdc, sol, "60")
+        place.network.after = DishonestService("/exchanges", where, change)
         try:
-            outcome = await someone.flow(lying).swap(intent)
+            outcome = await someone.flow().swap(intent)
         finally:
-            floor.faults.clear()
+            place.network.after = None
         assert outcome.refused, outcome
         found = {one.code for one in outcome.findings} or {outcome.code}
         assert found >= rules, found

@@ -1,41 +1,32 @@
-"""A service that lies never obtains a signature: every fault, on every path where it can lie.
+"""A service that lies obtains no signature: one lie for each place on each way where it can lie,
+and one for each rule that only the desk has. What the gate refuses is proved in ``tests/agent``.
 
-The service is on a real socket, the wallet agent is a process, and the trader says yes to
-whatever is shown, phrases to type included.
+The wallet agent is a process, and the trader says yes to whatever is shown, phrases to type
+included.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
-import pytest_asyncio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from flows.dex.standing import on_chain, signed
+from flows.dex.standing import ATTACKER, on_chain, signed
 from flows.dex.swapping import Place, Swapper
-from service.faulty_loopback import serving_with_faults
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
+from flows.faulty_network import DishonestService, lose_answer
+from swapdesk.chain.calldata import erc20
 from swapdesk.flows.journal.journal_records import IntentState
-from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE, SERVICE_FAULTS, SIGNING_FAULTS
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
-
-@pytest_asyncio.fixture(scope="module", loop_scope="package")
-async def lying(place: Place) -> AsyncIterator[PartnerApi]:
-    """The service behind its faults, as a desk reaches it."""
-    floor = place.floor
-    async with serving_with_faults(floor.parts, floor.faults, floor.clock) as url:
-        key = Credentials.of_key("first-key", "first-secret")
-        async with PartnerApi(url, key, clock=floor.clock) as api:
-            yield api
+APPROVE, CHAIN, CREATE = "/dex/approve", "/dex/chainSignatures", "/exchanges"
 
 
 class Way(Struct, frozen=True):
@@ -56,175 +47,160 @@ COIN = Way("ba", "ETH", "USDC", "0.01")
 BRIDGE = Way("me", "USDC", "USDC", "60", ("allow",))
 
 
+def instead(value: Any) -> Callable[[Any], Any]:
+    return lambda _: value
+
+
+def twice(units: str) -> str:
+    return str(2 * int(units))
+
+
 class Lie(Struct, frozen=True):
     """``honest`` is how many signatures are given before the lie is met."""
 
     way: Way
-    operation: str
-    fault: str
+    path: str
+    where: str
+    change: Callable[[Any], Any]
     rule: str
     honest: int = 0
 
 
 LIES = (
     # The approval transaction
-    Lie(APPROVAL, APPROVE, "tamper_spender", "SPENDER_UNKNOWN"),
-    Lie(APPROVAL, APPROVE, "tamper_amount", "ALLOWANCE_ABOVE"),
-    Lie(APPROVAL, APPROVE, "tamper_chain_id", "CHAIN_ID_DIFFERS"),
-    Lie(APPROVAL, APPROVE, "tamper_recipient", "TOKEN_SOLD_DIFFERS"),
-    Lie(APPROVAL, APPROVE, "tamper_calldata", "PURPOSE_DIFFERS"),
+    Lie(
+        APPROVAL,
+        APPROVE,
+        "approvals.0.data",
+        instead("0x" + erc20.APPROVE.call(ATTACKER, 60 * 10**6).hex()),
+        "SPENDER_UNKNOWN",
+    ),
+    Lie(APPROVAL, APPROVE, "approvals.0.to", instead(ATTACKER), "TOKEN_SOLD_DIFFERS"),
+    Lie(APPROVAL, APPROVE, "approvals.0.fromChain.chainId", instead(8453), "CHAIN_ID_DIFFERS"),
     # The order's transaction, after an honest approval
-    *(
-        Lie(way, CREATE, fault, rule, len(way.before))
-        for way in (APPROVAL, PERMIT, COIN, BRIDGE)
-        for fault, rule in (
-            ("tamper_spender", "CONTRACT_UNKNOWN"),
-            ("tamper_amount", "SOLD_ABOVE"),
-            ("tamper_chain_id", "CHAIN_ID_DIFFERS"),
-            ("tamper_recipient", "RECIPIENT_DIFFERS"),
-            ("tamper_calldata", "METHOD_UNKNOWN"),
-            ("tamper_extra_field", "TRANSACTION_KIND"),
-            ("stale_calldata", "DEADLINE_PAST"),
-        )
-    ),
+    Lie(APPROVAL, CREATE, "metadata.to", instead(ATTACKER), "CONTRACT_UNKNOWN", 1),
+    Lie(PERMIT, CREATE, "metadata.data", lambda data: "0xdeadbeef" + data[10:],
+        "METHOD_UNKNOWN", 1),
+    Lie(COIN, CREATE, "metadata.value", twice, "SOLD_ABOVE"),
+    Lie(COIN, CREATE, "metadata.chainId", instead(8453), "CHAIN_ID_DIFFERS"),
+    Lie(BRIDGE, CREATE, "metadata.authorizationList",
+        instead([{"address": ATTACKER, "chainId": "0x0", "nonce": "0x0"}]), "TRANSACTION_KIND", 1),
     # The permit, alone or as the first of two steps
-    *(
-        Lie(way, APPROVE, fault, rule)
-        for way in (PERMIT, STEPS)
-        for fault, rule in (
-            ("tamper_spender", "SPENDER_UNKNOWN"),
-            ("tamper_amount", "ALLOWANCE_ABOVE"),
-            ("tamper_chain_id", "CHAIN_ID_DIFFERS"),
-            ("tamper_extra_field", "DOCUMENT_EXTRA_FIELD"),
-        )
-    ),
+    Lie(PERMIT, APPROVE, "signatures.0.data.message.spender", instead(ATTACKER),
+        "SPENDER_UNKNOWN"),
+    Lie(PERMIT, APPROVE, "signatures.0.data.message.note", instead("also signed"),
+        "DOCUMENT_EXTRA_FIELD"),
+    Lie(STEPS, APPROVE, "signatures.0.data.message.value", twice, "ALLOWANCE_ABOVE"),
     # The order, as the second of two steps
-    Lie(STEPS, CHAIN, "tamper_spender", "CONTRACT_UNKNOWN", 1),
-    Lie(STEPS, CHAIN, "tamper_amount", "SOLD_ABOVE", 1),
-    Lie(STEPS, CHAIN, "tamper_chain_id", "CHAIN_ID_DIFFERS", 1),
-    Lie(STEPS, CHAIN, "tamper_recipient", "RECIPIENT_DIFFERS", 1),
-    Lie(STEPS, CHAIN, "tamper_extra_field", "DOCUMENT_EXTRA_FIELD", 1),
-    Lie(STEPS, CHAIN, "chain_repeat_step", "SIGNATURE_CHAIN", 1),
-    Lie(STEPS, CHAIN, "chain_endless", "SIGNATURE_CHAIN", 1),
-    # A page for people: nothing was created by asking
-    Lie(APPROVAL, APPROVE, "garbage", "ANSWER_NOT_JSON"),
-    Lie(STEPS, CHAIN, "garbage", "ANSWER_NOT_JSON", 1),
-)
+    Lie(STEPS, CHAIN, "0.data.message.receiver", instead(ATTACKER), "RECIPIENT_DIFFERS", 1),
+    Lie(STEPS, CHAIN, "0.data.domain.chainId", instead(8453), "CHAIN_ID_DIFFERS", 1),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "lie", LIES, ids=lambda lie: f"{lie.way.venue}-{lie.way.sell}-{lie.operation}-{lie.fault}"
-)
-async def test_a_lie_obtains_no_signature(
-    place: Place, lying: PartnerApi, first: Swapper, tmp_path: Path, lie: Lie
+async def refused_for(
+    place: Place,
+    first: Swapper,
+    directory: Path,
+    way: Way,
+    path: str,
+    after: Callable[[httpx2.Request, httpx2.Response], httpx2.Response],
+    rule: str,
+    honest: int,
 ) -> None:
-    floor, way = place.floor, lie.way
-    sell, buy = floor.token("base", way.sell), floor.token("base", way.buy)
-    if way.venue == "me":
-        buy = floor.token("ethereum", way.buy)
-    async with place.someone(tmp_path, first) as someone:
+    """No signature leaves the agent but the honest ones before the lie, and nothing moves on the
+    chain but an honest approval and its gas."""
+    floor = place.floor
+    sell = floor.token("base", way.sell)
+    buy = floor.token("ethereum" if way.venue == "me" else "base", way.buy)
+    async with place.someone(directory, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
-        floor.faults.add(
-            ActiveFault(
-                SERVICE_FAULTS[lie.fault], 9, 2.0, operation=lie.operation, quote_id=intent.quote_id
-            )
-        )
+        place.network.after = after
         try:
-            outcome = await someone.flow(lying).swap(intent)
-            met = [one.times for one in floor.faults.active]
+            outcome = await someone.flow().swap(intent)
         finally:
-            floor.faults.clear()
+            place.network.after = None
         assert outcome.refused, outcome
-        assert met != [9], "the service lied"
-        # No signature left the agent but the honest ones before the lie.
-        assert signed(someone, intent.id) == list(way.before[: lie.honest])
-        # Nothing moved on the chain but an honest approval and its gas.
-        after = await on_chain(someone, sell, buy)
+        assert signed(someone, intent.id) == list(way.before[:honest])
+        after_it = await on_chain(someone, sell, buy)
         approved = await someone.agent.transactions(intent.id)
         assert {one.purpose for one in approved} <= {Purpose.APPROVE}
         allowances = dict(before.allowances)
         if approved:
             allowances[way.venue] = int(Decimal(way.amount) * 10**sell.decimals)
-        assert after == replace(
+        assert after_it == replace(
             before,
-            coins=after.coins if approved else before.coins,
+            coins=after_it.coins if approved else before.coins,
             nonce=before.nonce + len(approved),
             allowances=allowances,
         )
         # The words: the rule, the money, who acts next.
-        found = {outcome.code, *(one.code for one in outcome.findings)}
-        assert lie.rule in found, outcome
+        assert rule in {outcome.code, *(one.code for one in outcome.findings)}, outcome
         assert outcome.failure.cause
         assert outcome.failure.money.startswith("in your wallet; nothing was swapped")
         assert ("may still take" in outcome.failure.money) is bool(approved)
-        assert ("a signature for" in outcome.failure.money) is (lie.honest > len(approved))
+        assert ("a signature for" in outcome.failure.money) is (honest > len(approved))
         assert outcome.failure.next == "you: ask for new quotes"
         # And it is over: no later start goes on with it.
         assert someone.journal.swaps.open_swaps() == []
         entry = someone.journal.intents.get(intent.id)
         assert entry is not None
-        created = lie.operation == CREATE
+        created = path == CREATE
         assert entry.state is (IntentState.CREATED if created else IntentState.REFUSED)
 
 
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.way.venue}-{lie.where}-{lie.rule}")
+async def test_a_lie_obtains_no_signature(
+    place: Place, first: Swapper, tmp_path: Path, lie: Lie
+) -> None:
+    service = DishonestService(lie.path, lie.where, lie.change)
+    await refused_for(place, first, tmp_path, lie.way, lie.path, service, lie.rule, lie.honest)
+    assert service.lies
+
+
+@pytest.mark.parametrize(("way", "path", "honest"), [(APPROVAL, APPROVE, 0), (STEPS, CHAIN, 1)])
+async def test_a_page_for_people_obtains_no_signature(
+    place: Place, first: Swapper, tmp_path: Path, way: Way, path: str, honest: int
+) -> None:
+    """Nothing was created by asking."""
+
+    def page(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        return httpx2.Response(200, html="<h1>It works!</h1>") if _asks(request, path) else response
+
+    await refused_for(place, first, tmp_path, way, path, page, "ANSWER_NOT_JSON", honest)
+
+
+def _asks(request: httpx2.Request, path: str) -> bool:
+    return request.url.path.endswith(path)
+
+
 async def test_an_earlier_step_that_changed_is_signed_no_second_time(
-    place: Place, lying: PartnerApi, first: Swapper, tmp_path: Path
+    place: Place, first: Swapper, tmp_path: Path
 ) -> None:
     """The first document is signed and the second one never comes; when the swap is taken on the
     service hands out another first document."""
-    floor = place.floor
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    for fault in ("tamper_spender", "tamper_amount", "tamper_extra_field"):
-        async with place.someone(tmp_path / fault, first) as someone:
-            await someone.fund(USDC="100")
-            intent = await someone.intent("is", usdc, weth, "60")
-            before = await on_chain(someone, usdc, weth)
-            floor.faults.add(ActiveFault(SERVICE_FAULTS["lost_response"], 3, 2.0, operation=CHAIN))
-            cut = await someone.flow(lying).swap(intent)
-            assert cut is None or cut.open, cut
-            assert signed(someone, intent.id) == ["allow"]
-            floor.faults.clear()
-            floor.faults.add(
-                ActiveFault(
-                    SERVICE_FAULTS[fault], 9, 2.0, operation=APPROVE, quote_id=intent.quote_id
-                )
-            )
-            (open_,) = someone.journal.swaps.open_swaps()
-            outcome = await someone.flow(lying).take_on(open_)
-            floor.faults.clear()
-            assert outcome.refused, outcome
-            assert outcome.code == "SIGNATURE_CHAIN"
-            assert "another document than before" in outcome.failure.cause
-            assert "a signature for 60 USDC was made" in outcome.failure.money
-            assert signed(someone, intent.id) == ["allow"]
-            assert await on_chain(someone, usdc, weth) == before
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
 
+    def lost(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        return lose_answer(request, response) if _asks(request, CHAIN) else response
 
-async def test_without_a_lie_the_same_service_is_paid(
-    place: Place, lying: PartnerApi, first: Swapper, tmp_path: Path
-) -> None:
-    """What the tests above refuse is refused for the lie alone."""
-    floor = place.floor
-    for way in (APPROVAL, PERMIT, STEPS, COIN, BRIDGE):
-        chain = "ethereum" if way.venue == "me" else "base"
-        sell, buy = floor.token("base", way.sell), floor.token(chain, way.buy)
-        async with place.someone(tmp_path / f"{way.venue}{way.sell}", first) as someone:
-            await someone.fund(USDC="100")
-            intent = await someone.intent(way.venue, sell, buy, way.amount)
-            outcome = await someone.flow(lying).swap(intent)
-            assert outcome.done, outcome
-            assert signed(someone, intent.id)[: len(way.before)] == list(way.before)
-
-
-async def test_every_signing_fault_is_told_here() -> None:
-    told: dict[str, set[str]] = {}
-    for lie in (one for one in LIES if one.fault in SIGNING_FAULTS):
-        told.setdefault(lie.fault, set()).add(lie.operation)
-    # What is signed for groups is told with the bundles.
-    alone = {
-        fault: {one for one in kind.operations or () if "multi" not in one}
-        for fault, kind in SIGNING_FAULTS.items()
-    }
-    assert told == {fault: operations for fault, operations in alone.items() if operations}
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("is", usdc, weth, "60")
+        before = await on_chain(someone, usdc, weth)
+        place.network.after = lost
+        cut = await someone.flow().swap(intent)
+        assert cut is None or cut.open, cut
+        assert signed(someone, intent.id) == ["allow"]
+        (open_,) = someone.journal.swaps.open_swaps()
+        where = "signatures.0.data.message.spender"
+        place.network.after = DishonestService(APPROVE, where, instead(ATTACKER))
+        outcome = await someone.flow().take_on(open_)
+        place.network.after = None
+        assert outcome.refused, outcome
+        assert outcome.code == "SIGNATURE_CHAIN"
+        assert "another document than before" in outcome.failure.cause
+        assert "a signature for 60 USDC was made" in outcome.failure.money
+        assert signed(someone, intent.id) == ["allow"]
+        assert await on_chain(someone, usdc, weth) == before

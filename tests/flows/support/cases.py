@@ -29,7 +29,7 @@ from swapdesk.flows.orders.payment_progress import (
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
-from swapdesk.sandbox.world import build_chains, build_tokens
+from world import sandbox_goods
 
 SOON, LATER = NOW + timedelta(minutes=6), NOW + timedelta(minutes=40)
 REFUND = derive_address("bitcoin", b"f" * 32)
@@ -91,10 +91,9 @@ class Case(Struct, frozen=True):
         return diagnose(self.whole, self.now, **asked)
 
 
-_chains = build_chains()
 COIN = next(
     token
-    for token in build_tokens(_chains, NOW)
+    for token in sandbox_goods(NOW)["tokens"]
     if token.chain == "bitcoin" and token.symbol == "BTC"
 )
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -264,9 +263,9 @@ async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market:
         assert document.money == "0.055 BTC at the deposit address on Bitcoin."
 
 
-def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(tmp_path: Path) -> None:
-    clock = ManualClock(NOW)
-    journal = Journal.open(tmp_path / "journal.db", clock)
+def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
+    journal: Journal, clock: ManualClock
+) -> None:
     made = order()
     created_here(journal, made)
     known = KnownOrders(journal, clock)
@@ -275,7 +274,6 @@ def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(tmp_path: Path)
         tracked = known.recall(made.service_id)
         assert tracked is not None
         assert [one.confirmations for one in tracked.payments] == [kept]
-    journal.close()
 
 
 # What was heard long ago

@@ -73,16 +73,11 @@ async def test_faults_of_a_chain_reach_it_through_the_node(
 ) -> None:
     url = process.url + "evm/base"
     for wrong in (
-        {"fault": "reorg", "chain": "base"},
-        {"fault": "reorg", "chain": "bitcoin", "depth": 1},
-        {"fault": "node_down", "chain": "base", "depth": 1},
         {"fault": "forged_receipt", "chain": "monero"},
         {"fault": "drop_transaction", "venue": "halyard"},
     ):
         with pytest.raises(LedgerRefused):
             await ledger.call(LedgerMethod.FAULT_ADD, **wrong)
-    with pytest.raises(LedgerRefused, match="reorganisation"):
-        await ledger.call(LedgerMethod.FAULT_ADD, fault="reorg", chain="base", depth=1)
     await ledger.call(LedgerMethod.FAULT_ADD, fault="drop_transaction", chain="base")
     await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="base", times=1)
     waiting = await ledger.call(LedgerMethod.FAULT_LIST)
@@ -98,9 +93,6 @@ async def test_faults_of_a_chain_reach_it_through_the_node(
         return ask(url, "eth_getTransactionReceipt", kept["hash"])["result"]
 
     until(found, what="the transfer")
-    height = until(lambda: int(ask(url, "eth_blockNumber")["result"], 16) > 3, what="blocks")
-    assert height
-    await ledger.call(LedgerMethod.FAULT_ADD, fault="reorg", chain="base", depth=2)
     await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="base")
     with pytest.raises(NO_ANSWER):
         ask(url, "eth_blockNumber")

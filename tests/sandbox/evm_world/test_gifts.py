@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from swapdesk.chain.rpc.ledger import LedgerMethod
-from swapdesk.sandbox.control import FaucetRefusal, gift_of
+from swapdesk.sandbox.control import InputRefused, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
 ADDRESS = "0x" + "5a" * 20
@@ -15,12 +15,11 @@ USDC = find_token("ethereum", "USDC")
 
 
 def test_coins_and_tokens_of_embedded_chains() -> None:
-    coins = gift_of("base", ADDRESS, None, Decimal("0.5"))
-    assert coins.method == LedgerMethod.EVM_FUND
-    assert coins.params == {"chain": "base", "address": ADDRESS, "units": str(5 * 10**17)}
+    coins = {"chain": "base", "address": ADDRESS, "units": str(5 * 10**17)}
+    assert gift_of("base", ADDRESS, None, Decimal("0.5")) == (LedgerMethod.EVM_FUND, coins)
     for name in ("USDC", "usdc", USDC.address, str(USDC.address).lower(), USDC.token_id):
-        gift = gift_of("ethereum", ADDRESS, name, Decimal("1.25"))
-        assert gift.params == {
+        _, params = gift_of("ethereum", ADDRESS, name, Decimal("1.25"))
+        assert params == {
             "chain": "ethereum",
             "address": ADDRESS,
             "units": "1250000",
@@ -30,12 +29,11 @@ def test_coins_and_tokens_of_embedded_chains() -> None:
 
 def test_tokens_of_solana_go_by_their_mint() -> None:
     holder = "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96"
-    coins = gift_of("solana", holder, None, Decimal(2))
-    assert coins.method == LedgerMethod.SOLANA_FUND
-    assert coins.params == {"address": holder, "units": str(2 * 10**9)}
-    gift = gift_of("solana", holder, "USDC", Decimal(3))
-    assert gift.params["mint"] == find_token("solana", "USDC").address
-    assert gift.params["units"] == "3000000"
+    coins = {"address": holder, "units": str(2 * 10**9)}
+    assert gift_of("solana", holder, None, Decimal(2)) == (LedgerMethod.SOLANA_FUND, coins)
+    _, params = gift_of("solana", holder, "USDC", Decimal(3))
+    mint = find_token("solana", "USDC").address
+    assert params == {"address": holder, "units": "3000000", "mint": mint}
 
 
 def test_a_namesake_is_given_by_its_contract_alone() -> None:
@@ -46,8 +44,8 @@ def test_a_namesake_is_given_by_its_contract_alone() -> None:
         and token.row.symbol == "USDC"
         and token.row.verdict == "malicious"
     )
-    assert gift_of("ethereum", ADDRESS, "USDC", Decimal(1)).params["token"] == USDC.address
-    assert gift_of("ethereum", ADDRESS, false.address, Decimal(1)).params["token"] == false.address
+    for name, meant in (("USDC", USDC.address), (false.address, false.address)):
+        assert gift_of("ethereum", ADDRESS, name, Decimal(1))[1]["token"] == meant
 
 
 @pytest.mark.parametrize(
@@ -67,6 +65,6 @@ def test_a_namesake_is_given_by_its_contract_alone() -> None:
 def test_what_is_not_given_says_which_input_is_wrong(
     chain: str, address: str, token: str | None, amount: str, field: str
 ) -> None:
-    with pytest.raises(FaucetRefusal) as refused:
+    with pytest.raises(InputRefused) as refused:
         gift_of(chain, address, token, Decimal(amount))
     assert refused.value.field == field

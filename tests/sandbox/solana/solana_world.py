@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +24,6 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
 from swapdesk.sandbox.processes import listen
@@ -49,7 +49,6 @@ class StandingTime:
 
 class World(Struct):
     node: SolanaNode
-    embedding: SolanaEmbedding
     faults: HeldFaults
     time: StandingTime
     client: SolanaClient
@@ -66,12 +65,27 @@ class World(Struct):
         document: dict[str, Any] = (await self.http.post(self.url, json=asked)).json()
         return document
 
+    async def put(
+        self, transaction: VersionedTransaction, method: str = "sendTransaction", **options: Any
+    ) -> dict[str, Any]:
+        """The whole answer to a transaction that is handed in."""
+        text = base64.b64encode(bytes(transaction)).decode()
+        return await self.ask(method, text, {"encoding": "base64", **options})
+
     async def built(
         self, signers: Sequence[Keypair], *instructions: Instruction
     ) -> VersionedTransaction:
         """Signed over the newest blockhash; the first signer pays."""
         blockhash = await self.client.latest_blockhash()
         return signed(blockhash.blockhash, signers, *instructions)
+
+    async def sent(self, signers: Sequence[Keypair], *instructions: Instruction) -> str:
+        """Built and executed; the signature."""
+        return await self.client.send(bytes(await self.built(signers, *instructions)))
+
+    async def balance(self, owner: Keypair | Pubkey) -> int:
+        key = owner.pubkey() if isinstance(owner, Keypair) else owner
+        return await self.client.balance(str(key))
 
     async def rich(self, lamports: int = 100 * SOL) -> Keypair:
         """A new account with coins."""
@@ -104,22 +118,22 @@ async def running(
     """The chain of a directory, served."""
     time = time or StandingTime()
     faults = HeldFaults()
-    embedding = SolanaEmbedding(directory, key, now_ms=time, faults=faults)
+    node = SolanaNode(directory, key, now_ms=time, faults=faults)
+    node.open()
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(ChainDoors(embedding.door), SystemClock())
+    server = build_server(ChainDoors(node.door), SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)
-        node = await embedding.node()
         port = listener.getsockname()[1]
         async with (
             SolanaClient(f"http://127.0.0.1:{port}/solana", commitment="processed") as client,
             httpx2.AsyncClient(trust_env=False, verify=False) as http,
         ):
-            yield World(node, embedding, faults, time, client, http, port)
+            yield World(node, faults, time, client, http, port)
     finally:
         stop.set()
         await serving
-        await embedding.close()
+        node.close()
         listener.close()

@@ -13,9 +13,8 @@ from solders.keypair import Keypair
 
 from sandbox.solana.solana_world import memo, signed, transfer
 from sandbox.test_node_process import NodeProcess
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError
-from swapdesk.sandbox.world import find_token
 
 FEE = 5_000
 
@@ -75,47 +74,3 @@ async def test_nothing_is_lost_and_nothing_happens_twice(
         assert len(answered) == len(sent) == 40 * cycles
     node.kill()
     node.listener.close()
-
-
-async def test_the_faucet_and_the_faults_of_the_node(tmp_path: Path) -> None:
-    node = NodeProcess(tmp_path)
-    node.start()
-    owner, mint = Keypair().pubkey(), str(find_token("solana", "USDC").address)
-    try:
-        async with (
-            LedgerClient(node.url, "secret") as ledger,
-            SolanaClient(f"{node.url}solana", commitment="processed") as client,
-        ):
-            paid = await ledger.call(
-                LedgerMethod.SOLANA_FUND, address=str(owner), units="2500000", mint=mint
-            )
-            status = await client.status(paid["signature"])
-            assert status is not None
-            (held,) = await client.holdings(str(owner), mint)
-            assert held.units == 2_500_000
-            for wrong in (
-                {"address": "0x" + "1" * 40, "units": "1"},
-                {"address": str(owner), "units": "0"},
-                {"address": str(owner), "units": "1", "mint": str(owner)},
-                {"address": str(owner), "units": str(1 << 64)},
-            ):
-                with pytest.raises(LedgerRefused):
-                    await ledger.call(LedgerMethod.SOLANA_FUND, **wrong)
-            with pytest.raises(LedgerRefused, match="only an embedded chain does that"):
-                await ledger.call(LedgerMethod.FAULT_ADD, fault="forged_receipt", chain="solana")
-            await ledger.call(
-                LedgerMethod.FAULT_ADD, fault="drop_transaction", chain="solana", times=1
-            )
-            dropped = await ledger.call(
-                LedgerMethod.SOLANA_FUND, address=str(owner), units="1000000"
-            )
-            # The faucet's own transactions are no client's.
-            assert await client.status(dropped["signature"]) is not None
-            await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="solana")
-            with pytest.raises(SolanaError):
-                await client.block_height()
-            await ledger.call(LedgerMethod.FAULT_CLEAR)
-            assert await client.block_height() >= 379_000_000
-    finally:
-        node.kill()
-        node.listener.close()

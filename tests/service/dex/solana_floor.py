@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx2
-from msgspec import Struct, field
+from msgspec import field
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
-from patience import PATIENCE
-from sandbox.solana.solana_world import KEY, StandingTime, World, running
-from service.dex.trading import BASE, AgeingClock, Floor, told
-from service.new_store import open_new
-from service.world import AS_FIRST, PARTNERS
+from sandbox.solana.solana_world import KEY, StandingTime, running
+from sandbox.solana.solana_world import World as Chain
+from service.dex.trading import AgeingClock, Caller, Floor
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import Onchain
+from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.tokens import Token
+from world import World, open_world, sandbox_goods
 
 SOL = 10**9
 
@@ -46,7 +42,7 @@ class LookedTime(StandingTime):
 class SolanaFloor(Floor):
     """``world`` is the one chain there is."""
 
-    world: World  # type: ignore[assignment]
+    world: Chain  # type: ignore[assignment]
 
     @property
     def maker(self) -> Keypair:
@@ -56,14 +52,14 @@ class SolanaFloor(Floor):
         """USDC and SOL."""
         return self.token("solana", "USDC"), self.token("solana", "SOL")
 
-    async def fund(self, address: str, coins: str, **tokens: str) -> None:
+    async def fund(self, address: str, coins: str, chain: str = "solana", **tokens: str) -> None:
         """Coins and tokens by symbol, from the sandbox."""
         if Decimal(coins):
             await self.world.node.fund(address, int(Decimal(coins) * SOL))
         for symbol, amount in tokens.items():
-            token = self.token("solana", symbol)
+            token = self.token(chain, symbol)
             units = int(Decimal(amount) * 10**token.decimals)
-            await self.world.node.mint(address, str(token.address), units)
+            await self.world.node.fund(address, units, str(token.address))
 
     async def final(self, service_id: str) -> dict[str, Any]:
         """The order once it has ended, after as many blocks as make everything final."""
@@ -78,7 +74,7 @@ class SolanaFloor(Floor):
             return sum(each.units for each in await client.holdings(owner, token.address))
 
 
-class SolanaTrader(Struct):
+class SolanaTrader(Caller):
     floor: SolanaFloor
     key: Keypair = field(default_factory=Keypair)
 
@@ -91,29 +87,6 @@ class SolanaTrader(Struct):
 
     async def holds(self, token: Token) -> int:
         return await self.floor.holds(token, self.address)
-
-    async def quotes(
-        self, token_in: Token, token_out: Token, amount: str, **more: str
-    ) -> dict[str, dict[str, Any]]:
-        """DEX rows by provider code."""
-        query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
-        answer = await self.floor.api.get("/quotes", params=query)
-        assert answer.status_code == 200, answer.text
-        return {row["swap"]: row for row in told(answer)["quotes"]}
-
-    async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
-        answer = await self.floor.api.post(path, json=body)
-        assert answer.status_code == status, answer.text
-        return told(answer)
-
-    async def create(self, quote_id: str, status: int = 200, **more: Any) -> dict[str, Any]:
-        body = {"quoteId": quote_id, "addressTo": self.address, "addressFrom": self.address, **more}
-        order: dict[str, Any] = await self.ask("/exchanges", body, status)
-        return order
-
-    async def confirm(self, service_id: str, sent: str | None = None, status: int = 200) -> Any:
-        body = {"id": service_id} if sent is None else {"id": service_id, "txHash": sent}
-        return await self.ask("/dex/confirmTx", body, status)
 
     def signed(self, metadata: dict[str, Any]) -> VersionedTransaction:
         """The order's transaction with our signature in the first place."""
@@ -133,22 +106,23 @@ async def trading_on_solana(
 ) -> AsyncIterator[SolanaFloor]:
     """The service over the chain. The worker moves when it is told to."""
     clock = AgeingClock()
-    async with running(directory / "chain", time=time or LookedTime()) as world:  # type: ignore[arg-type]
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        node_url = f"http://127.0.0.1:{world.port}/"
-        onchain = build_onchain(node_url, KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
-        )
-        faults = AnswerFaults()
-        transport = httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
-        try:
-            async with httpx2.AsyncClient(
-                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
-            ) as api:
-                yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]
-        finally:
-            await onchain.close()
-            await store.close()
+    async with (
+        running(directory / "chain", time=time or LookedTime()) as chain,  # type: ignore[arg-type]
+        over_solana(directory, chain, clock) as made,
+        made[0].http() as api,
+    ):
+        service, onchain = made
+        yield SolanaFloor(chain, service, api, onchain)
+
+
+@asynccontextmanager
+async def over_solana(
+    directory: Path, chain: Chain, clock: Clock, venues: Sequence[CentralizedVenue] = ()
+) -> AsyncIterator[tuple[World, Onchain]]:
+    """A service whose one chain is this one."""
+    goods = sandbox_goods(clock.now())
+    url = f"http://127.0.0.1:{chain.port}/"
+    onchain = build_onchain(url, KEY, goods["chains"], goods["tokens"], clock, Market(7))
+    async with open_world(directory, clock, venues, onchain=onchain, **goods) as service:
+        service.opened.push_async_callback(onchain.close)
+        yield service, onchain

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -14,29 +13,25 @@ from typing import Any
 import httpx2
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from msgspec import Struct, field
+from msgspec import Struct
 
 from patience import PATIENCE
-from sandbox.evm.evm_world import KEY, World, running, stranger
-from service.new_store import open_new
-from service.world import AS_FIRST, PARTNERS
+from sandbox.evm.evm_world import KEY, running, stranger
+from sandbox.evm.evm_world import World as Chains
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.evm_world import keeper
-from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
+from world import World, open_world, sandbox_goods
 
-BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
@@ -61,14 +56,24 @@ class AgeingClock(SystemClock):
 class Floor(Struct):
     """A service, its chains, and a client of the first partner."""
 
-    world: World
-    parts: ServiceParts
-    readers: dict[str, OnchainReader]
+    world: Chains
+    service: World
     api: httpx2.AsyncClient
-    clock: AgeingClock
-    faults: AnswerFaults
-    onchain: Onchain = field(default_factory=Onchain)
+    onchain: Onchain
     """The venues of the chains, for another service beside this one."""
+
+    @property
+    def parts(self) -> ServiceParts:
+        return self.service.service
+
+    @property
+    def readers(self) -> Mapping[str, OnchainReader]:
+        return self.onchain.readers
+
+    @property
+    def clock(self) -> AgeingClock:
+        clock: AgeingClock = self.service.clock
+        return clock
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(
@@ -79,6 +84,25 @@ class Floor(Struct):
             and token.enabled
             and not token.unverified
         )
+
+    async def fund(self, address: str, coins: str, chain: str = "base", **tokens: str) -> None:
+        """Coins of a chain and tokens by symbol, from the sandbox."""
+        node = self.world.node
+        sent = [await node.fund(chain, bytes.fromhex(address[2:]), int(Decimal(coins) * 10**18))]
+        for symbol, amount in tokens.items():
+            token = self.token(chain, symbol)
+            units = int(Decimal(amount) * 10**token.decimals)
+            sent.append(await keeper.give(node, chain, str(token.address), address, units))
+        for each in sent:
+            await node.confirmed(chain, each)
+
+    async def holds(self, token: Token, owner: str) -> int:
+        """Units of a token or coin, asked of the node over JSON-RPC."""
+        client = self.readers[token.chain_data.short_name].client
+        if token.address is None:
+            return await client.balance(owner)
+        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(owner)))
+        return int.from_bytes(output, "big")
 
     async def work(self) -> None:
         """What the worker does now, of the chain as it is now."""
@@ -96,42 +120,14 @@ class Floor(Struct):
         return order
 
 
-class Trader(Struct):
-    """An account on one chain."""
+class Caller(Struct):
+    """What an account on a chain asks of the service."""
 
     floor: Floor
-    account: LocalAccount
-    chain: str
 
     @property
     def address(self) -> str:
-        return str(self.account.address)
-
-    @property
-    def reader(self) -> OnchainReader:
-        return self.floor.readers[self.chain]
-
-    async def fund(self, coins: str = "10", **tokens: str) -> None:
-        """Coins of the chain, and tokens by symbol, from the sandbox."""
-        node = self.floor.world.node
-        octets = bytes.fromhex(self.address[2:])
-        sent = [await node.fund(self.chain, octets, int(Decimal(coins) * 10**18))]
-        for symbol, amount in tokens.items():
-            token = self.floor.token(self.chain, symbol)
-            units = int(Decimal(amount) * 10**token.decimals)
-            assert token.address is not None
-            sent.append(await keeper.give(node, self.chain, token.address, self.address, units))
-        for each in sent:
-            await node.confirmed(self.chain, each)
-
-    async def holds(self, token: Token, address: str | None = None) -> int:
-        """Units of a token, or wei of the native coin."""
-        owner = address or self.address
-        reader = self.floor.readers[token.chain_data.short_name]
-        if token.address is None:
-            return await reader.client.balance(owner)
-        output = await reader.client.call(Call(token.address, erc20.BALANCE_OF.call(owner)))
-        return int.from_bytes(output, "big")
+        raise NotImplementedError
 
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
@@ -175,6 +171,29 @@ class Trader(Struct):
     async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
         body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}
         return await self.ask("/dex/confirmTx", body, status)
+
+
+class Trader(Caller):
+    """An account on one EVM chain."""
+
+    account: LocalAccount
+    chain: str
+
+    @property
+    def address(self) -> str:
+        return str(self.account.address)
+
+    @property
+    def reader(self) -> OnchainReader:
+        return self.floor.readers[self.chain]
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        """Coins of the chain, and tokens by symbol, from the sandbox."""
+        await self.floor.fund(self.address, coins, self.chain, **tokens)
+
+    async def holds(self, token: Token, address: str | None = None) -> int:
+        """Units of a token, or wei of the native coin."""
+        return await self.floor.holds(token, address or self.address)
 
     async def send(self, to: str, data: str, value: int = 0, gas: int | None = None) -> str:
         """Sign and send a transaction; its hash."""
@@ -231,17 +250,12 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
     terms = chain_terms()
     genesis = {name: first_state(terms[name], KEY) for name in ("ethereum", "base")}
     async with running(directory / "chains", genesis=genesis) as world:
-        chains = build_chains()
-        tokens = build_tokens(chains, clock.now())
-        onchain = build_onchain(world.url("base"), KEY, chains, tokens, clock, Market(7))
-        store = open_new(directory / "service.db")
-        parts = assemble(
-            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+        goods = sandbox_goods(clock.now())
+        onchain = build_onchain(
+            world.url("base"), KEY, goods["chains"], goods["tokens"], clock, Market(7)
         )
-        faults = AnswerFaults()
-        layer = FaultLayer(build_service(parts), faults, clock)
-        transport = httpx2.ASGITransport(app=layer)
-        try:
+        async with open_world(directory, clock, onchain=onchain, **goods) as service:
+            service.opened.push_async_callback(onchain.close)
             for name in genesis:
                 await onchain.readers[name].view()
 
@@ -249,17 +263,8 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 """What a request is told never depends on how long ago the last one was."""
                 clock.age(FRESH_SECONDS)
 
-            async with httpx2.AsyncClient(
-                transport=transport,
-                base_url=BASE,
-                headers=AS_FIRST,
-                timeout=PATIENCE,
-                event_hooks={"request": [read_anew]},
-            ) as api:
-                yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)
-        finally:
-            await onchain.close()
-            await store.close()
+            async with service.http(event_hooks={"request": [read_anew]}) as api:
+                yield Floor(world, service, api, onchain)
 
 
 async def trader(floor: Floor, number: int, chain: str = "base") -> Trader:

@@ -17,7 +17,8 @@ one (``back``)::
 Such scenes are seen one after the other in one desk (:func:`tours`); each can be reached alone.
 
 ``tests/tui/test_scenes.py`` draws each scene at the four sizes and in ASCII, scans the pictures
-by the rules all screens share, presses every key of the footer and types every letter;
+by the rules all screens share, compares the smallest and the largest with goldens, presses every
+key of the footer and types every letter;
 ``tests/tui/test_hostile_scenes.py`` fills it with hostile texts.
 """
 
@@ -30,10 +31,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from tui.desk_run import DeskRun, Market
+from tui.picture import LARGEST, SMALLEST
 
 Step = Callable[[DeskRun], Awaitable[None]]
 Prepare = Callable[[Market], None]
 Mask = Callable[[DeskRun, str], str]
+Size = tuple[int, int]
 
 
 def nothing_first(market: Market) -> None:
@@ -53,7 +56,9 @@ class Scene(Struct, frozen=True):
     ``decides``: something is decided here, so addresses stand whole. ``mask`` replaces what is
     drawn at random. ``fed``: whether the scene is still reached when every text of the service
     is replaced by a hostile one. ``keys``: whether its footer keys can be pressed one by one in
-    a test (each after reaching the scene anew).
+    a test (each after reaching the scene anew). ``also`` are sizes in between at which the scene is
+    laid out as at no other, or which a guide shows: they have goldens as well. ``own_ascii``: it is
+    laid out in another way in ASCII.
     """
 
     name: str
@@ -65,6 +70,12 @@ class Scene(Struct, frozen=True):
     decides: bool = False
     fed: bool = True
     keys: bool = True
+    also: tuple[Size, ...] = ()
+    own_ascii: bool = False
+
+    @property
+    def golden_sizes(self) -> tuple[Size, ...]:
+        return (SMALLEST, *self.also, LARGEST)
 
     async def reach(self, run: DeskRun) -> None:
         """From a desk that was just opened."""
@@ -86,6 +97,8 @@ def scene(
     decides: bool = False,
     fed: bool = True,
     keys: bool = True,
+    also: tuple[Size, ...] = (),
+    own_ascii: bool = False,
 ) -> Callable[[Step], Scene]:
     """Register the function below; ValueError for a name that is taken.
 
@@ -96,7 +109,9 @@ def scene(
         if name in _KNOWN:
             raise ValueError(f"two scenes are called {name!r}")
         first = after.prepare if after is not None else prepare
-        _KNOWN[name] = Scene(name, step, after, back, first, mask, decides, fed, keys)
+        _KNOWN[name] = Scene(
+            name, step, after, back, first, mask, decides, fed, keys, also, own_ascii
+        )
         return _KNOWN[name]
 
     return register

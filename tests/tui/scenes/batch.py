@@ -22,6 +22,7 @@ from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import home, scene
 
 HEAD = "to;sell_amount;buy;chain;memo;route;sell\n"
@@ -78,12 +79,12 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     return screen
 
 
-@scene("batch-empty", after=home.empty, back=("escape",))
+@scene("batch-empty", after=home.empty, back=("escape",), also=(ROOMY,))
 async def empty(run: DeskRun) -> None:
     await opened(run)
 
 
-@scene("batch-problems")
+@scene("batch-problems", also=(NORMAL, ROOMY))
 async def problems(run: DeskRun) -> None:
     await loaded(run, FAULTY)
     await run.press("right_square_bracket")
@@ -106,7 +107,7 @@ async def below(run: DeskRun) -> None:
     await run.see("1 problem")
 
 
-@scene("batch-skipped", after=problems, back=("minus",))
+@scene("batch-skipped", after=problems, back=("minus",), also=(ROOMY,))
 async def skipped(run: DeskRun) -> None:
     await run.press("minus")
     await run.see("1 skipped")
@@ -215,7 +216,7 @@ async def submitted(run: DeskRun) -> None:
     await shown(run, "submitted")
 
 
-@scene("batch-failed", mask=without_ids)
+@scene("batch-failed", mask=without_ids, also=(NORMAL,))
 async def failed(run: DeskRun) -> None:
     bundle = await bundled(run, funded=True)
     log = run.app.session.desk.journal.bundles

@@ -11,6 +11,7 @@ from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
+from tui.picture import NORMAL
 from tui.quote_rows import TWO_LEGS, only_these
 from tui.scenes import home, quotes, scene, swap
 from tui.scenes.swap import masked
@@ -47,7 +48,7 @@ async def fixed_frozen(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("create-alike", after=swap.form, back=swap.BOB_AGAIN, decides=True)
+@scene("create-alike", after=swap.form, back=swap.BOB_AGAIN, decides=True, also=(NORMAL,))
 async def alike(run: DeskRun) -> None:
     await run.press("ctrl+u")
     entry = run.app.session.desk.book.entry("bob")
@@ -76,21 +77,28 @@ async def expired(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("deposit-code", after=swap.deposit_tag, back=("escape",), decides=True, mask=masked)
+@scene(
+    "deposit-code",
+    after=swap.deposit_tag,
+    back=("escape",),
+    decides=True,
+    mask=masked,
+    own_ascii=True,
+)
 async def code(run: DeskRun) -> None:
     await run.press("v")
     await run.see("In code")
     await calm(run)
 
 
-@scene("deposit-code-address", after=code, back=("v",), decides=True, mask=masked)
+@scene("deposit-code-address", after=code, back=("v",), decides=True, mask=masked, own_ascii=True)
 async def code_address(run: DeskRun) -> None:
     await run.press("v")
     await run.see("not in the code")
     await calm(run)
 
 
-@scene("address-book", after=home.empty, back=("escape",))
+@scene("address-book", after=home.empty, back=("escape",), also=(NORMAL,))
 async def address_book(run: DeskRun) -> None:
     await run.press("at")
     await run.see("@cold")

@@ -6,6 +6,7 @@ from recorded_demo import recorded
 from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.tui.screens.demo import DemoScreen
 from tui.desk_run import DeskRun
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import home, scene
 
 
@@ -30,39 +31,39 @@ async def forward(run: DeskRun, title: str) -> None:
     await run.see(title)
 
 
-@scene("demo-begins", after=home.empty, back=("escape",), fed=False)
+@scene("demo-begins", after=home.empty, back=("escape",), fed=False, also=(NORMAL,))
 async def begins(run: DeskRun) -> None:
     await show(run, "private")
 
 
-@scene("demo-private", after=begins, back=("b",) * 6, fed=False)
+@scene("demo-private", after=begins, back=("b",) * 6, fed=False, also=(NORMAL,))
 async def private(run: DeskRun) -> None:
     await forward(run, "Second exchange in progress")
 
 
-@scene("demo-done", after=private, back=("b",) * 2, fed=False)
+@scene("demo-done", after=private, back=("b",) * 2, fed=False, also=(NORMAL, ROOMY))
 async def done(run: DeskRun) -> None:
     await forward(run, "Bob is paid")
 
 
-@scene("demo-link", after=done, back=("l",), fed=False)
+@scene("demo-link", after=done, back=("l",), fed=False, also=(NORMAL,))
 async def link(run: DeskRun) -> None:
     await run.press("l")
     await run.see("no path")
 
 
-@scene("demo-explained", after=done, back=("e",), fed=False)
+@scene("demo-explained", after=done, back=("e",), fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
     await run.press("e")
     await run.see("Privacy here is a crowd")
 
 
-@scene("demo-stuck", after=home.empty, back=("escape",), fed=False)
+@scene("demo-stuck", after=home.empty, back=("escape",), fed=False, also=(NORMAL, ROOMY))
 async def stuck(run: DeskRun) -> None:
     await show(run, "stuck")
     await forward(run, "Support finds the order")
 
 
-@scene("demo-answered", after=stuck, back=("b",), fed=False)
+@scene("demo-answered", after=stuck, back=("b",), fed=False, also=(NORMAL, ROOMY))
 async def answered(run: DeskRun) -> None:
     await forward(run, "Support answers")

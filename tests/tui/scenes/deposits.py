@@ -23,6 +23,7 @@ from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
 from tui.scenes.sign import asked_in_a_worker
 
@@ -62,14 +63,14 @@ async def begun(run: DeskRun) -> DepositSigning:
     return app.signing._deposits.begin(tracked)
 
 
-@scene("deposit-wallet", prepare=embedded, decides=True, keys=False)
+@scene("deposit-wallet", prepare=embedded, decides=True, keys=False, also=(NORMAL, ROOMY))
 async def card(run: DeskRun) -> None:
     await run.ready()
     run.app.push_screen(DepositScreen(run.app.session, ORDER))
     await run.see("Send this, once, on Ethereum")
 
 
-@scene("sign-deposit", prepare=embedded, decides=True)
+@scene("sign-deposit", prepare=embedded, decides=True, also=(NORMAL,))
 async def review(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")
@@ -79,7 +80,7 @@ async def review(run: DeskRun) -> None:
     await run.see("sign or refuse in")
 
 
-@scene("sign-deposit-refused", prepare=embedded, decides=True)
+@scene("sign-deposit-refused", prepare=embedded, decides=True, also=(NORMAL,))
 async def refused(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")

@@ -6,6 +6,7 @@ from swapdesk.client.sandbox_control import SandboxControl
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
 from tui.near_control import near_control
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
 
 _near: list[SandboxControl] = []
@@ -17,7 +18,7 @@ def with_control(market: Market) -> None:
     _near[:] = [near_control(market.parts)]
 
 
-@scene("faults", prepare=with_control, fed=False)
+@scene("faults", prepare=with_control, fed=False, also=(NORMAL, ROOMY))
 async def faults(run: DeskRun) -> None:
     await run.ready()
     control = run.app.session.desk.link.control = _near[0]

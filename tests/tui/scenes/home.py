@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
 
 
@@ -44,7 +45,7 @@ async def tokens(run: DeskRun) -> None:
     await run.see("Contract")
 
 
-@scene("tokens-none", after=empty, back=("escape", "escape"), fed=False)
+@scene("tokens-none", after=empty, back=("escape", "escape"), fed=False, also=(NORMAL, ROOMY))
 async def no_tokens(run: DeskRun) -> None:
     await run.press("t")
     await run.type("usdx")

@@ -20,6 +20,7 @@ from tui.known_orders import (
     waiting,
     withheld,
 )
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import Prepare, Scene, home, scene
 
 ONES: dict[str, Callable[[ManualClock], Known]] = {
@@ -37,7 +38,7 @@ def all_states(market: Market) -> None:
     prepare(market, every_state(market.clock))
 
 
-@scene("orders", prepare=all_states)
+@scene("orders", prepare=all_states, also=(NORMAL, ROOMY))
 async def orders(run: DeskRun) -> None:
     await run.ready()
     await run.press("o")
@@ -55,7 +56,7 @@ def only(make: Callable[[ManualClock], Known]) -> Prepare:
 
 
 def one_order(name: str, make: Callable[[ManualClock], Known]) -> Scene:
-    @scene(f"order-{name}", prepare=only(make))
+    @scene(f"order-{name}", prepare=only(make), also=(NORMAL,) if make is held else ())
     async def opened(run: DeskRun) -> None:
         await run.ready()
         run.app.navigation.open_order(make(ManualClock()).id)

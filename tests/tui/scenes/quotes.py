@@ -5,6 +5,7 @@ from __future__ import annotations
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.quotes_view import MOVED_FOR
 from tui.desk_run import DeskRun, Market
+from tui.picture import NORMAL, ROOMY
 from tui.quote_rows import (
     BASALT,
     FATHOM,
@@ -49,13 +50,13 @@ async def _calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("quotes-all-kinds", prepare=on_chain, fed=False)
+@scene("quotes-all-kinds", prepare=on_chain, fed=False, also=(NORMAL, ROOMY))
 async def all_kinds(run: DeskRun) -> None:
     await run.to_quotes()
     await _calm(run)
 
 
-@scene("quotes-explained", after=all_kinds, fed=False)
+@scene("quotes-explained", after=all_kinds, fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
     await run.pilot.resize_terminal(120, 40)
     await run.pilot.pause()

@@ -6,6 +6,7 @@ import re
 
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene, swap
 
 
@@ -28,7 +29,7 @@ async def to_the_quotes_call(run: DeskRun) -> None:
     await run.settle(lambda: "/rateLimits" not in run.text, "the filtered log")
 
 
-@scene("requests", mask=times_and_ids)
+@scene("requests", mask=times_and_ids, also=(NORMAL,))
 async def requests(run: DeskRun) -> None:
     await to_the_quotes_call(run)
 
@@ -39,7 +40,7 @@ async def one_request(run: DeskRun) -> None:
     await run.see("authorization: «redacted»")
 
 
-@scene("help-quotes", after=swap.quotes, back=("escape",))
+@scene("help-quotes", after=swap.quotes, back=("escape",), also=(NORMAL, ROOMY))
 async def help_of_quotes(run: DeskRun) -> None:
     await run.press("question_mark")
     await run.see("This screen")
@@ -49,7 +50,7 @@ def some_orders(market: Market) -> None:
     prepare(market, [waiting(market.clock), exchanging(market.clock)])
 
 
-@scene("palette", prepare=some_orders)
+@scene("palette", prepare=some_orders, also=(NORMAL,))
 async def palette(run: DeskRun) -> None:
     await run.ready()
     await run.press("o")

@@ -18,6 +18,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from tui.desk_run import DeskRun
+from tui.picture import NORMAL
 from tui.scenes import scene
 
 MONEY = "in your wallet; nothing was swapped"
@@ -94,7 +95,7 @@ async def phrase(run: DeskRun) -> None:
     await run.see("Not all of this is in the quote")
 
 
-@scene("sign-refused", decides=True)
+@scene("sign-refused", decides=True, also=(NORMAL,))
 async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())

@@ -9,6 +9,7 @@ from swapdesk.tui.screens.inspect import InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from tui.desk_run import DeskRun
 from tui.known_orders import HASH, REFUND, held
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import home, orders, scene
 
 MESSAGE = f"My order {REFUND} is stuck. I sent 0.5 BTC, transaction {HASH}. Where is it?"
@@ -37,7 +38,7 @@ async def several(run: DeskRun) -> None:
     await run.see("4 orders")
 
 
-@scene("inspect-held", prepare=orders.only(held))
+@scene("inspect-held", prepare=orders.only(held), also=(NORMAL, ROOMY))
 async def found(run: DeskRun) -> None:
     await run.ready()
     name = held(run.app.session.clock).id
@@ -54,7 +55,7 @@ def without_request(run: DeskRun, text: str) -> str:
     return re.sub(r"request [0-9a-f-]{36}", f"request {'x' * 36}", text)
 
 
-@scene("inspect-history", after=found, back=("escape",), mask=without_request)
+@scene("inspect-history", after=found, back=("escape",), mask=without_request, also=(NORMAL, ROOMY))
 async def history(run: DeskRun) -> None:
     await run.press("h")
     await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")

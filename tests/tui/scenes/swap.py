@@ -8,6 +8,7 @@ from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.deposit import DepositPage, DepositScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, without_code, without_ids
+from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
 
 
@@ -17,7 +18,7 @@ async def calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("quotes")
+@scene("quotes", also=(NORMAL, ROOMY))
 async def quotes(run: DeskRun) -> None:
     await run.to_quotes()
     await calm(run)
@@ -33,7 +34,7 @@ async def expired(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("create-form", after=quotes, decides=True)
+@scene("create-form", after=quotes, decides=True, also=(NORMAL, ROOMY))
 async def form(run: DeskRun) -> None:
     await run.press("enter")
     await run.type("@bob")
@@ -50,7 +51,7 @@ async def refused(run: DeskRun) -> None:
     await run.see("checksum")
 
 
-@scene("create-frozen", after=form, decides=True)
+@scene("create-frozen", after=form, decides=True, also=(NORMAL, ROOMY))
 async def frozen(run: DeskRun) -> None:
     await run.press("enter")
     await run.still()

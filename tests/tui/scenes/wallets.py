@@ -21,6 +21,7 @@ from swapdesk.wallet.spending import (
     SpendWindow,
 )
 from tui.desk_run import DeskRun
+from tui.picture import NORMAL
 from tui.scenes import scene
 from wallet.agents import CHEAP
 
@@ -127,7 +128,7 @@ async def smart(run: DeskRun) -> None:
     await run.see("takes it back")
 
 
-@scene("wallets-limits", after=smart, decides=True)
+@scene("wallets-limits", after=smart, decides=True, also=(NORMAL,))
 async def limits(run: DeskRun) -> None:
     await run.press("m")
     await run.see("at most")

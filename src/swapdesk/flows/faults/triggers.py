@@ -1,8 +1,7 @@
 """Setting a fault of the sandbox by its name and by what it shall meet, and moving its clock.
 
-Which faults there are, and what each may meet, is the sandbox's word (``GET /faults``). A target is
-written as a person knows it: an order or the beginning of its id, a provider's code or name, a
-chain, a group, a quote, or an operation of the API.
+A target is written as a person knows it: an order or the beginning of its id, a provider's code or
+name, a chain, a group, a quote, or an operation of the API.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from swapdesk.client.sandbox_control import SandboxControl, SandboxFault
+from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import written_seconds
 from swapdesk.flows.orders.order_fields import symbols
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.toml_document import nearest
 from swapdesk.wire.encoding.ids import ORDER_ID_PATTERN
+from swapdesk.wire.faults import FAULTS, SELECTORS, Fault, FaultRefused, fault_of, targets_of
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -28,41 +27,20 @@ NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
 """Steps that a key moves the clock on by: 31 minutes are longer than an order waits."""
 
-_KINDS = {
-    "serviceId": "order",
-    "multiId": "group",
-    "quoteId": "quote",
-    "operation": "operation",
-    "venue": "provider",
-    "chain": "chain",
-}
-"""What a selector of the control is called here."""
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
+SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
 """Orders that are offered; any other is named to the command."""
 
 
-class TriggerProblem(ValueError):
-    """Why no fault is set; a sentence. ``field`` is the word at fault."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
 class Target(Struct, frozen=True):
-    """What a fault shall meet: ``selector`` is a member of the control's body."""
+    """What a fault is to meet: an ``order``, by its id."""
 
-    selector: str
+    kind: str
     value: str
-
-    @property
-    def kind(self) -> str:
-        """``order``."""
-        return _KINDS[self.selector]
 
     @property
     def said(self) -> str:
@@ -70,122 +48,72 @@ class Target(Struct, frozen=True):
         return f"{self.kind} {self.value}"
 
 
-class FaultCall(Struct, frozen=True):
-    """One fault as it is set. ``target`` None: whatever comes next."""
+class FaultDocument(Struct, frozen=True):
+    """A fault that is set. ``target`` None: whatever comes next; ``given`` are its options."""
 
     fault: str
-    target: Target | None = None
-    members: Mapping[str, Any] = field(default_factory=dict)
-    """``leg``, ``times``, ``seconds``, ``depth``, ``part``, as far as given."""
+    target: Target | None
+    given: Mapping[str, Any]
 
     @property
     def said(self) -> str:
         """``hold is set on order h8Kq2P….``"""
-        given = ", ".join(f"{name} {value}" for name, value in sorted(self.members.items()))
+        given = ", ".join(f"{name} {value}" for name, value in sorted(self.given.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
 
 
 class Triggers:
-    """The faults and the clock of the sandbox that ``desk`` is connected to. Raises TriggerProblem
+    """The faults and the clock of the sandbox that ``desk`` is connected to. Raises FaultRefused
     where it is connected to none. What asks the sandbox raises ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
         if desk.settings.live or control is None:
-            raise TriggerProblem("profile", NOT_A_SANDBOX)
+            raise FaultRefused("profile", NOT_A_SANDBOX)
         self._desk = desk
         self.control: SandboxControl = control
-        self._known: tuple[SandboxFault, ...] = ()
 
-    async def faults(self) -> tuple[SandboxFault, ...]:
-        """Every fault there is, asked for once."""
-        if not self._known:
-            self._known = tuple(await self.control.faults())
-        return self._known
+    def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
+        """What a person wrote. Raises FaultRefused."""
+        fault = FAULTS.get(name)
+        target = None if fault is None or text is None else self._target(fault, text)
+        chosen = () if target is None else (SELECTOR_OF[target.kind],)
+        fault_of(name, (*chosen, *given))
+        return FaultDocument(name, target, given)
 
-    async def read_call(
-        self, name: str, target: str | None, members: Mapping[str, Any]
-    ) -> FaultCall:
-        """What a person wrote. Raises TriggerProblem."""
-        fault = await self.require(name, members)
-        return FaultCall(name, self._target(fault, target), members)
-
-    async def require(self, name: str, members: Mapping[str, Any]) -> SandboxFault:
-        """The fault of this name, which takes what is given. Raises TriggerProblem."""
-        faults = await self.faults()
-        fault = next((one for one in faults if one.name == name), None)
-        if fault is None:
-            near = nearest(name, (one.name for one in faults))
-            hint = f" Did you mean {near}?" if near else ""
-            raise TriggerProblem("name", f"There is no fault {_shown(name)}.{hint}")
-        for given in members:
-            if given not in (*fault.takes, fault.needs):
-                raise TriggerProblem(given, f"{name} takes no {given}.")
-        if fault.needs is not None and fault.needs not in members:
-            raise TriggerProblem(fault.needs, f"{name} needs a {fault.needs}.")
-        return fault
-
-    def _target(self, fault: SandboxFault, text: str | None) -> Target | None:
-        if text is None:
-            if fault.unselected:
-                return None
-            raise TriggerProblem("target", f"{fault.name} needs a target: {target_kinds(fault)}.")
-        found = (self._as(selector, text) for selector in _KINDS if selector in fault.selectors)
-        target = next((one for one in found if one is not None), None)
-        if target is not None:
-            return target
-        if "serviceId" in fault.selectors and _ORDER_ID.fullmatch(text):
+    def _target(self, fault: Fault, text: str) -> Target:
+        """By the name of what is known here; else by what is written like one of its kind."""
+        called = text.casefold()
+        for target, said in targets(self._desk, fault).values():
+            if target is not None and called in (target.value.casefold(), said.casefold()):
+                return target
+        kinds = {SELECTORS[selector] for selector in fault.selectors}
+        if "order" in kinds and (order := self._order(text)) is not None:
+            return Target("order", order)
+        if "quote" in kinds and _QUOTE_ID.fullmatch(text):
+            return Target("quote", text)
+        if "operation" in kinds and _is_operation(text):
+            return Target("operation", text)
+        if "order" in kinds and _ORDER_ID.fullmatch(text):
             # An order of another partner: the sandbox knows it, or says so.
-            return Target("serviceId", text)
-        raise TriggerProblem(
-            "target", f"{_shown(text)} is not what {fault.name} meets: {target_kinds(fault)}."
-        )
-
-    def _as(self, selector: str, text: str) -> Target | None:
-        """The text as one kind of target; None where it is none of that kind."""
-        value: str | None = None
-        if selector == "serviceId":
-            value = self._order(text)
-        elif selector == "multiId":
-            value = text if self._is_group(text) else None
-        elif selector == "quoteId":
-            value = text if _QUOTE_ID.fullmatch(text) else None
-        elif selector == "operation":
-            value = text if _is_operation(text) else None
-        elif selector == "venue":
-            called = text.casefold()
-            value = next(
-                (
-                    one.short_name
-                    for one in self._desk.catalog.providers
-                    if called in (one.short_name.casefold(), one.name.casefold())
-                ),
-                None,
-            )
-        elif selector == "chain":
-            chain = self._desk.catalog.chain(text.lower())
-            value = chain.short_name if chain is not None else None
-        return Target(selector, value) if value is not None else None
+            return Target("order", text)
+        only = f" {' or '.join(fault.chains)}" if fault.chains else ""
+        message = f"{_shown(text)} is not what {fault.name} meets: {targets_of(fault)}{only}."
+        raise FaultRefused("target", message)
 
     def _order(self, text: str) -> str | None:
         known = self._desk.journal.orders.index.called(text)
-        if text in known or not known:
-            return text if known else None
-        begun = sorted(one for one in known if one.startswith(text))
+        begun = [text] if text in known else sorted(one for one in known if one.startswith(text))
         if len(begun) > 1:
-            raise TriggerProblem("target", f"{len(begun)} orders begin with {_shown(text)}.")
+            raise FaultRefused("target", f"{len(begun)} orders begin with {_shown(text)}.")
         return begun[0] if begun else None
 
-    def _is_group(self, text: str) -> bool:
-        if text in self._desk.journal.batches.multi_ids():
-            return True
-        return any(one.order.multi_id == text for one in self._desk.link.tracker.known())
-
-    async def set(self, call: FaultCall) -> None:
+    async def set(self, call: FaultDocument) -> None:
         """Raises ApiError with the sandbox's reason where the fault comes too late."""
-        chosen = {call.target.selector: call.target.value} if call.target is not None else {}
-        await self.control.set_fault(call.fault, **chosen, **call.members)
+        met = call.target
+        chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
+        await self.control.set_fault(call.fault, **chosen, **call.given)
 
     async def active(self) -> list[str]:
         """The faults that wait or last: ``hold on order h8Kq2P…, once``."""
@@ -196,10 +124,10 @@ class Triggers:
         await self.control.clear_faults()
 
     async def advance(self, step: str) -> str:
-        """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises TriggerProblem."""
+        """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises FaultRefused."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
-            raise TriggerProblem(
+            raise FaultRefused(
                 "step",
                 f"{_shown(step)} is no step of the clock: a number with s, m, h or d, as +1h."
                 " The clock never goes back.",
@@ -207,23 +135,27 @@ class Triggers:
         return await self.control.advance(seconds)
 
 
-def targets(desk: Desk, fault: SandboxFault) -> dict[str, tuple[Target | None, str]]:
-    """Everything known here that a fault may meet, each by a key of its own and with a word about
+def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
+    """Everything known here that a fault may meet, each by what is said of it and with a word about
     it: orders as the tracker lists them, then groups, providers and chains."""
-    found: list[tuple[Target | None, str]] = [(None, "")] if fault.unselected else []
-    known = desk.link.tracker.orders()[:MOST_ORDERS]
-    if "serviceId" in fault.selectors:
-        found += [(Target("serviceId", one.service_id), _pair(one)) for one in known]
-    if "multiId" in fault.selectors:
-        groups = dict.fromkeys(one.order.multi_id for one in known)
-        found += [(Target("multiId", group), "") for group in groups if group]
-    if "venue" in fault.selectors:
-        found += [(Target("venue", one.short_name), one.name) for one in desk.catalog.providers]
-    if "chain" in fault.selectors:
-        chains = [(one.short_name, one.name) for one in desk.catalog.chains()]
-        wanted = [one for one in chains if not fault.chains or one[0] in fault.chains]
-        found += [(Target("chain", name), said) for name, said in wanted]
-    return {f"{one.selector} {one.value}" if one else "": (one, said) for one, said in found}
+    orders = desk.link.tracker.orders()[:MOST_ORDERS]
+    groups = {one.order.multi_id: "" for one in orders if one.order.multi_id}
+    known: dict[str, dict[str, str]] = {
+        "order": {one.service_id: _pair(one) for one in orders},
+        "group": groups | dict.fromkeys(desk.journal.batches.multi_ids(), ""),
+        "provider": {one.short_name: one.name for one in desk.catalog.providers},
+        "chain": {
+            one.short_name: one.name
+            for one in desk.catalog.chains()
+            if not fault.chains or one.short_name in fault.chains
+        },
+    }
+    found: dict[str, tuple[Target | None, str]] = {"": (None, "")} if fault.unselected else {}
+    for kind in (SELECTORS[selector] for selector in fault.selectors):
+        for value, said in known.get(kind, {}).items():
+            target = Target(kind, value)
+            found[target.said] = target, said
+    return found
 
 
 def _pair(tracked: TrackedOrder) -> str:
@@ -232,20 +164,8 @@ def _pair(tracked: TrackedOrder) -> str:
     return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
-def target_kinds(fault: SandboxFault) -> str:
-    """``order or provider``, or ``nothing`` where the fault takes no target."""
-    kinds = [kind for selector, kind in _KINDS.items() if selector in fault.selectors]
-    if fault.unselected:
-        kinds.append("nothing")
-    return " or ".join(kinds)
-
-
-def variants(fault: SandboxFault) -> tuple[dict[str, Any], ...]:
+def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
     """What a key goes through beside the target, the usual one first."""
-    if fault.needs == "depth":
-        return ({"depth": 2}, {"depth": 6}, {"depth": 12})
-    if fault.needs == "part":
-        return tuple({"part": part} for part in fault.parts)
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:
@@ -260,9 +180,12 @@ def _is_operation(text: str) -> bool:
 
 
 def _active(told: Mapping[str, Any]) -> str:
-    target = next(
-        (Target(name, str(told[name])) for name in _KINDS if told.get(name) is not None), None
+    targets = (
+        Target(kind, str(told[selector]))
+        for selector, kind in SELECTORS.items()
+        if told.get(selector) is not None
     )
+    target = next(targets, None)
     times = told.get("times")
     left = "" if times is None else ", once" if str(times) == "1" else f", {times} times"
     return f"{told.get('fault')}{f' on {target.said}' if target is not None else ''}{left}"

@@ -1,7 +1,6 @@
 """Faults of orders: of one leg, or of the next legs opened at an exchange.
 
-A row of ORDER_FAULTS says what happens: to a leg when it is opened, to its deposit once that
-counts, or to its payout. Faults wait on disk; those of a leg that exists stand in its row.
+Faults that wait for a leg end with the process; those of a leg that exists stand in its row.
 A key of a leg reads ``<serviceId>:<in|out>``, with ``#2`` and so on after a fallback.
 """
 
@@ -9,9 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from swapdesk.sandbox.faults import FaultKind
+from swapdesk.sandbox.faults import About, ActiveFaults
 from swapdesk.sandbox.node.account_rows import AccountRows, faults_of, written
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import LedgerRefusal
@@ -20,28 +18,10 @@ from swapdesk.sandbox.node.settlement import Settlement
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.wire.orders import LegStatus
 
+HOLD, RELEASE, EXPIRE, FALLBACK = "hold", "release", "expire", "fallback"
 _NOT_CREDITED = (LegStatus.NEW, LegStatus.WAITING, LegStatus.CONFIRMING)
 _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
 """A leg in one of these has not paid out yet."""
-
-OnDeposit = Callable[[Settlement, sqlite3.Row, int, Moment], None]
-
-
-@dataclass(frozen=True, eq=False)
-class OrderFault(FaultKind):
-    """What happens to a leg. Where nothing of it is said, everything goes on as usual."""
-
-    selectors: tuple[str, ...] = ("service_id", "venue")
-    takes: frozenset[str] = frozenset({"leg", "times"})
-    expires: bool = False
-    """The deadline of the leg is now."""
-    on_deposit: OnDeposit | None = None
-    """In place of the exchange, with the base units that arrived in time; at once where they
-    have arrived already."""
-    skipped_wallets: int = 0
-    """So many of the wallets that should pay out do not."""
-    at_once: Callable[[OrderFaults, FaultAdd], None] | None = None
-    """In place of all that: it waits for nothing and marks nothing."""
 
 
 def _hold(settlement: Settlement, row: sqlite3.Row, arrived: int, at: Moment) -> None:
@@ -49,6 +29,16 @@ def _hold(settlement: Settlement, row: sqlite3.Row, arrived: int, at: Moment) ->
         settlement.give_back(row, arrived, at)
     else:
         settlement.verify(row, arrived)
+
+
+ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
+    "fail_after_deposit": lambda settlement, row, arrived, at: settlement.fail(row, arrived),
+    "reroute": lambda settlement, row, arrived, at: settlement.decline(row, arrived),
+    "refund": Settlement.give_back,
+    HOLD: _hold,
+}
+"""What the exchange does with the base units that arrived in time, in place of swapping them; at
+once where they have arrived already. The first one that a leg has decides."""
 
 
 class OrderFaults:
@@ -61,6 +51,7 @@ class OrderFaults:
         settlement: Settlement,
         clock: WorldClock,
     ) -> None:
+        self.waiting = ActiveFaults()
         self._database = database
         self._rows = rows
         self._settlement = settlement
@@ -71,77 +62,54 @@ class OrderFaults:
 
         Raises LedgerRefusal when the order or the exchange has nothing the fault could meet.
         """
-        kind = ORDER_FAULTS[fault.fault]
-        with self._database.transaction() as connection:
-            if kind.at_once is not None:
-                kind.at_once(self, fault)
+        with self._database.transaction():
+            if fault.fault == RELEASE:
+                self._release(fault)
                 return
             row = None if fault.service_id is None else self._leg(fault.service_id, fault.leg)
             if row is not None:
-                self._apply(kind, row)
+                self._apply(fault.fault, row)
             else:
-                connection.execute(
-                    "INSERT INTO faults (fault, service_id, venue, leg, times)"
-                    " VALUES (?, ?, ?, ?, ?)",
-                    (fault.fault, fault.service_id, fault.venue, fault.leg, fault.times or 1),
-                )
-
-    def waiting(self) -> list[dict[str, object]]:
-        """Every stored fault, those of chains too."""
-        rows = self._database.connection.execute("SELECT * FROM faults ORDER BY id")
-        return [
-            {
-                "fault": row["fault"],
-                "serviceId": row["service_id"],
-                "venue": row["venue"],
-                "chain": row["chain"],
-                "leg": row["leg"],
-                "times": row["times"],
-            }
-            for row in rows
-        ]
+                chosen = selected_by(fault)
+                self.waiting.set(fault.fault, *chosen, times=fault.times, leg=fault.leg)
 
     def clear(self) -> None:
         """Forget all faults: a leg that has not yet failed will not, and no hold goes on."""
+        self.waiting.active.clear()
         with self._database.transaction() as connection:
-            connection.execute("DELETE FROM faults")
             connection.execute("UPDATE accounts SET fault = NULL WHERE fault IS NOT NULL")
             query = "SELECT * FROM accounts WHERE status = ?"
             for row in connection.execute(query, (LegStatus.VERIFYING,)).fetchall():
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Spend the faults that wait for this leg: what its row says because of them. Runs
-        inside a transaction of the caller."""
+        """Spend the faults that wait for this leg, each kind once: what its row says because of
+        them."""
         service_id, _, name = key.partition(":")
-        connection = self._database.connection
-        rows = connection.execute(
-            "SELECT * FROM faults WHERE (service_id = ? OR venue = ?)"
-            " AND (leg IS NULL OR leg = ?) ORDER BY id",
-            (service_id, venue, name.partition("#")[0]),
-        ).fetchall()
-        first = {row["fault"]: row["id"] for row in reversed(rows)}
-        for number in first.values():
-            connection.execute("UPDATE faults SET times = times - 1 WHERE id = ?", (number,))
-        connection.execute("DELETE FROM faults WHERE times <= 0")
-        columns: dict[str, object] = {"fault": written(first)}
-        if any(kind.expires for kind in _kinds(first)):
+        about: About = {("serviceId", service_id), ("venue", venue)}
+        met: set[str] = set()
+        for fault in self.waiting.waiting((*ON_DEPOSIT, EXPIRE, FALLBACK), about):
+            if fault.leg in (None, name.partition("#")[0]) and fault.name not in met:
+                met.add(fault.name)
+                self.waiting.spend(fault)
+        columns: dict[str, object] = {"fault": written(met)}
+        if EXPIRE in met:
             now = self._clock.moment().now
             columns |= {"expires": now, "due_now": now}
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """The deposit of a leg counts: the first fault of the table that it has decides."""
+        """The deposit of a leg counts."""
         arrived = self._rows.credited(row["id"])
-        for kind in _kinds(faults_of(row)):
-            if kind.on_deposit is not None:
-                kind.on_deposit(self._settlement, row, arrived, at)
+        for name, on_deposit in ON_DEPOSIT.items():
+            if name in faults_of(row):
+                on_deposit(self._settlement, row, arrived, at)
                 return
         self._settlement.accept(row, arrived, at)
 
     def skipped_wallets(self, row: sqlite3.Row) -> int:
         """How many wallets do not pay the leg out though they should."""
-        return max((kind.skipped_wallets for kind in _kinds(faults_of(row))), default=0)
+        return 1 if FALLBACK in faults_of(row) else 0
 
     def _leg(self, service_id: str, side: str | None) -> sqlite3.Row | None:
         """The newest leg on a side of an order; None before the order has any."""
@@ -153,43 +121,38 @@ class OrderFaults:
             raise LedgerRefusal(f"this order has no {side} leg")
         return None
 
-    def _apply(self, kind: OrderFault, row: sqlite3.Row) -> None:
+    def _apply(self, name: str, row: sqlite3.Row) -> None:
         """To a leg that exists."""
         status = LegStatus(row["status"])
         if status not in _MAY_YET:
             raise LedgerRefusal(f"too late: this leg is {status.name}")
         here = self._clock.moment()
-        if kind.expires:
+        if name == EXPIRE:
             if status is not LegStatus.WAITING:
                 raise LedgerRefusal("the deposit has arrived: this leg no longer expires")
             self._rows.change(row, expires=here.now, due_now=here.now)
-        elif kind.on_deposit is None or status in _NOT_CREDITED:
-            self._rows.change(row, fault=written({*faults_of(row), kind.name}))
+        elif name not in ON_DEPOSIT or status in _NOT_CREDITED:
+            self._rows.change(row, fault=written({*faults_of(row), name}))
         else:
-            kind.on_deposit(self._settlement, row, int(row["arrived"]), here)
+            ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
-    def release(self, fault: FaultAdd) -> None:
+    def _release(self, fault: FaultAdd) -> None:
         """End the holds of an order or of an exchange, also those that have not begun."""
-        ended = 0
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
-            column, value = "service_id", fault.service_id
         else:
             rows = self._rows.held_at(fault.venue or "")
-            column, value = "venue", fault.venue or ""
-        for row in rows:
-            on_hold, marked = row["status"] == LegStatus.VERIFYING, "hold" in faults_of(row)
-            if marked:
-                self._rows.change(row, fault=written(faults_of(row) - {"hold"}))
-            if on_hold:
-                self._go_on(row)
-            ended += on_hold or marked
-        ended += self._database.connection.execute(
-            f"DELETE FROM faults WHERE fault = 'hold' AND {column} = ?",  # noqa: S608 (ours)
-            (value,),
-        ).rowcount
-        if not ended:
+        begun = [row for row in rows if row["status"] == LegStatus.VERIFYING]
+        marked = [row for row in rows if HOLD in faults_of(row)]
+        waiting = self.waiting.waiting((HOLD,), (selected_by(fault),))
+        if not (begun or marked or waiting):
             raise LedgerRefusal("nothing is on hold here")
+        for row in marked:
+            self._rows.change(row, fault=written(faults_of(row) - {HOLD}))
+        for row in begun:
+            self._go_on(row)
+        for hold in waiting:
+            self.waiting.active.remove(hold)
 
     def _go_on(self, row: sqlite3.Row) -> None:
         """A check has passed: the exchange begins, or begins anew."""
@@ -201,50 +164,10 @@ class OrderFaults:
         self._rows.settle(row, status=LegStatus.EXCHANGING, due_world=due)
 
 
-ORDER_FAULTS = {
-    kind.name: kind
-    for kind in (
-        OrderFault(
-            "fail_after_deposit",
-            "The exchange fails and keeps the deposit.",
-            on_deposit=lambda settlement, row, arrived, at: settlement.fail(row, arrived),
-        ),
-        OrderFault(
-            "reroute",
-            "The exchange declines the deposit, and another exchange carries the order out.",
-            on_deposit=lambda settlement, row, arrived, at: settlement.decline(row, arrived),
-        ),
-        OrderFault(
-            "refund",
-            "The exchange sends the deposit back.",
-            on_deposit=Settlement.give_back,
-        ),
-        OrderFault(
-            "hold",
-            "The exchange holds the deposit until a release.",
-            on_deposit=_hold,
-        ),
-        OrderFault(
-            "release",
-            "Ends the holds of an order or of an exchange.",
-            at_once=OrderFaults.release,
-            takes=frozenset({"leg"}),
-        ),
-        OrderFault(
-            "fallback",
-            "Another hot wallet of the exchange pays out.",
-            skipped_wallets=1,
-        ),
-        OrderFault(
-            "expire",
-            "The leg expires now. Only before its deposit has arrived.",
-            expires=True,
-        ),
-    )
-}
-"""By name. Where a leg has several, the first of them decides what becomes of its deposit."""
-
-
-def _kinds(names: frozenset[str] | dict[str, int]) -> list[OrderFault]:
-    """Faults in the order of the table."""
-    return [kind for name, kind in ORDER_FAULTS.items() if name in names]
+def selected_by(fault: FaultAdd) -> tuple[str, str]:
+    """The selector and its value. Raises LedgerRefusal unless there is one."""
+    named = {"serviceId": fault.service_id, "venue": fault.venue, "chain": fault.chain}
+    chosen = [(selector, value) for selector, value in named.items() if value is not None]
+    if len(chosen) != 1:
+        raise LedgerRefusal("a fault selects one order, one exchange or one chain")
+    return chosen[0]

@@ -31,7 +31,6 @@ Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
 PayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9 ]{0,31}$")]
 CallData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=2 + 2 * 16_384)]
-Depth = Annotated[BodyInteger, Field(ge=1, le=64)]
 
 
 class NoParams(RequestModel):
@@ -39,6 +38,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
+    """``advance`` in seconds of sandbox time, ``speed`` of the world."""
+
     advance: Advance | None = None
     speed: Speed | None = None
 
@@ -116,7 +117,7 @@ class FaultAdd(RequestModel):
     """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
 
     ``times`` counts legs, calls, receipts or transactions; without it one, but of ``node_down``
-    every call until faults are cleared. ``depth`` is how many blocks a reorganisation unwinds.
+    every call until faults are cleared.
     """
 
     fault: Annotated[str, Identity(64)]
@@ -125,7 +126,6 @@ class FaultAdd(RequestModel):
     chain: ChainName | None = None
     leg: Leg | None = None
     times: Times | None = None
-    depth: Depth | None = None
 
 
 class SolanaFund(RequestModel):
@@ -144,7 +144,9 @@ class CustomerOf(RequestModel):
 
 
 class CustomerSend(CustomerOf):
-    """A transaction of theirs; ``value`` in wei."""
+    """``customer`` names a customer of the sandbox, ``chain`` an embedded EVM chain; ``value`` is
+    in wei, as decimal digits in a text. ``GET /customers`` tells the account, which is another
+    one than that of a ``payer`` and begins with nothing."""
 
     to: EvmAddress
     data: CallData = "0x"

@@ -15,8 +15,9 @@ from swapdesk.sandbox.node.evm.embedding import Background, Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
-from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.mined_log import LogDamaged
+from swapdesk.sandbox.node.node import Node, NodeApp, OtherTerms
+from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.partner_keys import load_key
 
@@ -31,7 +32,7 @@ class SandboxNode(Struct, frozen=True):
 
     node: Node
     chains: Embedding
-    solana: SolanaEmbedding
+    solana: SolanaNode
 
     def application(self, token: str) -> NodeApp:
         return NodeApp(self.node, token, ChainDoors(self.chains.door, self.solana.door))
@@ -43,7 +44,7 @@ class SandboxNode(Struct, frozen=True):
 
     async def close(self) -> None:
         await self.chains.close()
-        await self.solana.close()
+        self.solana.close()
         self.node.close()
 
 
@@ -58,8 +59,7 @@ def open_node(
     pools: bool = True,
 ) -> SandboxNode:
     """The node of a data directory; ``background`` as of the chains, whose ``pools`` follow the
-    market. Raises OtherSeed,
-    OtherRelease, OtherWorld, SandboxKeyRefused and ChainFileMismatch."""
+    market. Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -71,7 +71,8 @@ def open_node(
         embedded={**wallets, solana_wallets.name: solana_wallets},
     )
     try:
-        solana = SolanaEmbedding(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
+        node.begun_with("chain ids", ids)
+        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
         chains = Embedding(
             data,
             key,
@@ -82,13 +83,13 @@ def open_node(
             market=Market(node.seed) if pools else None,
             background=background,
         )
-    except ChainFileMismatch:
+    except (OtherTerms, ChainFileMismatch, LogDamaged):
         node.close()
         raise
     node.chains, node.solana = chains, solana
     for each in wallets.values():
         each.embedding = chains
-    solana_wallets.embedding = solana
+    solana_wallets.node = solana
     node.accounts.chains.resume()
     return SandboxNode(node, chains, solana)
 

@@ -50,16 +50,15 @@ class RateExpired(Rejected):
 class VenueTraits(Struct, frozen=True):
     """What a venue can do besides floating swaps by amount sent.
 
-    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart;
-    ``quotes_per_second`` how often it may be asked, 0 for no bound. ``fee`` and ``fixed_fee`` are
-    what it keeps of a leg on floating and on fixed terms, in percent of the dollars.
+    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart.
+    ``fee`` and ``fixed_fee`` are what it keeps of a leg on floating and on fixed terms, in percent
+    of the dollars.
     """
 
     fixed: bool = False
     static_deposits: bool = False
     requires_refund_address: bool = False
     payout_wallets: int = 0
-    quotes_per_second: int = 0
     fee: Decimal = Decimal(0)
     fixed_fee: Decimal = Decimal(0)
 

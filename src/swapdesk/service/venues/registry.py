@@ -1,9 +1,6 @@
 """The venues of a service, found by code, and the guards around every call of one.
 
-Capability, circuit breaker, token bucket, bulkhead, timeout, single-flight, hedge. Equal questions
-share a call. After the time in which 95 % of the venue's answers came a question is asked once
-more, and the first answer counts. One task watches all questions of a venue, because a timer for
-each costs more than the question. ``open`` creates something, so it gets the bulkhead and its
+Capability, circuit breaker, single flight, timeout. ``open`` creates something, so it gets its
 timeout alone: what it leaves after ten seconds is Ambiguous.
 """
 
@@ -12,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, Generic, TypeVar
-
-from msgspec import Struct, field
+from typing import Any, TypeVar
 
 from swapdesk.clock import Clock
 from swapdesk.service.venues.adapter import (
@@ -38,160 +33,7 @@ from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
-K = TypeVar("K")
 T = TypeVar("T")
-
-Ask = Callable[[], Coroutine[Any, Any, T]]
-
-_SAMPLES = 64
-_FEWEST_SAMPLES = 20
-_SHORTEST_HEDGE = 0.05
-_RECOUNT = 16
-
-
-class Latency:
-    """How long the answers of a venue took lately, in seconds."""
-
-    def __init__(self) -> None:
-        self._samples: deque[float] = deque(maxlen=_SAMPLES)
-        self._added = 0
-        self._usual: float | None = None
-
-    def add(self, seconds: float) -> None:
-        self._samples.append(seconds)
-        self._added += 1
-        if len(self._samples) >= _FEWEST_SAMPLES and (
-            self._usual is None or self._added % _RECOUNT == 0
-        ):
-            self._usual = sorted(self._samples)[len(self._samples) * 95 // 100]
-
-    @property
-    def usual(self) -> float | None:
-        """The 95th percentile; None while too few are known."""
-        return self._usual
-
-
-class _Flight(Struct, Generic[T], eq=False):
-    begun: float
-    ask: Ask[T]
-    answer: asyncio.Future[T]
-    hedge_at: float
-    tries: list[asyncio.Future[T]] = field(default_factory=list)
-
-
-class Flights(Generic[K, T]):
-    """``seconds`` is the deadline of a question; ``may_repeat`` allows a second call.
-
-    ``settled`` is told whether each question was answered.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        seconds: float,
-        *,
-        late: Callable[[], Exception],
-        may_repeat: Callable[[], bool],
-        settled: Callable[[bool], None],
-    ) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self._late = late
-        self._may_repeat = may_repeat
-        self._settled = settled
-        self._flying: dict[K, _Flight[T]] = {}
-        self._to_hedge: deque[_Flight[T]] = deque()
-        self._to_end: deque[_Flight[T]] = deque()
-        self._watch: asyncio.Task[None] | None = None
-        self._wakes_at = 0.0
-        self.latency = Latency()
-
-    def under_way(self, key: K) -> asyncio.Future[T] | None:
-        flight = self._flying.get(key)
-        return None if flight is None else flight.answer
-
-    def start(self, key: K, ask: Ask[T]) -> asyncio.Future[T]:
-        """Ask; the answer is a future that no waiter may cancel."""
-        now = self._clock.monotonic()
-        usual = self.latency.usual
-        hedge = self._seconds if usual is None else max(usual, _SHORTEST_HEDGE)
-        flight = _Flight(now, ask, asyncio.get_running_loop().create_future(), now + hedge)
-        self._flying[key] = flight
-        flight.answer.add_done_callback(lambda answer: self._landed(key, answer))
-        if usual is not None and hedge < self._seconds:
-            self._to_hedge.append(flight)
-        self._to_end.append(flight)
-        self._try(flight)
-        if self._watch is not None and flight.hedge_at < self._wakes_at:
-            self._watch.cancel()
-        if self._watch is None or self._watch.done() or flight.hedge_at < self._wakes_at:
-            self._wakes_at = flight.hedge_at
-            self._watch = asyncio.create_task(self._watch_over())
-        return flight.answer
-
-    def _landed(self, key: K, answer: asyncio.Future[T]) -> None:
-        self._flying.pop(key, None)
-        if not answer.cancelled():
-            # Nobody may be left to hear of a failure.
-            answer.exception()
-
-    def _try(self, flight: _Flight[T]) -> None:
-        task = asyncio.ensure_future(flight.ask())
-        flight.tries.append(task)
-        task.add_done_callback(lambda done: self._returned(flight, done))
-
-    def _returned(self, flight: _Flight[T], task: asyncio.Future[T]) -> None:
-        if flight.answer.done():
-            if not task.cancelled():
-                task.exception()
-            return
-        if task.cancelled():
-            # Only the end of the loop cancels a call whose question is still open.
-            flight.answer.cancel()
-            return
-        failure = task.exception()
-        if failure is None:
-            self.latency.add(self._clock.monotonic() - flight.begun)
-            flight.answer.set_result(task.result())
-            self._settled(True)
-            self._cancel(flight)
-        elif all(one.done() for one in flight.tries):
-            self._end(flight, failure)
-
-    def _end(self, flight: _Flight[T], failure: BaseException) -> None:
-        if not flight.answer.done():
-            flight.answer.set_exception(failure)
-            self._settled(False)
-            self._cancel(flight)
-
-    @staticmethod
-    def _cancel(flight: _Flight[T]) -> None:
-        for one in flight.tries:
-            one.cancel()
-
-    async def _watch_over(self) -> None:
-        """Until nothing is under way: second calls and deadlines, when their time comes."""
-        while True:
-            for waiting in (self._to_hedge, self._to_end):
-                while waiting and waiting[0].answer.done():
-                    waiting.popleft()
-            if not self._to_end:
-                return
-            due = self._to_end[0].begun + self._seconds
-            if self._to_hedge:
-                due = min(due, self._to_hedge[0].hedge_at)
-            now = self._clock.monotonic()
-            if now < due:
-                self._wakes_at = due
-                await self._clock.sleep(due - now)
-                continue
-            if self._to_hedge and self._to_hedge[0].hedge_at <= now:
-                flight = self._to_hedge.popleft()
-                if self._may_repeat():
-                    self._try(flight)
-            else:
-                self._end(self._to_end.popleft(), self._late())
-
 
 _CONSECUTIVE = 5
 _FIRST_PAUSE = 5.0
@@ -221,10 +63,6 @@ class Breaker:
         self._probing = True
         return True
 
-    def unasked(self) -> None:
-        """The call that was admitted did not go out after all."""
-        self._probing = False
-
     def succeeded(self) -> None:
         self._in_a_row = 0
         if self._open_until is not None:
@@ -245,40 +83,15 @@ class Breaker:
         self._open_until = self._clock.monotonic() + self._pause
 
 
-class TokenBucket:
-    """``per_second`` questions, one second's worth at once; 0 for no bound."""
-
-    def __init__(self, per_second: int, clock: Clock) -> None:
-        self._per_second = per_second
-        self._clock = clock
-        self._left = float(per_second)
-        self._seen = clock.monotonic()
-
-    def take(self) -> bool:
-        """Whether one more question may go out now."""
-        if not self._per_second:
-            return True
-        now = self._clock.monotonic()
-        grown = self._left + (now - self._seen) * self._per_second
-        self._left = min(grown, float(self._per_second))
-        self._seen = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
-
-
 QUOTE_SECONDS = 2.0
 OPEN_SECONDS = 10.0
 ASK_SECONDS = 5.0
-_QUEUE_SECONDS = 2.0
-_QUOTES_AT_ONCE = 64
-_ORDERS_AT_ONCE = 16
 
 logger = logging.getLogger(__name__)
 
 _Question = tuple[str, str, Decimal, Terms]
 """What makes two questions one flight: both tokens, the amount and the terms."""
+_Answer = asyncio.Future[VenueQuote | Unavailable]
 
 
 class TimedOut(Transient):
@@ -287,10 +100,6 @@ class TimedOut(Transient):
 
 class CircuitOpen(Transient):
     """The venue failed often lately and is not asked for the moment."""
-
-
-class TooManyQuestions(Transient):
-    """The venue was asked as often as it allows; nothing went out."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
@@ -317,6 +126,61 @@ def _seen(work: asyncio.Future[Any]) -> None:
         work.exception()
 
 
+class Flights:
+    """Questions for prices that are under way; equal ones share one call.
+
+    One task watches the deadlines of all, because a timer for each costs more than the question.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._flying: dict[_Question, _Answer] = {}
+        self._deadlines: deque[tuple[float, _Answer, asyncio.Future[Any]]] = deque()
+        self._watch: asyncio.Task[None] | None = None
+
+    def under_way(self, key: _Question) -> _Answer | None:
+        return self._flying.get(key)
+
+    def start(
+        self, key: _Question, question: Coroutine[Any, Any, VenueQuote | Unavailable]
+    ) -> _Answer:
+        """Ask; the answer is a future that no waiter may cancel."""
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        call = asyncio.ensure_future(question)
+        self._flying[key] = answer
+        answer.add_done_callback(lambda _: self._flying.pop(key))
+        call.add_done_callback(lambda _: _hand_on(call, answer))
+        self._deadlines.append((self._clock.monotonic() + QUOTE_SECONDS, answer, call))
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._watch_over())
+        return answer
+
+    async def _watch_over(self) -> None:
+        while self._deadlines:
+            due, answer, call = self._deadlines[0]
+            left = due - self._clock.monotonic()
+            if left > 0 and not answer.done():
+                await self._clock.sleep(left)
+                continue
+            self._deadlines.popleft()
+            if not answer.done():
+                answer.set_exception(TimedOut(f"no answer within {QUOTE_SECONDS:g} s"))
+                # Not awaited: a venue that ignores its cancellation must not hold the others.
+                call.cancel()
+
+
+def _hand_on(call: asyncio.Future[VenueQuote | Unavailable], answer: _Answer) -> None:
+    if answer.done():
+        _seen(call)
+    elif call.cancelled():
+        # Only the end of the loop cancels a call whose question is still open.
+        answer.cancel()
+    elif failure := call.exception():
+        answer.set_exception(failure)
+    else:
+        answer.set_result(call.result())
+
+
 class GuardedVenue:
     """A venue with everything around it; speaks the same protocol as the venue."""
 
@@ -324,16 +188,7 @@ class GuardedVenue:
         self._venue = venue
         self._clock = clock
         self._breaker = Breaker(clock)
-        self._bucket = TokenBucket(venue.traits.quotes_per_second, clock)
-        self._quote_places = asyncio.Semaphore(_QUOTES_AT_ONCE)
-        self._order_places = asyncio.Semaphore(_ORDERS_AT_ONCE)
-        self._flights: Flights[_Question, VenueQuote | Unavailable] = Flights(
-            clock,
-            QUOTE_SECONDS,
-            late=lambda: TimedOut(f"no answer within {QUOTE_SECONDS:g} s"),
-            may_repeat=lambda: not self._quote_places.locked() and self._bucket.take(),
-            settled=self._settled,
-        )
+        self._flights = Flights(clock)
 
     @property
     def provider(self) -> SwapProvider:
@@ -359,10 +214,7 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price one leg; equal questions in flight share one call. Raises Transient, Rejected.
-
-        Order of what stands in the way: capability, breaker, questions a second, places.
-        """
+        """Price one leg; equal questions in flight share one call. Raises Transient, Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -374,97 +226,66 @@ class GuardedVenue:
         if answer is None:
             if not self._breaker.admits():
                 raise CircuitOpen("not asked: failed repeatedly a moment ago")
-            if not self._bucket.take():
-                self._breaker.unasked()
-                raise TooManyQuestions("not asked: too many questions a moment ago")
-            answer = self._flights.start(
-                key, lambda: self._ask_quote(token_in, token_out, amount, terms)
-            )
+            answer = self._flights.start(key, self._priced(token_in, token_out, amount, terms))
+            answer.add_done_callback(self._settled)
         # One waiter that gives up must not end the flight of the others.
         return await asyncio.shield(answer)
 
-    async def _ask_quote(
+    async def _priced(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms
     ) -> VenueQuote | Unavailable:
         try:
-            async with self._quote_places:
-                return await self._venue.quote(token_in, token_out, amount, terms)
+            return await self._venue.quote(token_in, token_out, amount, terms)
         except VenueFailure:
             raise
         except Exception as defect:
             raise self._defect("quote", defect) from defect
 
-    def _settled(self, answered: bool) -> None:
-        if answered:
+    def _settled(self, answer: _Answer) -> None:
+        """Also where nobody is left to hear of a failure."""
+        if answer.cancelled():
+            return
+        if answer.exception() is None:
             self._breaker.succeeded()
         else:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         """Create the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
-
-        async def call() -> DepositInstruction:
-            return await self._venue.open(leg)
-
-        async with _Place(self._order_places, self._clock):
-            try:
-                return await within(self._clock, OPEN_SECONDS, call())
-            except TimeoutError:
-                raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None
-            except VenueFailure:
-                raise
-            except Exception as defect:
-                self._defect("open", defect)
-                raise Ambiguous(f"defect: {type(defect).__name__}") from defect
+        try:
+            return await within(self._clock, OPEN_SECONDS, self._venue.open(leg))
+        except TimeoutError:
+            raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None
+        except VenueFailure:
+            raise
+        except Exception as defect:
+            self._defect("open", defect)
+            raise Ambiguous(f"defect: {type(defect).__name__}") from defect
 
     async def find(self, key: str) -> DepositInstruction | None:
-        return await self._ask("find", lambda: self._venue.find(key))
+        return await self._ask("find", self._venue.find(key))
 
     async def report(self, key: str) -> LegReport | None:
-        return await self._ask("report", lambda: self._venue.report(key))
+        return await self._ask("report", self._venue.report(key))
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
-        await self._ask("send_on", lambda: self._venue.send_on(key, address, tag))
+        await self._ask("send_on", self._venue.send_on(key, address, tag))
 
-    async def _ask(self, what: str, question: Callable[[], Awaitable[T]]) -> T:
-        async def call() -> T:
-            return await question()
-
-        async with _Place(self._order_places, self._clock):
-            try:
-                return await within(self._clock, ASK_SECONDS, call())
-            except TimeoutError:
-                raise TimedOut(f"no answer within {ASK_SECONDS:g} s") from None
-            except VenueFailure:
-                raise
-            except Exception as defect:
-                raise self._defect(what, defect) from defect
+    async def _ask(self, what: str, question: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await within(self._clock, ASK_SECONDS, question)
+        except TimeoutError:
+            raise TimedOut(f"no answer within {ASK_SECONDS:g} s") from None
+        except VenueFailure:
+            raise
+        except Exception as defect:
+            raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
         """An adapter raised what the protocol does not know: logged, then treated as transient."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
-
-
-class _Place:
-    """A place in a bulkhead; Transient when none becomes free, because nothing went out."""
-
-    def __init__(self, places: asyncio.Semaphore, clock: Clock) -> None:
-        self._places = places
-        self._clock = clock
-
-    async def __aenter__(self) -> None:
-        if not self._places.locked():
-            await self._places.acquire()
-            return
-        try:
-            await within(self._clock, _QUEUE_SECONDS, self._places.acquire())
-        except TimeoutError:
-            raise TimedOut("too many calls to this venue at once") from None
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        self._places.release()
 
 
 class Venues:

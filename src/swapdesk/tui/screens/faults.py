@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,10 +12,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ApiError, ClientError
-from swapdesk.client.sandbox_control import SandboxFault
 from swapdesk.flows.faults.triggers import (
     CLOCK_STEPS,
-    FaultCall,
+    FaultDocument,
     Target,
     Triggers,
     targets,
@@ -37,13 +37,14 @@ from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.wire.faults import FAULTS, Fault
 
-FAULTS = (
+FAULT_COLUMNS = (
     Column("fault", "fault", 22),
     Column("given", "given", 14, priority=2, role="muted"),
     Column("shows", "shows", 30, grow=1),
 )
-TARGETS = (
+TARGET_COLUMNS = (
     Column("kind", "kind", 9, role="muted"),
     Column("target", "what it meets", 24),
     Column("said", "", 20, grow=1, role="muted"),
@@ -54,43 +55,27 @@ MOST_TOLD = 3
 """Active faults that are named; of others only the number."""
 
 
-def fault_row(fault: SandboxFault, given: str) -> Row:
-    return Row(fault.name, {"fault": fault.name, "given": given, "shows": fault.does})
-
-
-def note_lines(
-    done: Span | None, chosen: SandboxFault | None, active: list[str], width: int
-) -> list[Line]:
-    """What was done last, what is set, and what the fault under the cursor does, whole."""
-    told = "; ".join(active[:MOST_TOLD])
-    more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
-    said = f"Set: {told}{more}." if active else "No fault is set."
-    lines = wrapped([done], width) if done is not None else []
-    lines += wrapped([Span(said, "foreground" if active else "muted")], width)
-    if chosen is not None:
-        lines += wrapped([Span(f"{chosen.name}: {chosen.does}", "muted")], width)
-    return lines
-
-
 class FaultNotes(LinesView):
-    """Sentences under the table. What was done stays until the next: orders that meet a fault have
-    notices of their own."""
+    """What was done last, what is set, and what the fault under the cursor does, whole. What was
+    done stays until the next: orders that meet a fault have notices of their own."""
 
     def __init__(self) -> None:
         super().__init__(id="notes")
-        self._about: SandboxFault | None = None
-        self._active: list[str] = []
-        self._done: Span | None = None
-
-    def show(self, chosen: SandboxFault | None, active: list[str]) -> None:
-        self._about, self._active = chosen, active
-        self.redraw()
-
-    def say_done(self, said: str, *, warns: bool) -> None:
-        self._done = Span(said, "status-trouble" if warns else "foreground")
+        self.done: Span | None = None
+        self.active: list[str] = []
+        self.chosen: Fault | None = None
 
     def lines(self, width: int) -> list[Line]:
-        return note_lines(self._done, self._about, self._active, width)
+        active, chosen = self.active, self.chosen
+        told = "; ".join(active[:MOST_TOLD])
+        more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
+        said = f"Set: {told}{more}." if active else "No fault is set."
+        spans = [Span(said, "foreground" if active else "muted")]
+        if self.done is not None:
+            spans.insert(0, self.done)
+        if chosen is not None:
+            spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
+        return [line for span in spans for line in wrapped([span], width)]
 
 
 class FaultsScreen(Page):
@@ -109,15 +94,13 @@ class FaultsScreen(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._triggers: Triggers | None = None
-        self._faults: dict[str, SandboxFault] = {}
         self.targets: dict[str, Target | None] = {}
-        self._setting: SandboxFault | None = None
-        self._varied: dict[str, int] = {}
+        self._setting: Fault | None = None
+        self._varied: Counter[str] = Counter()
         self._step = 0
-        self._active: list[str] = []
         self.busy = False
-        self._table = LineTable(FAULTS, id="faults", empty="Asking the sandbox.")
-        self._meets = LineTable(TARGETS, id="targets", empty=NOTHING_TO_MEET)
+        self._table = LineTable(FAULT_COLUMNS, id="faults", empty="")
+        self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FaultNotes()
 
     def compose_body(self) -> Iterable[Widget]:
@@ -134,7 +117,7 @@ class FaultsScreen(Page):
         # A sandbox that was started again has another control.
         if self.link is not None and self.link.control is not known:
             self._triggers = Triggers(self.desk)
-            self._do(self._triggers, "")
+            self._do("")
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self._setting is not None:
@@ -148,61 +131,57 @@ class FaultsScreen(Page):
 
     @dataclass
     class Done(Message):
-        """The sandbox answered: its faults, those that are set, and what to say."""
+        """The sandbox answered: what is set, and what to say."""
 
-        faults: tuple[SandboxFault, ...]
         active: list[str]
         said: str
         warns: bool = False
 
-    def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
+    def _do(self, said: str, work: Awaitable[object] | None = None) -> None:
         """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
         self.busy = True
         self.run_worker(
-            self._carry_out(triggers, said, work),
-            group="faults",
-            exclusive=True,
-            exit_on_error=False,
+            self._carry_out(said, work), group="faults", exclusive=True, exit_on_error=False
         )
         self.refresh_keys()
 
-    async def _carry_out(
-        self, triggers: Triggers, said: str, work: Awaitable[object] | None
-    ) -> None:
-        warns, active = False, list(self._active)
-        faults: tuple[SandboxFault, ...] = ()
+    async def _carry_out(self, said: str, work: Awaitable[object] | None) -> None:
+        assert self._triggers is not None
+        warns, active = False, self._notes.active
         try:
             if work is not None:
                 said = said.replace("{}", str(await work))
-            faults, active = await triggers.faults(), await triggers.active()
+            active = await self._triggers.active()
         except ApiError as error:
             said, warns = f"The sandbox refused: {error.message.rstrip('.')}.", True
         except ClientError as error:
             said, warns = f"The sandbox gave no answer: {error}.", True
-        self.post_message(self.Done(faults, active, said, warns))
+        self.post_message(self.Done(active, said, warns))
 
     @on(Done)
     def _was_done(self, event: Done) -> None:
         self.busy = False
-        if event.faults:
-            self._faults = {fault.name: fault for fault in event.faults}
-        self._active = event.active
+        self._notes.active = event.active
         if event.said:
-            self._notes.say_done(event.said, warns=event.warns)
+            role = "status-trouble" if event.warns else "foreground"
+            self._notes.done = Span(event.said, role)
         self._show()
 
     # drawing
 
     def _show(self) -> None:
-        rows = [fault_row(fault, self._given(fault)) for fault in self._faults.values()]
-        self._table.set_rows(rows)
+        self._table.set_rows(
+            [
+                Row(name, {"fault": name, "given": self._given(fault), "shows": fault.does})
+                for name, fault in FAULTS.items()
+            ]
+        )
         choosing = self._setting is None
         self._table.display, self._meets.display = choosing, not choosing
         (self._table if choosing else self._meets).focus()
-        self._notes.show(self._fault, self._active)
-        self.refresh_keys()
+        self._show_notes()
 
-    def _show_targets(self, fault: SandboxFault) -> None:
+    def _show_targets(self, fault: Fault) -> None:
         found = targets(self.desk, fault)
         self.targets = {key: target for key, (target, _) in found.items()}
         self._meets.set_rows(
@@ -219,22 +198,26 @@ class FaultsScreen(Page):
             ]
         )
 
+    def _show_notes(self) -> None:
+        self._notes.chosen = self._fault
+        self._notes.redraw()
+        self.refresh_keys()
+
     @property
-    def _fault(self) -> SandboxFault | None:
+    def _fault(self) -> Fault | None:
         """The one that was chosen, else the one under the cursor."""
-        return self._setting or self._faults.get(self._table.cursor_key or "")
+        return self._setting or FAULTS.get(self._table.cursor_key or "")
 
-    def _members(self, fault: SandboxFault) -> dict[str, object]:
+    def _members(self, fault: Fault) -> dict[str, object]:
         choices = variants(fault)
-        return choices[self._varied.get(fault.name, 0) % len(choices)]
+        return choices[self._varied[fault.name] % len(choices)]
 
-    def _given(self, fault: SandboxFault) -> str:
+    def _given(self, fault: Fault) -> str:
         return ", ".join(f"{name} {value}" for name, value in self._members(fault).items())
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        self._notes.show(self._fault, self._active)
-        self.refresh_keys()
+        self._show_notes()
 
     @on(LineTable.Chosen)
     def _row_chosen(self) -> None:
@@ -243,26 +226,23 @@ class FaultsScreen(Page):
     # keys
 
     def verb_standing(self, verb: type[Command]) -> CommandState:
-        fault = self._fault
-        if verb is Faults:
+        fault, setting = self._fault, self._setting
+        busy = "asking" if self.busy else ""
+        if verb is Faults or (fault is None and verb in (ChooseFault, VaryFault)):
             return HIDDEN
-        if verb is Back and self._setting is not None:
+        if verb is Back and setting is not None:
             return CommandState(verb="to the faults")
-        if verb is ChooseFault:
-            if fault is None:
-                return HIDDEN
-            if self._setting is not None and not self.targets:
-                return CommandState(locked="nothing is there to meet it")
-            return CommandState(verb="choose" if self._setting is None else f"set {fault.name}")
-        if verb is VaryFault:
-            return READY if fault is not None and len(variants(fault)) > 1 else HIDDEN
+        if verb is ChooseFault and setting is not None:
+            nobody = "" if self.targets else "nothing is there to meet it"
+            return CommandState(verb=f"set {setting.name}", locked=nobody)
+        if verb is VaryFault and fault is not None:
+            return READY if len(variants(fault)) > 1 else HIDDEN
         if verb is NextStep:
             return CommandState(verb="other step")
         if verb is AdvanceClock:
-            busy = "asking" if self.busy else ""
             return CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=busy)
         if verb is ClearFaults:
-            return CommandState(locked="asking" if self.busy else "")
+            return CommandState(locked=busy)
         return READY
 
     def do_choose_fault(self) -> None:
@@ -278,13 +258,13 @@ class FaultsScreen(Page):
                 self._meets.move_to(next(iter(self.targets), ""))
             self._show()
         elif (key := self._meets.cursor_key) is not None:
-            call = FaultCall(fault.name, self.targets[key], self._members(fault))
+            call = FaultDocument(fault.name, self.targets[key], self._members(fault))
             self._setting = None
-            self._do(triggers, call.said, triggers.set(call))
+            self._do(call.said, triggers.set(call))
 
     def do_vary_fault(self) -> None:
         if (fault := self._fault) is not None:
-            self._varied[fault.name] = self._varied.get(fault.name, 0) + 1
+            self._varied[fault.name] += 1
             self._show()
 
     def do_next_step(self) -> None:
@@ -293,14 +273,12 @@ class FaultsScreen(Page):
 
     def do_advance_clock(self) -> None:
         if self._triggers is not None:
-            work = self._triggers.advance(CLOCK_STEPS[self._step])
-            self._do(self._triggers, "The sandbox's clock shows {}.", work)
+            step = CLOCK_STEPS[self._step]
+            self._do("The sandbox's clock shows {}.", self._triggers.advance(step))
 
     def do_clear_faults(self) -> None:
         if self._triggers is not None:
-            self._do(
-                self._triggers, "Every fault and every hold has ended.", self._triggers.clear()
-            )
+            self._do("Every fault and every hold has ended.", self._triggers.clear())
 
     def do_back(self) -> None:
         if self._setting is not None:

@@ -27,7 +27,8 @@ from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.mined_log import LogDamaged
+from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
@@ -71,7 +72,7 @@ async def _run(options: NodeOptions) -> int:
         listener = listen(options.host, options.port)
         key, faults = load_key(options.data), HeldFaults()
         world = WorldClock(clock, None, options.speed)
-        solana = SolanaEmbedding(options.data, key, now_ms=world.now_ms, faults=faults)
+        solana = SolanaNode(options.data, key, now_ms=world.now_ms, faults=faults)
         embedding = Embedding(
             options.data,
             key,
@@ -81,8 +82,8 @@ async def _run(options: NodeOptions) -> int:
             faults=faults,
             market=Market(seed=0),
         )
-        await asyncio.gather(embedding.node(), solana.node())
-    except (OSError, SandboxKeyRefused, ChainFileMismatch) as error:
+        await embedding.node()
+    except (OSError, SandboxKeyRefused, ChainFileMismatch, LogDamaged) as error:
         return _say(error)
     server = build_server(ChainDoors(embedding.door, solana.door), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
@@ -96,7 +97,7 @@ async def _run(options: NodeOptions) -> int:
         await serving
     finally:
         await embedding.close()
-        await solana.close()
+        solana.close()
         os.close(lock)
     return OK
 

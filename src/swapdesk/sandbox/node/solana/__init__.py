@@ -1,12 +1,12 @@
 """The embedded Solana chain: what the rest of the sandbox may ask of it.
 
 Clients speak JSON-RPC to ``POST /solana`` and need no token. Inside the process the sandbox uses
-``SolanaNode`` (``node.py``), reached by ``await embedding.node()``:
+``SolanaNode`` (``node.py``):
 
 ``await node.call(method, params)``
     What a client gets from the same method.
-``await node.fund(address, lamports)`` and ``await node.mint(address, mint, units)``
-    SOL, and tokens of a catalogue mint, by real transactions of the faucet; the signature.
+``await node.fund(address, units, mint)``
+    SOL, or tokens of a catalogue mint, by a real transaction of the faucet.
 ``node.keypair(name)``
     A key of the sandbox, always the same in one sandbox; ``faucet`` holds SOL from the beginning
     and ``mint`` may make tokens of every catalogue mint.
@@ -17,9 +17,9 @@ Promises and duties:
   forgets what it executed. A blockhash is good for 150 blocks, one of which begins every 400 ms
   of sandbox time, however fast the world goes. A transaction is executed once for ever, also
   after ``kill -9``, and by its message as well as by its signature.
-- What was answered is durable: the accounts that a transaction changed and its record are one
-  database transaction, committed before anybody hears of it. A transaction that failed in a
-  program is recorded too and has paid its fee.
+- What was answered is durable: a transaction and the accounts that it changed are one frame of the
+  log, on the disk before anybody hears of it. A start puts the accounts back and executes nothing
+  again. A transaction that failed in a program is recorded too and has paid its fee.
 - There is one producer and nothing is ever rolled back, so that every commitment reads the
   newest state. A transaction is ``processed`` at once, ``confirmed`` and ``finalized`` some
   blocks later.

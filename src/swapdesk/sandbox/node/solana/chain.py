@@ -1,16 +1,19 @@
 """The chain: what LiteSVM executes, at our time, once, and on disk before it is told.
 
-It begins with coins of faucet, maker and exchanges, and the catalogue's mints. Used by one thread.
+It begins with coins of faucet, maker and exchanges, and the catalogue's mints. The log has every
+transaction with the accounts that it changed: a start puts them back and executes nothing again.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from solders.account import Account
 from solders.keypair import Keypair
@@ -19,15 +22,14 @@ from solders.token.state import Mint, TokenAccount, TokenAccountState
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.solana import SYSTEM, TOKEN, token_account
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
+from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.sandbox.node.solana.documents import (
     MINT_BYTES,
     TOKEN_ACCOUNT_BYTES,
-    balances,
-    inner_instructions,
     read_mint,
     read_token_account,
-    returned_data,
-    token_amount,
+    record_meta,
 )
 from swapdesk.sandbox.node.solana.genesis import (
     FAUCET,
@@ -41,77 +43,37 @@ from swapdesk.sandbox.node.solana.genesis import (
     shown_hash,
     wallet_lamports,
 )
-from swapdesk.sandbox.node.solana.machine import (
-    Blockhashes,
-    Instant,
-    Slots,
-    SolanaMachine,
-    TransactionOutcome,
-)
-from swapdesk.sandbox.node.solana.store import Record, SolanaStore, StoredAccount
+from swapdesk.sandbox.node.solana.machine import Blocks, SolanaMachine, TransactionOutcome
 from swapdesk.sandbox.node.solana.terms import CHAIN
-from swapdesk.sandbox.world import chains_by_name
-
-Decimals = Callable[[Pubkey], int | None]
-"""Those of a mint, None when there is none."""
-
-NO_ADDRESSES: dict[str, list[str]] = {"writable": [], "readonly": []}
 
 
-def status_of(error: Any) -> dict[str, Any]:
-    return {"Ok": None} if error is None else {"Err": error}
+class FirstState(Struct, frozen=True, array_like=True):
+    """How a chain began; ``accounts`` by address, both serialized."""
+
+    genesis: str
+    began_ms: int
+    accounts: dict[bytes, bytes]
 
 
-def record_meta(
-    outcome: TransactionOutcome, transaction: VersionedTransaction, decimals: Decimals
-) -> dict[str, Any]:
-    """The ``meta`` of ``getTransaction``."""
-    found = {
-        **moved(outcome, transaction.message.account_keys, decimals),
-        "err": outcome.error,
-        "status": status_of(outcome.error),
-        "fee": outcome.details.fee(),
-        "logMessages": outcome.details.logs(),
-        "innerInstructions": inner_instructions(outcome.details),
-        "computeUnitsConsumed": outcome.details.compute_units_consumed(),
-        "loadedAddresses": NO_ADDRESSES,
-        "rewards": [],
-    }
-    returned = returned_data(outcome.details)
-    return found if returned is None else {**found, "returnData": returned}
+class Mined(Struct, frozen=True, array_like=True):
+    """One executed transaction, with the accounts that it changed: serialized, None for one that
+    is gone. ``error`` is Solana's JSON of it, ``meta`` that of ``getTransaction``, as bytes."""
 
+    height: int
+    seconds: int
+    raw: bytes
+    error: Any
+    meta: bytes
+    changed: dict[bytes, bytes | None]
 
-def moved(
-    outcome: TransactionOutcome, keys: Sequence[Pubkey], decimals: Decimals
-) -> dict[str, Any]:
-    """Balances before and after, of coins and of tokens."""
-    return {
-        "preBalances": balances(outcome.before),
-        "postBalances": balances(outcome.after),
-        "preTokenBalances": _tokens(outcome.before, decimals),
-        "postTokenBalances": _tokens(outcome.after, decimals),
-    }
+    @property
+    def signature(self) -> bytes:
+        # One byte tells how many there are: a packet holds less than 128.
+        return self.raw[1:65]
 
-
-def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict[str, Any]]:
-    found = []
-    for index, account in enumerate(accounts):
-        token = read_token_account(account)
-        if account is None or token is None:
-            continue
-        places = decimals(token.mint)
-        if places is None:
-            continue
-        found.append(
-            {
-                "accountIndex": index,
-                "mint": str(token.mint),
-                "owner": str(token.owner),
-                "programId": str(account.owner),
-                "uiTokenAmount": token_amount(token.amount, places),
-            }
-        )
-    return found
+    @property
+    def transaction(self) -> VersionedTransaction:
+        return VersionedTransaction.from_bytes(self.raw)
 
 
 def sandbox_keypair(key: bytes, name: str) -> Keypair:
@@ -119,7 +81,165 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
     return Keypair.from_seed(key_seed(key, name))
 
 
-def first_accounts(machine: SolanaMachine, key: bytes) -> dict[Pubkey, Account]:
+EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
+"""Solana's names of why a transaction is not even executed."""
+
+
+class SolanaChain:
+    """Opens or begins the chain in ``directory``. ``now_ms`` is sandbox time.
+
+    Raises OSError, LogDamaged, and ChainFileMismatch for one that began otherwise.
+    """
+
+    def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
+        self.genesis = shown_hash(genesis_hash(key))
+        self.machine = SolanaMachine()
+        self._log = MinedLog(directory, CHAIN)
+        self._mined: list[Mined] = []
+        self._places: dict[bytes, int] = {}
+        """Of transactions by signature, in the order in which they were executed."""
+        self._naming: dict[Pubkey, list[int]] = defaultdict(list)
+        self._messages: set[bytes] = set()
+        self._held: dict[Pubkey, set[Pubkey]] = defaultdict(set)
+        """Token accounts that an owner had once."""
+        snapshot, payloads = self._log.read()
+        if snapshot is None:
+            snapshot = msgspec.msgpack.encode(
+                FirstState(self.genesis, now_ms(), first_accounts(self.machine, key))
+            )
+            self._log.replace(snapshot)
+        first = msgspec.msgpack.decode(snapshot, type=FirstState)
+        if first.genesis != self.genesis:
+            self._log.close()
+            raise ChainFileMismatch(
+                f"{directory} holds a Solana chain that was begun with other tokens or keys; choose"
+                " another data directory, or remove it to begin a new world"
+            )
+        mined = msgspec.msgpack.Decoder(Mined)
+        accounts: dict[bytes, bytes | None] = {**first.accounts}
+        for payload in payloads:
+            each = mined.decode(payload)
+            self._note(each)
+            accounts |= each.changed
+        for address, account in accounts.items():
+            self._put(address, account)
+        reached = self._mined[-1].height if self._mined else 0
+        self.blocks = Blocks(key, now_ms, began_ms=first.began_ms, reached=reached)
+
+    def refusal(
+        self, transaction: VersionedTransaction, *, any_blockhash: bool = False
+    ) -> TransactionOutcome | None:
+        """Why it is not executed now, if so. Repeats are told by the message: whoever signed it
+        can sign it once more, and has another signature then."""
+        message = transaction.message
+        if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
+            return TransactionOutcome(EXPIRED)
+        if bytes(message.hash()) in self._messages:
+            return TransactionOutcome(REPEATED)
+        return None
+
+    def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
+        """Execute a transaction once; durable when this returns. One that could not pay, or is
+        not signed, leaves nothing behind. Raises OSError, and then nothing happened."""
+        refused = self.refusal(transaction)
+        if refused is not None:
+            return refused
+        at = self.blocks.now()
+        outcome = self.machine.execute(transaction, at)
+        if outcome.details is None or not outcome.charged:
+            return outcome
+        keys = transaction.message.account_keys
+        meta = record_meta(outcome, outcome.details, self.decimals)
+        moved = [
+            (key, before, after)
+            for key, before, after in zip(keys, outcome.before, outcome.after, strict=True)
+            if before != after
+        ]
+        mined = Mined(
+            at.height,
+            at.seconds,
+            bytes(transaction),
+            outcome.error,
+            json.dumps(meta).encode(),
+            {bytes(key): None if after is None else bytes(after) for key, _, after in moved},
+        )
+        try:
+            self._log.append(msgspec.msgpack.encode(mined))
+        except OSError:
+            # Memory is ahead of the disk now; the disk is right.
+            for key, before, _ in moved:
+                self.machine.put(key, before)
+            raise
+        self._note(mined)
+        for key, _, after in moved:
+            self._index(key, after)
+        return outcome
+
+    def find(self, signature: bytes) -> Mined | None:
+        place = self._places.get(signature)
+        return None if place is None else self._mined[place]
+
+    def between(self, first: int, last: int) -> list[Mined]:
+        """What was executed from one height to another, in that order."""
+        low, high = (bisect_left(self._mined, at, key=_height) for at in (first, last + 1))
+        return self._mined[low:high]
+
+    def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
+        """Transactions that name an address, newest first: older than ``before``, newer than
+        ``until`` (signatures; one that is unknown bounds nothing)."""
+        high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
+        low = -1 if until is None else self._places.get(until, -1)
+        places = self._naming.get(address, ())
+        return (self._mined[each] for each in reversed(places) if low < each < high)
+
+    def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
+        """Token accounts of an owner by address."""
+        found = []
+        for address in sorted(self._held.get(owner, ()), key=bytes):
+            account = self.machine.get(address)
+            token = read_token_account(account)
+            if account is not None and token is not None and token.owner == owner:
+                found.append((address, account, token))
+        return found
+
+    def units(self, owner: Pubkey, mint: Pubkey) -> int:
+        """In the owner's derived token account."""
+        held = read_token_account(self.machine.get(token_account(owner, mint)))
+        return 0 if held is None else int(held.amount)
+
+    def decimals(self, mint: Pubkey) -> int | None:
+        """Of a mint, None when there is none."""
+        found = read_mint(self.machine.get(mint))
+        return None if found is None else found.decimals
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _note(self, mined: Mined) -> None:
+        message = mined.transaction.message
+        for key in message.account_keys:
+            self._naming[key].append(len(self._mined))
+        self._messages.add(bytes(message.hash()))
+        self._places[mined.signature] = len(self._mined)
+        self._mined.append(mined)
+
+    def _put(self, address: bytes, raw: bytes | None) -> None:
+        key = Pubkey.from_bytes(address)
+        account = None if raw is None else Account.from_bytes(raw)
+        self.machine.put(key, account)
+        self._index(key, account)
+
+    def _index(self, address: Pubkey, account: Account | None) -> None:
+        token = read_token_account(account)
+        if token is not None:
+            self._held[token.owner].add(address)
+
+
+def _height(mined: Mined) -> int:
+    return mined.height
+
+
+def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
     """Coins of the faucet, the maker and the exchanges, and the catalogue's mints with what maker
     and exchanges hold of them."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
@@ -138,119 +258,8 @@ def first_accounts(machine: SolanaMachine, key: bytes) -> dict[Pubkey, Account]:
         holders = [(maker, each.held), *((wallets[name], units) for name, units in each.reserves)]
         for holder, units in holders:
             if units:
-                accounts[token_account(holder, address)] = Account(
-                    holding, bytes(_held(address, holder, units)), TOKEN
+                held = TokenAccount(
+                    address, holder, units, None, TokenAccountState.Initialized, None, 0
                 )
-    return accounts
-
-
-def _held(mint: Pubkey, holder: Pubkey, units: int) -> TokenAccount:
-    return TokenAccount(mint, holder, units, None, TokenAccountState.Initialized, None, 0)
-
-
-class TransactionRefusal(Struct, frozen=True):
-    """Why a transaction is not even executed, by Solana's name of it."""
-
-    error: str
-
-
-EXPIRED = TransactionRefusal("BlockhashNotFound")
-REPEATED = TransactionRefusal("AlreadyProcessed")
-
-
-class SolanaChain:
-    """Opens or begins the chain in ``path``. ``now_ms`` is sandbox time."""
-
-    def __init__(self, path: Path, key: bytes, now_ms: Callable[[], int]) -> None:
-        self.store = SolanaStore(path)
-        self.genesis = shown_hash(genesis_hash(key))
-        meta = self.store.meta()
-        if not meta:
-            meta = {"genesis": self.genesis, "began_ms": str(now_ms())}
-            first = first_accounts(SolanaMachine(), key)
-            self.store.begin(meta, [_stored(address, each) for address, each in first.items()])
-        self.slots = Slots(
-            now_ms,
-            began_ms=int(meta["began_ms"]),
-            first=chains_by_name()[CHAIN].first_height,
-            reached=self.store.reached(),
-        )
-        self.blockhashes = Blockhashes(key)
-        self.machine = self._loaded()
-
-    def refusal(
-        self, transaction: VersionedTransaction, at: Instant, *, any_blockhash: bool = False
-    ) -> TransactionRefusal | None:
-        """Why it is not executed now, if so."""
-        message = transaction.message
-        blockhash = bytes(message.recent_blockhash)
-        if not any_blockhash and not self.blockhashes.is_good(blockhash, at.height):
-            return EXPIRED
-        if self.store.executed(bytes(transaction.signatures[0]), bytes(message.hash())):
-            return REPEATED
-        return None
-
-    def execute(self, transaction: VersionedTransaction) -> TransactionOutcome | TransactionRefusal:
-        """Execute a transaction once; durable when this returns. One that could not pay, or is
-        not signed, leaves nothing behind."""
-        with self.slots.executing() as at:
-            return self._execute(transaction, at)
-
-    def _execute(
-        self, transaction: VersionedTransaction, at: Instant
-    ) -> TransactionOutcome | TransactionRefusal:
-        refusal = self.refusal(transaction, at)
-        if refusal is not None:
-            return refusal
-        outcome = self.machine.execute(transaction, at)
-        if not outcome.charged:
-            return outcome
-        record = Record(
-            signature=bytes(transaction.signatures[0]),
-            message=bytes(transaction.message.hash()),
-            height=at.height,
-            seconds=at.seconds,
-            raw=bytes(transaction),
-            meta=json.dumps(record_meta(outcome, transaction, self.decimals)),
-        )
-        try:
-            self._keep(record, transaction.message.account_keys, outcome)
-        except sqlite3.Error:
-            # Memory is ahead of the disk now; the disk is right.
-            self.machine = self._loaded()
-            raise
-        return outcome
-
-    def decimals(self, mint: Pubkey) -> int | None:
-        """Of a mint, None when there is none."""
-        found = read_mint(self.machine.get(mint))
-        return None if found is None else found.decimals
-
-    def close(self) -> None:
-        self.store.close()
-
-    def _keep(self, record: Record, keys: list[Pubkey], outcome: TransactionOutcome) -> None:
-        changed, gone = [], []
-        for address, before, after in zip(keys, outcome.before, outcome.after, strict=True):
-            if after == before:
-                continue
-            if after is None:
-                gone.append(bytes(address))
-            else:
-                changed.append(_stored(address, after))
-        self.store.append(record, map(bytes, keys), changed, gone)
-
-    def _loaded(self) -> SolanaMachine:
-        machine = SolanaMachine()
-        for address, account in self.store.accounts():
-            machine.put(Pubkey.from_bytes(address), Account.from_bytes(account))
-        return machine
-
-
-def _stored(address: Pubkey, account: Account) -> StoredAccount:
-    token = read_token_account(account)
-    if token is None:
-        return StoredAccount(bytes(address), bytes(account))
-    return StoredAccount(
-        bytes(address), bytes(account), bytes(account.owner), bytes(token.owner), bytes(token.mint)
-    )
+                accounts[token_account(holder, address)] = Account(holding, bytes(held), TOKEN)
+    return {bytes(address): bytes(account) for address, account in accounts.items()}

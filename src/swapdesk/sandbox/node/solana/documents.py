@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from solders.account import Account
+from solders.instruction import CompiledInstruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.token.state import Mint, TokenAccount
@@ -16,6 +17,7 @@ from solders.transaction_metadata import TransactionMetadata
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.solana import TOKEN, TOKEN_PROGRAMS
+from swapdesk.sandbox.node.solana.machine import TransactionOutcome, lamports_of
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
 _TOKEN_2022_KINDS = {1: "mint", 2: "account"}
@@ -125,19 +127,66 @@ def _shown(key: Pubkey | None) -> str | None:
     return None if key is None else str(key)
 
 
+Decimals = Callable[[Pubkey], int | None]
+"""Those of a mint, None when there is none."""
+
+
+def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
+    """Balances before and after, of coins and of tokens."""
+    return {
+        "preBalances": lamports_of(outcome.before),
+        "postBalances": lamports_of(outcome.after),
+        "preTokenBalances": _tokens(outcome.before, decimals),
+        "postTokenBalances": _tokens(outcome.after, decimals),
+    }
+
+
+def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict[str, Any]]:
+    found = []
+    for index, account in enumerate(accounts):
+        token = read_token_account(account)
+        places = None if token is None else decimals(token.mint)
+        if account is not None and token is not None and places is not None:
+            found.append(
+                {
+                    "accountIndex": index,
+                    "mint": str(token.mint),
+                    "owner": str(token.owner),
+                    "programId": str(account.owner),
+                    "uiTokenAmount": token_amount(token.amount, places),
+                }
+            )
+    return found
+
+
+def status_of(error: Any) -> dict[str, Any]:
+    return {"Ok": None} if error is None else {"Err": error}
+
+
+def record_meta(
+    outcome: TransactionOutcome, details: TransactionMetadata, decimals: Decimals
+) -> dict[str, Any]:
+    """The ``meta`` of ``getTransaction``."""
+    return {
+        **moved(outcome, decimals),
+        "err": outcome.error,
+        "status": status_of(outcome.error),
+        "fee": details.fee(),
+        "logMessages": details.logs(),
+        "innerInstructions": inner_instructions(details),
+        "computeUnitsConsumed": details.compute_units_consumed(),
+        "loadedAddresses": {"writable": [], "readonly": []},
+        "rewards": [],
+    }
+
+
 def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
     """What programs called, by the instruction that caused it."""
     return [
         {
             "index": index,
             "instructions": [
-                {
-                    "programIdIndex": each.instruction().program_id_index,
-                    "accounts": list(bytes(each.instruction().accounts)),
-                    "data": base58.encode(bytes(each.instruction().data)),
-                    "stackHeight": each.stack_height(),
-                }
-                for each in caused
+                _instruction(each.instruction(), each.stack_height()) for each in caused
             ],
         }
         for index, caused in enumerate(details.inner_instructions())
@@ -145,19 +194,13 @@ def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
     ]
 
 
-def returned_data(details: TransactionMetadata) -> dict[str, Any] | None:
-    found = details.return_data()
-    data = bytes(found.data)
-    if not data:
-        return None
+def _instruction(called: CompiledInstruction, height: int | None) -> dict[str, Any]:
     return {
-        "programId": str(found.program_id),
-        "data": [base64.b64encode(data).decode(), "base64"],
+        "programIdIndex": called.program_id_index,
+        "accounts": list(bytes(called.accounts)),
+        "data": base58.encode(bytes(called.data)),
+        "stackHeight": height,
     }
-
-
-def balances(accounts: Sequence[Account | None]) -> list[int]:
-    return [0 if each is None else each.lamports for each in accounts]
 
 
 def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
@@ -172,15 +215,7 @@ def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
             "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts,
         },
         "recentBlockhash": str(message.recent_blockhash),
-        "instructions": [
-            {
-                "programIdIndex": each.program_id_index,
-                "accounts": list(bytes(each.accounts)),
-                "data": base58.encode(bytes(each.data)),
-                "stackHeight": 1,
-            }
-            for each in message.instructions
-        ],
+        "instructions": [_instruction(each, 1) for each in message.instructions],
     }
     if isinstance(message, MessageV0):
         document["addressTableLookups"] = []

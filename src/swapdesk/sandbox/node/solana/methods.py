@@ -1,63 +1,58 @@
-"""Every method by its name: those about transactions here, those about the chain and its accounts
-in ``chain_methods``.
+"""Every method by its name: what the chain is, its accounts, what a transaction would do and did.
 
-What a transaction would do, what it did, having it executed, and the history of an address.
+A method gets its parameters and the newest block that the asked commitment knows.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
-from msgspec import Struct
+from solders.account import Account
+from solders.hash import Hash
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana import LOADERS, MEMO, TransactionRefused, read_transaction
-from swapdesk.sandbox.node.solana.chain import SolanaChain, TransactionRefusal, moved, status_of
-from swapdesk.sandbox.node.solana.chain_methods import (
-    account_info,
-    balance,
-    behind,
-    block_height,
-    fee_for_message,
-    genesis_hash,
-    health,
-    is_blockhash_valid,
-    latest_blockhash,
-    rent_exemption,
-    seen,
-    show_account,
-    slot,
-    token_account_balance,
-    token_accounts_by_owner,
-    version,
-    with_context,
+from swapdesk.chain.solana import (
+    LOADERS,
+    MEMO,
+    TOKEN_PROGRAMS,
+    AnyMessage,
+    ComputePrice,
+    TransactionRefused,
+    fee_of,
+    read_message,
+    read_serialized_message,
+    read_transaction,
 )
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
+from swapdesk.sandbox.node.solana.chain import Mined, SolanaChain
 from swapdesk.sandbox.node.solana.documents import (
+    account_document,
     inner_instructions,
-    returned_data,
+    moved,
+    read_mint,
+    read_token_account,
+    status_of,
+    token_amount,
     transaction_document,
 )
-from swapdesk.sandbox.node.solana.machine import Instant, TransactionOutcome
+from swapdesk.sandbox.node.solana.machine import SLOTS_PER_EPOCH, Instant, TransactionOutcome
 from swapdesk.sandbox.node.solana.params import (
-    Code,
+    BEHIND,
     Params,
-    Problem,
     SolanaCode,
-    as_pubkey,
-    as_signature,
     bad_params,
-    commitment_of,
-    encoding_of,
-    flag,
-    packet,
+    read,
     words_of,
 )
-from swapdesk.sandbox.node.solana.store import Record
 from swapdesk.sandbox.node.solana.terms import (
     CONFIRMED_AFTER,
     FINALIZED_AFTER,
@@ -65,115 +60,214 @@ from swapdesk.sandbox.node.solana.terms import (
     WINDOW,
 )
 
-MOST_STATUSES = 256
+VERSION = "3.0.0+swapdesk"
+"""Of the field's node whose answers these are; the rest says that it is ours."""
 
 
-class Prepared(Struct, frozen=True):
-    """A transaction that may be executed."""
-
-    transaction: VersionedTransaction
-
-    @property
-    def signature(self) -> str:
-        return str(self.transaction.signatures[0])
+def with_context(at: Instant, value: Any) -> dict[str, Any]:
+    return {"context": {"apiVersion": VERSION, "slot": at.slot}, "value": value}
 
 
-def simulate_transaction(chain: SolanaChain, given: Any) -> dict[str, Any]:
-    params = Params(given, 2)
-    options = params.options(1)
-    verify, replace = flag(options, "sigVerify"), flag(options, "replaceRecentBlockhash")
-    if verify and replace:
-        raise bad_params("sigVerify may not be used with replaceRecentBlockhash")
-    transaction = _read(params, options)
-    at = seen(chain, options)
-    if verify and not all(transaction.verify_with_results()):
-        raise _bad_signature()
-    outcome = _tried(chain, transaction, any_blockhash=replace)
-    value = _simulation(chain, transaction, outcome, with_inner=flag(options, "innerInstructions"))
-    if replace:
-        blockhash, last = chain.blockhashes.latest(at.height)
-        value["replacementBlockhash"] = {
-            "blockhash": base58.encode(blockhash),
-            "lastValidBlockHeight": last,
-        }
-    value["accounts"] = _asked_accounts(chain, transaction, outcome, options.get("accounts"))
-    return with_context(at, value)
+# The chain
 
 
-def prepare(chain: SolanaChain, given: Any) -> Prepared:
-    """What ``sendTransaction`` checks first. Raises Problem."""
-    params = Params(given, 2)
-    options = params.options(1)
-    transaction = _read(params, options)
-    if not flag(options, "skipPreflight"):
-        if not all(transaction.verify_with_results()):
-            raise _bad_signature()
-        outcome = _tried(chain, transaction)
-        _require_success(chain, transaction, outcome)
-    return Prepared(transaction)
-
-
-def execute(chain: SolanaChain, prepared: Prepared) -> str:
-    """The signature, which is not to say that it was executed: that is asked for."""
-    chain.execute(prepared.transaction)
-    return prepared.signature
-
-
-def signature_statuses(chain: SolanaChain, given: Any) -> dict[str, Any]:
-    params = Params(given, 2)
-    whole = flag(params.options(1), "searchTransactionHistory")
-    at = chain.slots.now()
-    found: list[dict[str, Any] | None] = []
-    for text in params.texts(0, MOST_STATUSES):
-        record = chain.store.find(bytes(as_signature(text)))
-        recent = record is not None and record.height >= at.height - WINDOW
-        if record is None or not (whole or recent):
-            found.append(None)
-            continue
-        found.append(_status(record, at.height))
-    return with_context(at, found)
-
-
-def transaction(chain: SolanaChain, given: Any) -> dict[str, Any] | None:
-    params = Params(given, 2)
-    signature, options = as_signature(params.text(0)), params.options(1)
-    commitment = commitment_of(options)
-    if commitment == "processed":
-        raise bad_params("Method does not support commitment below `confirmed`")
-    encoding = encoding_of(options, ("json", "base64", "base58"), "json")
-    record = chain.store.find(bytes(signature))
-    if record is None or record.height > behind(chain.slots.now(), commitment).height:
-        return None
-    read = read_transaction(record.raw)
-    version = read.version()
-    if version == 0 and options.get("maxSupportedTransactionVersion") is None:
-        raise Problem(
-            "Transaction version (0) is not supported by the requesting client. Please try the"
-            " request again with the following configuration parameter:"
-            ' "maxSupportedTransactionVersion": 0',
-            SolanaCode.OTHER_VERSION,
-        )
-    shown: Any = transaction_document(read)
-    if encoding == "base64":
-        shown = [base64.b64encode(record.raw).decode(), encoding]
-    elif encoding == "base58":
-        shown = [base58.encode(record.raw), encoding]
+def epoch_info(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    epoch, index = divmod(at.slot, SLOTS_PER_EPOCH)
     return {
-        "slot": record.height + SKIPPED_SLOTS,
-        "blockTime": record.seconds,
-        "transaction": shown,
-        "meta": json.loads(record.meta),
-        "version": 0 if version == 0 else "legacy",
+        "absoluteSlot": at.slot,
+        "blockHeight": at.height,
+        "epoch": epoch,
+        "slotIndex": index,
+        "slotsInEpoch": SLOTS_PER_EPOCH,
+        "transactionCount": len(chain.between(0, at.height)),
     }
 
 
-def _read(params: Params, options: dict[str, Any]) -> VersionedTransaction:
-    raw = packet(params.text(0), encoding_of(options, ("base58", "base64"), "base58"))
+def latest_blockhash(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    return with_context(at, _blockhash(chain, at))
+
+
+def _blockhash(chain: SolanaChain, at: Instant) -> dict[str, Any]:
+    blockhash, last = chain.blocks.latest(at.height)
+    return {"blockhash": base58.encode(blockhash), "lastValidBlockHeight": last}
+
+
+def is_blockhash_valid(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    return with_context(at, chain.blocks.is_good(bytes(read(Hash, asked.text(0)))))
+
+
+def rent_exemption(chain: SolanaChain, asked: Params, at: Instant) -> int:
+    size = asked.number(0)
+    if size > 10 << 20:
+        raise bad_params("Invalid params: an account has at most 10485760 bytes")
+    return chain.machine.rent_exempt(size)
+
+
+def fee_for_message(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    raw = asked.packet(0, "base64")
+    try:
+        message = read_message(read_serialized_message(raw))
+    except TransactionRefused as error:
+        raise bad_params(f"invalid message: {error}") from None
+    return with_context(at, fee_of(message) if chain.blocks.is_good(message.blockhash) else None)
+
+
+MOST_WRITTEN = 128
+"""Accounts that one transaction may lock."""
+
+
+def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
+    """Of the complete blocks of a window: the price that got a transaction into it which writes
+    to all the accounts asked for."""
+    keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
+    newest = chain.blocks.now().height
+    blocks = defaultdict(list)
+    for mined in chain.between(newest - WINDOW, newest - 1):
+        # No other version is executed.
+        paid = read_message(cast(AnyMessage, mined.transaction.message))
+        prices = [one.micro_lamports for one in paid.instructions if isinstance(one, ComputePrice)]
+        blocks[mined.height].append((prices[0] if prices else 0, paid.written))
+    fees = []
+    for height in range(newest - WINDOW, newest):
+        lowest = min((price for price, _ in blocks[height]), default=0)
+        of_keys = [
+            min((price for price, written in blocks[height] if key in written), default=0)
+            for key in keys
+        ]
+        slot = height + SKIPPED_SLOTS
+        fees.append({"slot": slot, "prioritizationFee": max(lowest, *of_keys, 0)})
+    return fees
+
+
+# Accounts
+
+ENCODINGS = ("base64", "base58", "jsonParsed")
+_MOST_IN_BASE58 = 128
+MOST_ACCOUNTS = 100
+
+
+def balance(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    account = chain.machine.get(asked.pubkey(0))
+    return with_context(at, 0 if account is None else account.lamports)
+
+
+def account_info(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    account = chain.machine.get(asked.pubkey(0))
+    return with_context(at, show_account(chain, account, asked, "base58"))
+
+
+def multiple_accounts(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    keys = asked.many(0, Pubkey, MOST_ACCOUNTS)
+    accounts = map(chain.machine.get, keys)
+    shown = [show_account(chain, each, asked, "base64") for each in accounts]
+    return with_context(at, shown)
+
+
+def token_account_balance(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    token = read_token_account(_existing(chain, asked.pubkey(0)))
+    decimals = None if token is None else chain.decimals(token.mint)
+    if token is None or decimals is None:
+        raise bad_params("Invalid param: not a Token account")
+    return with_context(at, token_amount(token.amount, decimals))
+
+
+def token_supply(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    mint = read_mint(_existing(chain, asked.pubkey(0)))
+    if mint is None:
+        raise bad_params("Invalid param: not a Token mint")
+    return with_context(at, token_amount(mint.supply, mint.decimals))
+
+
+def _existing(chain: SolanaChain, address: Pubkey) -> Account:
+    account = chain.machine.get(address)
+    if account is None:
+        raise bad_params("Invalid param: could not find account")
+    return account
+
+
+def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    held = chain.held(asked.pubkey(0))
+    match asked.object(1):
+        case {"mint": text}:
+            mint = read(Pubkey, text)
+            if chain.decimals(mint) is None:
+                raise bad_params("Invalid param: could not find mint")
+            held = [one for one in held if one[2].mint == mint]
+        case {"programId": text}:
+            program = read(Pubkey, text)
+            if program not in TOKEN_PROGRAMS:
+                raise bad_params("Invalid param: unrecognized Token program id")
+            held = [one for one in held if one[1].owner == program]
+        case _:
+            raise bad_params("Invalid params: expected either mint or programId")
+    shown = [
+        {"pubkey": str(key), "account": show_account(chain, account, asked, "base64")}
+        for key, account, _ in held
+    ]
+    return with_context(at, shown)
+
+
+def show_account(
+    chain: SolanaChain, account: Account | None, asked: Params, default: str
+) -> dict[str, Any] | None:
+    """None for none. Raises Problem for an encoding that is not served or does not fit."""
+    encoding = asked.option("encoding", ENCODINGS, default)
+    if account is None:
+        return None
+    if encoding == "base58" and len(account.data) > _MOST_IN_BASE58:
+        raise bad_params(
+            "Encoded binary (base 58) data should be less than 128 bytes,"
+            " please use Base64 encoding."
+        )
+    token = read_token_account(account)
+    decimals = None if token is None else chain.decimals(token.mint)
+    return account_document(account, encoding, decimals)
+
+
+# Transactions
+
+MOST_STATUSES = 256
+MOST_SIGNATURES = 1_000
+
+
+def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    verify, replace = asked.flag("sigVerify"), asked.flag("replaceRecentBlockhash")
+    if verify and replace:
+        raise bad_params("sigVerify may not be used with replaceRecentBlockhash")
+    transaction = _read(asked)
+    if verify:
+        _verify(transaction)
+    outcome = _tried(chain, transaction, any_blockhash=replace)
+    value = _simulation(chain, outcome)
+    if outcome.details is not None and asked.flag("innerInstructions"):
+        value["innerInstructions"] = inner_instructions(outcome.details)
+    if replace:
+        value["replacementBlockhash"] = _blockhash(chain, at)
+    return with_context(at, value)
+
+
+def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
+    """What ``sendTransaction`` checks first. Raises Problem."""
+    transaction = _read(asked)
+    if not asked.flag("skipPreflight"):
+        _verify(transaction)
+        outcome = _tried(chain, transaction)
+        if outcome.error is not None:
+            raise Problem(
+                f"Transaction simulation failed: {words_of(outcome.error)}",
+                SolanaCode.PREFLIGHT_FAILED,
+                _simulation(chain, outcome),
+            )
+    return transaction
+
+
+def _read(asked: Params) -> VersionedTransaction:
+    raw = asked.packet(0, asked.option("encoding", ("base58", "base64"), "base58"))
     try:
         found = read_transaction(raw)
     except TransactionRefused as error:
         raise bad_params(f"invalid transaction: {error}") from None
-    if getattr(found.message, "address_table_lookups", ()):
+    if isinstance(found.message, MessageV0) and found.message.address_table_lookups:
         raise bad_params("invalid transaction: lookup tables are not served by this node")
     if found.uses_durable_nonce():
         raise bad_params("invalid transaction: durable nonces are refused in the sandbox")
@@ -183,34 +277,19 @@ def _read(params: Params, options: dict[str, Any]) -> VersionedTransaction:
     return found
 
 
+def _verify(transaction: VersionedTransaction) -> None:
+    if not all(transaction.verify_with_results()):
+        raise Problem("Transaction signature verification failure", SolanaCode.BAD_SIGNATURE)
+
+
 def _tried(
     chain: SolanaChain, transaction: VersionedTransaction, *, any_blockhash: bool = False
-) -> TransactionOutcome | TransactionRefusal:
-    at = chain.slots.now()
-    refusal = chain.refusal(transaction, at, any_blockhash=any_blockhash)
-    return refusal or chain.machine.simulate(transaction, at, verify=False)
+) -> TransactionOutcome:
+    refused = chain.refusal(transaction, any_blockhash=any_blockhash)
+    return refused or chain.machine.simulate(transaction, chain.blocks.now())
 
 
-def _require_success(
-    chain: SolanaChain,
-    transaction: VersionedTransaction,
-    outcome: TransactionOutcome | TransactionRefusal,
-) -> None:
-    if isinstance(outcome, TransactionRefusal) or outcome.error is not None:
-        raise Problem(
-            f"Transaction simulation failed: {words_of(outcome.error)}",
-            SolanaCode.PREFLIGHT_FAILED,
-            _simulation(chain, transaction, outcome, with_inner=False),
-        )
-
-
-def _simulation(
-    chain: SolanaChain,
-    transaction: VersionedTransaction,
-    outcome: TransactionOutcome | TransactionRefusal,
-    *,
-    with_inner: bool,
-) -> dict[str, Any]:
+def _simulation(chain: SolanaChain, outcome: TransactionOutcome) -> dict[str, Any]:
     value: dict[str, Any] = {
         "err": outcome.error,
         "logs": [],
@@ -220,138 +299,157 @@ def _simulation(
         "innerInstructions": None,
         "replacementBlockhash": None,
     }
-    if isinstance(outcome, TransactionOutcome):
-        details = outcome.details
+    details = outcome.details
+    if details is not None:
         value |= {
-            **moved(outcome, transaction.message.account_keys, chain.decimals),
+            **moved(outcome, chain.decimals),
             "logs": details.logs(),
             "unitsConsumed": details.compute_units_consumed(),
-            "returnData": returned_data(details),
             "fee": details.fee(),
         }
-        if with_inner:
-            value["innerInstructions"] = inner_instructions(details)
     return value
 
 
-def _asked_accounts(
-    chain: SolanaChain,
-    transaction: VersionedTransaction,
-    outcome: TransactionOutcome | TransactionRefusal,
-    asked: Any,
-) -> list[dict[str, Any] | None] | None:
-    if asked is None:
-        return None
-    if not isinstance(asked, dict) or not isinstance(asked.get("addresses"), list):
-        raise bad_params("Invalid params: accounts should name addresses")
-    keys = transaction.message.account_keys
-    if len(asked["addresses"]) > len(keys):
-        raise bad_params(f"Too many accounts provided; max {len(keys)}")
-    after = (
-        dict(zip(keys, outcome.after, strict=True))
-        if isinstance(outcome, TransactionOutcome)
-        else {}
-    )
-    shown: list[dict[str, Any] | None] = []
-    for text in asked["addresses"]:
-        key: Pubkey = as_pubkey(text)
-        account = after[key] if key in after else chain.machine.get(key)
-        shown.append(None if account is None else show_account(chain, account, asked, "base64"))
-    return shown
+def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
+    whole = asked.flag("searchTransactionHistory")
+    now = chain.blocks.now()
+    found: list[dict[str, Any] | None] = []
+    for signature in asked.many(0, Signature, MOST_STATUSES):
+        mined = chain.find(bytes(signature))
+        if mined is None or not (whole or mined.height >= now.height - WINDOW):
+            found.append(None)
+            continue
+        level = _level(mined, now)
+        found.append(
+            {
+                "slot": mined.height + SKIPPED_SLOTS,
+                "confirmations": None if level == "finalized" else now.height - mined.height,
+                "err": mined.error,
+                "status": status_of(mined.error),
+                "confirmationStatus": level,
+            }
+        )
+    return with_context(now, found)
 
 
-def level_of(record: Record, height: int) -> str:
-    """How safe a transaction is at a height."""
-    depth = height - record.height
+def _level(mined: Mined, now: Instant) -> str:
+    """How safe a transaction is."""
+    depth = now.height - mined.height
     if depth >= FINALIZED_AFTER:
         return "finalized"
     return "confirmed" if depth >= CONFIRMED_AFTER else "processed"
 
 
-def _status(record: Record, height: int) -> dict[str, Any]:
-    error, level = json.loads(record.meta)["err"], level_of(record, height)
+def transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any] | None:
+    _require_confirmed(asked)
+    encoding = asked.option("encoding", ("json", "base64"), "json")
+    mined = chain.find(bytes(read(Signature, asked.text(0))))
+    if mined is None or mined.height > at.height:
+        return None
+    version = mined.transaction.version()
+    if version == 0 and asked.options.get("maxSupportedTransactionVersion") is None:
+        raise Problem(
+            "Transaction version (0) is not supported by the requesting client. Please try the"
+            " request again with the following configuration parameter:"
+            ' "maxSupportedTransactionVersion": 0',
+            SolanaCode.OTHER_VERSION,
+        )
+    packed = [base64.b64encode(mined.raw).decode(), encoding]
     return {
-        "slot": record.height + SKIPPED_SLOTS,
-        "confirmations": None if level == "finalized" else height - record.height,
-        "err": error,
-        "status": status_of(error),
-        "confirmationStatus": level,
+        "slot": mined.height + SKIPPED_SLOTS,
+        "blockTime": mined.seconds,
+        "transaction": packed if encoding == "base64" else transaction_document(mined.transaction),
+        "meta": json.loads(mined.meta),
+        "version": 0 if version == 0 else "legacy",
     }
 
 
-def _bad_signature() -> Problem:
-    return Problem("Transaction signature verification failure", SolanaCode.BAD_SIGNATURE)
-
-
-MOST = 1_000
-"""Transactions of one answer."""
-
-
-def signatures_for_address(chain: SolanaChain, given: Any) -> list[dict[str, Any]]:
-    """The newest first, older than ``before`` and newer than ``until``."""
-    params = Params(given, 2)
-    address, options = params.pubkey(0), params.options(1)
-    if commitment_of(options) == "processed":
+def _require_confirmed(asked: Params) -> None:
+    if asked.commitment == "processed":
         raise bad_params("Method does not support commitment below `confirmed`")
-    at, limit = seen(chain, options), options.get("limit", MOST)
-    if type(limit) is not int or not 0 < limit <= MOST:
-        raise bad_params(f"Invalid limit; max {MOST}")
-    bounds = (_signature(options.get(name)) for name in ("before", "until"))
-    before, until = bounds
-    found = chain.store.naming(
-        bytes(address), at_most=at.height, before=before, until=until, limit=limit
-    )
-    return [_entry(record, chain.slots.now()) for record in found]
 
 
-def _signature(text: Any) -> bytes | None:
-    return None if text is None else bytes(as_signature(text))
+def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, Any]]:
+    """The newest first, older than ``before`` and newer than ``until``."""
+    _require_confirmed(asked)
+    limit = asked.options.get("limit", MOST_SIGNATURES)
+    if type(limit) is not int or not 0 < limit <= MOST_SIGNATURES:
+        raise bad_params(f"Invalid limit; max {MOST_SIGNATURES}")
+    given = (asked.options.get(name) for name in ("before", "until"))
+    before, until = (None if text is None else bytes(read(Signature, text)) for text in given)
+    named = chain.naming(asked.pubkey(0), before, until)
+    known = (each for each in named if each.height <= at.height)
+    return [_entry(each, chain.blocks.now()) for each in islice(known, limit)]
 
 
-def _entry(record: Record, now: Instant) -> dict[str, Any]:
-    transaction = read_transaction(record.raw)
-    return {
-        "signature": str(transaction.signatures[0]),
-        "slot": record.height + SKIPPED_SLOTS,
-        "err": json.loads(record.meta)["err"],
-        "memo": _memo(record.raw),
-        "blockTime": record.seconds,
-        "confirmationStatus": level_of(record, now.height),
-    }
-
-
-def _memo(raw: bytes) -> str | None:
-    """As nodes write it: each memo with the number of its bytes."""
-    message = read_transaction(raw).message
+def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
+    message = mined.transaction.message
     keys = message.account_keys
     memos = [bytes(one.data) for one in message.instructions if keys[one.program_id_index] == MEMO]
-    return "; ".join(f"[{len(one)}] {one.decode(errors='replace')}" for one in memos) or None
+    # As nodes write it: each memo with the number of its bytes.
+    memo = "; ".join(f"[{len(one)}] {one.decode(errors='replace')}" for one in memos)
+    return {
+        "signature": base58.encode(mined.signature),
+        "slot": mined.height + SKIPPED_SLOTS,
+        "err": mined.error,
+        "memo": memo or None,
+        "blockTime": mined.seconds,
+        "confirmationStatus": _level(mined, now),
+    }
 
 
-METHODS: dict[str, Callable[[SolanaChain, Any], Any]] = {
-    "getHealth": health,
-    "getVersion": version,
-    "getGenesisHash": genesis_hash,
-    "getBlockHeight": block_height,
-    "getSlot": slot,
-    "getLatestBlockhash": latest_blockhash,
-    "isBlockhashValid": is_blockhash_valid,
-    "getMinimumBalanceForRentExemption": rent_exemption,
-    "getFeeForMessage": fee_for_message,
-    "getBalance": balance,
-    "getAccountInfo": account_info,
-    "getTokenAccountBalance": token_account_balance,
-    "getTokenAccountsByOwner": token_accounts_by_owner,
-    "simulateTransaction": simulate_transaction,
-    "getSignatureStatuses": signature_statuses,
-    "getTransaction": transaction,
-    "getSignaturesForAddress": signatures_for_address,
+NOT_SERVED = ("dataSlice", "accounts")
+"""Options of methods, of accounts and of a simulation."""
+Method = Callable[[SolanaChain, Params, Instant], Any]
+
+METHODS: dict[str, tuple[int, Method]] = {
+    "getHealth": (0, lambda chain, asked, at: "ok"),
+    "getVersion": (0, lambda chain, asked, at: {"solana-core": VERSION, "feature-set": 0}),
+    "getGenesisHash": (0, lambda chain, asked, at: chain.genesis),
+    "getBlockHeight": (0, lambda chain, asked, at: at.height),
+    "getSlot": (0, lambda chain, asked, at: at.slot),
+    "getEpochInfo": (0, epoch_info),
+    "getLatestBlockhash": (0, latest_blockhash),
+    "isBlockhashValid": (1, is_blockhash_valid),
+    "getMinimumBalanceForRentExemption": (1, rent_exemption),
+    "getFeeForMessage": (1, fee_for_message),
+    "getRecentPrioritizationFees": (1, prioritization_fees),
+    "getBalance": (1, balance),
+    "getAccountInfo": (1, account_info),
+    "getMultipleAccounts": (1, multiple_accounts),
+    "getTokenAccountBalance": (1, token_account_balance),
+    "getTokenSupply": (1, token_supply),
+    "getTokenAccountsByOwner": (2, token_accounts_by_owner),
+    "simulateTransaction": (1, simulate_transaction),
+    "getSignatureStatuses": (1, signature_statuses),
+    "getTransaction": (1, transaction),
+    "getSignaturesForAddress": (1, signatures_for_address),
 }
+"""With the number of values that each takes before its options."""
 
 
-def answer(chain: SolanaChain, method: str, params: Any) -> Any:
+def answer(chain: SolanaChain, method: str, given: Any) -> Any:
     """Raises Problem."""
-    handler = METHODS.get(method)
-    if handler is None:
+    if method not in METHODS:
         raise Problem("Method not found", Code.NO_METHOD)
-    return handler(chain, params)
+    values, found = METHODS[method]
+    asked = Params(given, values)
+    for name in NOT_SERVED:
+        if asked.options.get(name) is not None:
+            raise bad_params(f"Invalid params: {name} is not served")
+    return found(chain, asked, _seen(chain, asked))
+
+
+def _seen(chain: SolanaChain, asked: Params) -> Instant:
+    """The newest block that the asked commitment knows. Raises Problem."""
+    at = chain.blocks.now().less(BEHIND[asked.commitment])
+    least = asked.options.get("minContextSlot")
+    if least is not None and type(least) is not int:
+        raise bad_params("Invalid params: minContextSlot should be a number")
+    if least is not None and at.slot < least:
+        raise Problem(
+            "Minimum context slot has not been reached",
+            SolanaCode.SLOT_NOT_REACHED,
+            {"contextSlot": at.slot},
+        )
+    return at

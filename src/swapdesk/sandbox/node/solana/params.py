@@ -6,22 +6,24 @@ Parameters are a list of values, the last of which may be an object of options.
 from __future__ import annotations
 
 import base64
-import binascii
-import re
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any, Protocol, TypeVar
 
-from solders.hash import Hash
 from solders.pubkey import Pubkey
-from solders.signature import Signature
 
-from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana import PACKET_BYTES
+from swapdesk.chain.addresses.base58 import decode
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CONFIRMED_AFTER, FINALIZED_AFTER
 
-__all__ = ["Code", "Problem", "SolanaCode", "bad_params"]
+T = TypeVar("T")
+R = TypeVar("R", covariant=True)
+
+
+class Base58(Protocol[R]):
+    """What is spelt in base58, by its type."""
+
+    def from_string(self, text: str, /) -> R: ...
 
 
 class SolanaCode(IntEnum):
@@ -36,173 +38,113 @@ def bad_params(message: str) -> Problem:
     return Problem(message, Code.BAD_PARAMS)
 
 
-_TRANSACTION = {
+_WORDS = {
     "AccountNotFound": "Attempt to debit an account but found no record of a prior credit.",
     "AlreadyProcessed": "This transaction has already been processed",
     "BlockhashNotFound": "Blockhash not found",
     "InsufficientFundsForFee": "Insufficient funds for fee",
-    "InvalidAccountForFee": "This account may not be used to pay transaction fees",
-    "InvalidProgramForExecution": "This program may not be used for executing instructions",
-    "ProgramAccountNotFound": "Attempt to load a program that does not exist",
-    "SanitizeFailure": "Transaction failed to sanitize accounts offsets correctly",
-    "SignatureFailure": "Transaction did not pass signature verification",
-}
-_INSTRUCTION = {
-    "InsufficientFunds": "insufficient funds for instruction",
-    "InvalidAccountData": "invalid account data for instruction",
-    "InvalidInstructionData": "invalid instruction data",
-    "MissingRequiredSignature": "missing required signature for instruction",
-    "ProgramFailedToComplete": "Program failed to complete",
 }
 
 
 def words_of(error: Any) -> str:
     """Of the JSON of an error."""
-    if isinstance(error, str):
-        return _TRANSACTION.get(error, _spelled(error))
-    ((name, value),) = error.items()
-    if name == "InstructionError":
-        index, reason = value
-        return f"Error processing Instruction {index}: {_instruction(reason)}"
-    if name == "InsufficientFundsForRent":
-        index = value["account_index"]
-        return f"Transaction results in an account ({index}) with insufficient funds for rent"
-    return f"{_spelled(name)} ({value})"
+    match error:
+        case str():
+            return _WORDS.get(error, error)
+        case {"InstructionError": [index, {"Custom": code}]}:
+            return f"Error processing Instruction {index}: custom program error: {code:#x}"
+        case {"InstructionError": [index, reason]}:
+            return f"Error processing Instruction {index}: {reason}"
+    return str(error)
 
 
-def _instruction(reason: Any) -> str:
-    if isinstance(reason, str):
-        return _INSTRUCTION.get(reason, _spelled(reason))
-    ((name, value),) = reason.items()
-    return f"custom program error: {value:#x}" if name == "Custom" else f"{_spelled(name)}: {value}"
-
-
-def _spelled(name: str) -> str:
-    """``CallDepth`` as ``call depth``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
-
-
-Commitment = Literal["processed", "confirmed", "finalized"]
-
-BEHIND: dict[Commitment, int] = {
-    "processed": 0,
-    "confirmed": CONFIRMED_AFTER,
-    "finalized": FINALIZED_AFTER,
-}
+BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
 """Blocks that a commitment lags behind the newest one."""
 
-_LONGEST_TEXT = {"base58": 1683, "base64": 1644}
-"""Characters of the largest packet."""
+_LONGEST_TEXT = 1683
+"""Characters of the largest packet in base58; decoding is quadratic."""
 
 
 class Params:
-    """Read once, by place. Every method raises Problem for what does
-    not fit."""
+    """``values`` by place, and an object of options behind them. Every method raises Problem for
+    what does not fit."""
 
-    def __init__(self, given: Any, most: int) -> None:
-        if given is None:
-            given = []
+    def __init__(self, given: Any, values: int) -> None:
+        given = [] if given is None else given
         if not isinstance(given, list):
             raise bad_params("Invalid params: `params` should be an array")
-        if len(given) > most:
-            raise bad_params(f"Invalid parameters: at most {most} are taken")
-        self._given: Sequence[Any] = given
+        if len(given) > values + 1:
+            raise bad_params(f"Invalid parameters: at most {values + 1} are taken")
+        self._given: list[Any] = given
+        self.options: dict[str, Any] = self._value(values, dict) or {}
 
     def text(self, place: int) -> str:
-        if place >= len(self._given):
-            raise bad_params("`params` should have at least 1 argument(s)")
-        value = self._given[place]
-        if not isinstance(value, str):
-            raise bad_params("Invalid params: invalid type, expected a string")
-        return value
+        return _required(self._value(place, str))
 
     def number(self, place: int) -> int:
-        value = self._given[place] if place < len(self._given) else None
-        if type(value) is not int or not 0 <= value < 1 << 64:
-            raise bad_params("Invalid params: invalid type, expected u64")
+        value = _required(self._value(place, int))
+        if not 0 <= value < 1 << 64:
+            raise bad_params("Invalid params: invalid value, expected u64")
         return value
 
-    def texts(self, place: int, most: int) -> list[str]:
-        value = self._given[place] if place < len(self._given) else None
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise bad_params("Invalid params: invalid type, expected a sequence of strings")
-        if len(value) > most:
-            raise bad_params(f"Too many inputs provided; max {most}")
-        return value
-
-    def options(self, place: int) -> dict[str, Any]:
-        value = self._given[place] if place < len(self._given) else None
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise bad_params("Invalid params: invalid type, expected an object")
-        return value
+    def object(self, place: int) -> dict[str, Any]:
+        return _required(self._value(place, dict))
 
     def pubkey(self, place: int) -> Pubkey:
-        return as_pubkey(self.text(place))
+        return read(Pubkey, self.text(place))
+
+    def many(
+        self, place: int, kind: Base58[R], most: int, default: list[Any] | None = None
+    ) -> list[R]:
+        given = self._value(place, list)
+        texts = _required(default if given is None else given)
+        if len(texts) > most:
+            raise bad_params(f"Too many inputs provided; max {most}")
+        return [read(kind, text) for text in texts]
+
+    def packet(self, place: int, encoding: str) -> bytes:
+        """A transaction or message, decoded."""
+        text = self.text(place)
+        if len(text) > _LONGEST_TEXT:
+            raise bad_params(f"{len(text)} characters are too large (max: {_LONGEST_TEXT})")
+        try:
+            return base64.b64decode(text, validate=True) if encoding == "base64" else decode(text)
+        except ValueError:
+            raise bad_params(f"invalid {encoding} encoding") from None
+
+    def option(self, name: str, known: Sequence[T], default: T) -> T:
+        """One of the values that are known."""
+        value = self.options.get(name)
+        if value is None:
+            return default
+        if type(value) is not type(default) or value not in known:
+            raise bad_params(f"Invalid params: unknown {name} `{str(value)[:20]}`")
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.option(name, (False, True), default=False)
+
+    @property
+    def commitment(self) -> str:
+        return self.option("commitment", tuple(BEHIND), "finalized")
+
+    def _value(self, place: int, kind: type[T]) -> T | None:
+        """None for one that is null or not there."""
+        value = self._given[place] if place < len(self._given) else None
+        if value is not None and type(value) is not kind:
+            raise bad_params(f"Invalid params: invalid type, expected {kind.__name__}")
+        return value
 
 
-def as_pubkey(text: Any) -> Pubkey:
-    return Pubkey.from_bytes(_decoded(text, Pubkey.LENGTH))
-
-
-def as_signature(text: Any) -> Signature:
-    return Signature.from_bytes(_decoded(text, Signature.LENGTH))
-
-
-def as_hash(text: Any) -> Hash:
-    return Hash.from_bytes(_decoded(text, Hash.LENGTH))
-
-
-def _decoded(text: Any, length: int) -> bytes:
-    # As many characters as so many bytes can take; decoding is quadratic.
-    if not isinstance(text, str) or len(text) > length * 11 // 8 + 1:
-        raise bad_params("Invalid param: WrongSize")
-    try:
-        value = base58.decode(text)
-    except ValueError:
-        raise bad_params("Invalid param: Invalid") from None
-    if len(value) != length:
-        raise bad_params("Invalid param: WrongSize")
+def _required(value: T | None) -> T:
+    if value is None:
+        raise bad_params("Invalid params: a parameter is missing")
     return value
 
 
-def commitment_of(options: dict[str, Any]) -> Commitment:
-    given = options.get("commitment", options.get("preflightCommitment")) or "finalized"
-    if given not in BEHIND:
-        raise bad_params(f"Invalid params: unknown variant `{str(given)[:20]}`")
-    found: Commitment = given
-    return found
-
-
-def flag(options: dict[str, Any], name: str) -> bool:
-    value = options.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise bad_params(f"Invalid params: {name} should be a boolean")
-    return bool(value)
-
-
-def encoding_of(options: dict[str, Any], known: Sequence[str], default: str) -> str:
-    given = options.get("encoding")
-    if given is None:
-        return default
-    if given not in known:
-        raise bad_params(f"unsupported encoding: {str(given)[:20]}. Supported encodings: {known}")
-    return str(given)
-
-
-def packet(text: str, encoding: str) -> bytes:
-    """Bytes of an encoded transaction. Raises Problem."""
-    kind = "solana_transaction::versioned::VersionedTransaction"
-    if len(text) > _LONGEST_TEXT[encoding]:
-        raise bad_params(
-            f"{encoding} encoded {kind} too large: {len(text)} bytes (max: encoded/raw"
-            f" {_LONGEST_TEXT[encoding]}/{PACKET_BYTES})"
-        )
+def read(kind: Base58[R], text: Any) -> R:
+    """A key, hash or signature. Raises Problem."""
     try:
-        raw = base64.b64decode(text, validate=True) if encoding == "base64" else base58.decode(text)
-    except (binascii.Error, ValueError):
-        raise bad_params(f"invalid {encoding} encoding") from None
-    if len(raw) > PACKET_BYTES:
-        raise bad_params(f"decoded {kind} too large: {len(raw)} bytes (max: {PACKET_BYTES} bytes)")
-    return raw
+        return kind.from_string(text)
+    except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
+        raise bad_params("Invalid param: Invalid") from None

@@ -1,0 +1,245 @@
+"""The world of a test: a service in process, the network to it, and a desk's half at will.
+
+``open_world`` makes it. What a test does not name is that of the tiny world (``service.world``);
+what is opened of a world ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from flows.faulty_network import FaultyNetwork
+from flows.orders import RECIPIENT, intent
+from manual_time import until
+from patience import PATIENCE
+from service.new_store import open_new
+from service.world import AS_FIRST, CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS, USDC
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.clock import Clock, ManualClock
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.creation.order_verification import Created, NotCreated
+from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import (
+    JournaledIntent,
+    JournaledOrder,
+    JournaledStep,
+)
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import ActiveFaults
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.processes import listen
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import assemble, build_service
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.tokens import Token
+
+URL = "http://127.0.0.1:9/v2"
+"""Where a desk believes the service; nothing listens there."""
+FIRST_KEY = Credentials.of_key("first-key", "first-secret")
+SECOND_KEY = Credentials.of_key("second-key", "second-secret")
+
+
+class World:
+    """``network`` is the way of every call in process; ``faults`` are those of the service."""
+
+    def __init__(
+        self, directory: Path, clock: Any, venues: Sequence[Any], service: ServiceParts
+    ) -> None:
+        self.directory = directory
+        self.clock = clock
+        self.venues = venues
+        self.service = service
+        self.faults = ActiveFaults()
+        self.layer = FaultLayer(build_service(service), self.faults, clock)
+        self.network = FaultyNetwork(httpx2.ASGITransport(app=self.layer))
+        self.opened = AsyncExitStack()
+
+    @property
+    def venue(self) -> Any:
+        """The first one."""
+        return self.venues[0]
+
+    def new_api(
+        self, credentials: Credentials = FIRST_KEY, url: str = "", clock: Clock | None = None
+    ) -> PartnerApi:
+        """A client over the network; with a ``url`` over a socket."""
+        api = PartnerApi(
+            url or URL,
+            credentials,
+            clock=clock or self.clock,
+            transport=None if url else self.network,
+            rng=random.Random(3),
+        )
+        self.opened.push_async_callback(api.aclose)
+        return api
+
+    @cached_property
+    def api(self) -> PartnerApi:
+        """The first partner's."""
+        return self.new_api()
+
+    @cached_property
+    def journal(self) -> Journal:
+        opened = Journal.open(self.directory / "desk" / "journal.db", self.clock)
+        self.opened.callback(opened.close)
+        return opened
+
+    def exchange(self, api: PartnerApi | None = None) -> ExchangeFlow:
+        """Creates of this desk; a lost answer is looked for at once."""
+        return ExchangeFlow(api or self.api, self.journal, self.clock, looks=(0.0, 0.0, 0.0))
+
+    @cached_property
+    def flow(self) -> ExchangeFlow:
+        return self.exchange()
+
+    async def quoted(self, amount: str = "100") -> Intent:
+        """An intent frozen from a real quote of the service: USDC to ETH."""
+        quotes = await self.api.get_quotes(
+            QuoteQuery(amount=Decimal(amount), from_=USDC.id, to=ETH.id, types=[RouteType.STANDARD])
+        )
+        best: Any = next(quote for quote in quotes.quotes if quote.error is None)
+        return intent(
+            token_in=TokenFacts.of(USDC),
+            token_out=TokenFacts.of(ETH),
+            amount_in=best.amount_in,
+            amount_out=best.amount_out,
+            net_amount_out=best.net_amount_out,
+            provider=best.swap,
+            provider_name=best.swap_name,
+            quote_id=best.quote_id,
+            valid_until=self.clock.now() + timedelta(seconds=60),
+            recipient=RECIPIENT,
+        )
+
+    async def created(self, intent: Intent | None = None, **options: Any) -> Created:
+        """The order of an intent; without one, of a new quote."""
+        made = await self.flow.create(intent or await self.quoted(), **options)
+        assert isinstance(made, Created), made
+        return made
+
+    async def not_created(self, intent: Intent, code: str, **options: Any) -> NotCreated:
+        """Why an intent became no order."""
+        made = await self.flow.create(intent, **options)
+        assert isinstance(made, NotCreated), made
+        assert made.code == code
+        return made
+
+    def left_sent(self, intent: Intent) -> None:
+        """Leave a create behind as a desk does that died once it was sent."""
+        self.journal.intents.add(intent, "create", "digest")
+        self.journal.intents.mark_sent(intent.id, self.clock.now())
+
+    def known(self, service_id: str) -> JournaledOrder:
+        """An order as the journal has it."""
+        known = self.journal.orders.get(service_id)
+        assert known is not None
+        return known
+
+    def entry(self, intent_id: str) -> JournaledIntent:
+        entry = self.journal.intents.get(intent_id)
+        assert entry is not None
+        return entry
+
+    def step(self, intent_id: str) -> JournaledStep:
+        step = self.journal.intents.step(intent_id)
+        assert step is not None
+        return step
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Worker and bundle watch run by themselves, as in the service's own process."""
+        running = [
+            asyncio.create_task(part.run()) for part in (self.service.worker, self.service.bundles)
+        ]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def http(self, **options: Any) -> httpx2.AsyncClient:
+        """Calls of the first partner as they travel, past the network."""
+        return httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=self.layer),
+            base_url="http://service/v2",
+            headers=AS_FIRST,
+            timeout=PATIENCE,
+            **options,
+        )
+
+    @asynccontextmanager
+    async def served(self, *, works: bool = False) -> AsyncIterator[str]:
+        """The service on a socket of this machine, as the sandbox serves it: its base address.
+
+        With ``works`` its worker runs; otherwise the worker moves when it is told to."""
+        stop = asyncio.Event()
+        server = build_server(self.layer, self.clock, lifespan=works)
+        with listen("127.0.0.1", 0) as bound:
+            task = asyncio.create_task(serve_until(stop, (server, bound)))
+            try:
+                assert await started(server, stop)
+                yield f"http://127.0.0.1:{bound.getsockname()[1]}/v2"
+            finally:
+                stop.set()
+                # By a clock that is moved it waits for connections until somebody moves it.
+                if isinstance(self.clock, ManualClock):
+                    await until(self.clock, task.done)
+                await task
+
+
+@asynccontextmanager
+async def open_world(
+    directory: Path,
+    clock: Clock,
+    venues: Sequence[CentralizedVenue] = (),
+    *,
+    chains: Sequence[Chain] = CHAINS,
+    tokens: Sequence[Token] = TOKENS,
+    intermediaries: Sequence[str] = INTERMEDIARIES,
+    **more: Any,
+) -> AsyncIterator[World]:
+    """``more`` is what else the service is assembled from."""
+    store = open_new(directory / "service.db")
+    more = {"partners": PARTNERS, "keywords": KEYWORDS, **more}
+    parts = assemble(
+        clock,
+        random.Random(7),
+        store,
+        chains,
+        tokens,
+        venues,
+        intermediaries=intermediaries,
+        **more,
+    )
+    world = World(directory, clock, venues, parts)
+    try:
+        async with world.opened:
+            yield world
+    finally:
+        await store.close()
+
+
+@cache
+def sandbox_goods(now: datetime) -> Mapping[str, Any]:
+    """Chains and tokens of the sandbox at a moment, and what its private routes hop over; nothing
+    changes them, so that all worlds share them."""
+    chains = tuple(build_chains())
+    tokens = tuple(build_tokens(chains, now))
+    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
+    return {"chains": chains, "tokens": tokens, "intermediaries": middle, "keywords": None}
