@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import Pane, PaneLine, missing_edge, path_of
-from swapdesk.flows.demo.stage import Stage
+from swapdesk.flows.demo.panes import missing_edge, path_of
+from swapdesk.flows.demo.stage import Pane, PaneLine, Stage
 from swapdesk.flows.notation import clock_time, short_clock
 from swapdesk.tui.glyphs import (
     BECOMES,
