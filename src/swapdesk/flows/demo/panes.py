@@ -160,13 +160,6 @@ def _step(*, done: bool, begun: bool) -> str:
     return "done" if done else "moving" if begun else "waiting"
 
 
-def missing_edge(search: LinkSearch) -> PaneLine:
-    """What leads from Alice straight to Bob, by the search."""
-    if search.path:
-        return PaneLine(f"{counted(len(search.path), 'payment')} on the chains", tone="trouble")
-    return PaneLine("no path on the chains", tone="done")
-
-
 def link_pane(search: LinkSearch) -> Pane:
     """What was searched, and what was found; what still matches stands
     beside it."""
