@@ -842,4 +842,12 @@ SHOWING = (
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),
     ),
+    Defect(
+        "desk-writes-a-case-unmasked",
+        "A file that is posted publicly shows every address and amount, without a key for it.",
+        "swapdesk/tui/screens/bundle.py",
+        "        self._shown: set[Shown] = set()",
+        "        self._shown: set[Shown] = set(Shown)",
+        ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),
+    ),
 )
