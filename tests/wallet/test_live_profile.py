@@ -69,7 +69,7 @@ class Live(Struct):
         clock = SystemClock()
         with_ids = Catalog.open(self.home / "catalog.db", clock)
         with_ids.load()
-        links, problems = live_links(self.settings(), with_ids)
+        links, problems = live_links(self.settings(), with_ids.chain)
         assert problems == []
         wallet = LocalWallet(self.settings(), clock, links, with_ids, program=CHEAP)
         try:
