@@ -66,6 +66,18 @@ def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> N
     assert shown.document["displayStatus"] == "WAITING_FOR_DEPOSIT"
 
 
+def test_a_sandbox_of_an_earlier_release_is_put_aside_and_the_command_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sandbox").mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(tmp_path / "sandbox" / "node.db")) as books:
+        books.executescript("PRAGMA user_version = 4; CREATE TABLE meta (name TEXT);")
+    asked = cli("quote", *BTC_ETH[:3], home=tmp_path)
+    assert asked.code == 0
+    aside = f"{tmp_path / 'sandbox'} was put aside as {tmp_path / 'sandbox.old-1'}: its books"
+    assert aside in asked.stderr
+
+
 def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None:
     command = watching(own_home, unpaid)
     below = family(command.pid)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
+from sandbox.evm.rewinding import rewind
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.sandbox.node.evm.faults import HeldFaults
@@ -134,7 +135,7 @@ async def test_a_reorganisation_after_the_confirmation_pays_once(
     async with swap_of(place, first, tmp_path) as swap:
 
         async def reorganised() -> None:
-            await place.floor.world.chain(CHAIN).reorganise(6)
+            await rewind(place.floor.world.chain(CHAIN))
 
         with striking(boundary, reorganised) as struck:
             outcome = await swap.someone.flow().swap(swap.intent)

@@ -32,7 +32,6 @@ from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
-BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
@@ -121,28 +120,14 @@ class Floor(Struct):
         return order
 
 
-class Trader(Struct):
-    """An account on one chain."""
+class Caller(Struct):
+    """What an account on a chain asks of the service."""
 
     floor: Floor
-    account: LocalAccount
-    chain: str
 
     @property
     def address(self) -> str:
-        return str(self.account.address)
-
-    @property
-    def reader(self) -> OnchainReader:
-        return self.floor.readers[self.chain]
-
-    async def fund(self, coins: str = "10", **tokens: str) -> None:
-        """Coins of the chain, and tokens by symbol, from the sandbox."""
-        await self.floor.fund(self.address, coins, self.chain, **tokens)
-
-    async def holds(self, token: Token, address: str | None = None) -> int:
-        """Units of a token, or wei of the native coin."""
-        return await self.floor.holds(token, address or self.address)
+        raise NotImplementedError
 
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
@@ -186,6 +171,29 @@ class Trader(Struct):
     async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
         body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}
         return await self.ask("/dex/confirmTx", body, status)
+
+
+class Trader(Caller):
+    """An account on one EVM chain."""
+
+    account: LocalAccount
+    chain: str
+
+    @property
+    def address(self) -> str:
+        return str(self.account.address)
+
+    @property
+    def reader(self) -> OnchainReader:
+        return self.floor.readers[self.chain]
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        """Coins of the chain, and tokens by symbol, from the sandbox."""
+        await self.floor.fund(self.address, coins, self.chain, **tokens)
+
+    async def holds(self, token: Token, address: str | None = None) -> int:
+        """Units of a token, or wei of the native coin."""
+        return await self.floor.holds(token, address or self.address)
 
     async def send(self, to: str, data: str, value: int = 0, gas: int | None = None) -> str:
         """Sign and send a transaction; its hash."""
