@@ -41,9 +41,8 @@ from swapdesk.chain.solana import (
     MintTo,
     token_account,
 )
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import MinedLog
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
 from swapdesk.sandbox.node.solana.chain import Mined
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
 from swapdesk.sandbox.node.solana.machine import Blocks

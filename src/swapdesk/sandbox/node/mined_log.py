@@ -21,6 +21,10 @@ _LARGEST = 1 << 28
 """Bytes of a payload; a longer length is damage."""
 
 
+class ChainFileMismatch(Exception):
+    """The directory holds a chain of another release, another id or another genesis."""
+
+
 class LogDamaged(Exception):
     """A file differs from what was written: its mined transactions cannot be trusted."""
 

@@ -22,8 +22,7 @@ from solders.token.state import Mint, TokenAccount, TokenAccountState
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.solana import SYSTEM, TOKEN, token_account
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.mined_log import MinedLog
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
 from swapdesk.sandbox.node.solana.documents import (
     MINT_BYTES,
     TOKEN_ACCOUNT_BYTES,

@@ -22,8 +22,8 @@ from swapdesk.chain.solana import CreateTokenAccount, Memo, MintTo, Transfer, to
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch
 from swapdesk.sandbox.node.solana.chain import SolanaChain, sandbox_keypair
 from swapdesk.sandbox.node.solana.documents import read_mint
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
