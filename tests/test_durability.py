@@ -15,8 +15,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import TakenLog
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.evm.bundler.operations import OperationRows
-from swapdesk.sandbox.node.evm.schema import open_chain_file
 from swapdesk.service.store.database import configure
 
 
@@ -41,8 +39,6 @@ STORES: dict[str, Callable[[Path], sqlite3.Connection | None]] = {
     "webhooks": lambda place: TakenLog(place / "webhooks.db", "http://127.0.0.1/")._db,
     "service": service,
     "exchanges": lambda place: Database(place / "node.db").connection,
-    "EVM chain": lambda place: open_chain_file(place / "chain.db"),
-    "bundler": lambda place: OperationRows(place / "bundler.db")._connection,
 }
 
 

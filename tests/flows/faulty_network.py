@@ -62,6 +62,26 @@ def fail_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Re
     return response
 
 
+def never_arrives(request: httpx2.Request) -> None:
+    if request.method == "POST":
+        raise httpx2.ReadTimeout("no answer", request=request)
+
+
+def on(
+    asked: str, do: Callable[[httpx2.Request, httpx2.Response], object]
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+    """Let ``do`` see the answer to each request that begins so (``POST /v2/exchanges``), and give
+    another one or none."""
+
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if not f"{request.method} {request.url.path}".startswith(asked):
+            return response
+        given = do(request, response)
+        return given if isinstance(given, httpx2.Response) else response
+
+    return after
+
+
 def another_address(
     address: str,
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
@@ -88,12 +108,7 @@ def read_as(
 ) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Orders that are read one by one arrive changed."""
 
-    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or "/orders/" not in request.url.path:
-            return response
-        return changed(response, change)
-
-    return swap
+    return on("GET /v2/orders/", lambda _, response: changed(response, change))
 
 
 def changed(response: httpx2.Response, change: Callable[[bytes], bytes]) -> httpx2.Response:
@@ -157,9 +172,9 @@ def _changed_at(told: Any, where: str, change: Callable[[Any], Any]) -> Any:
 
 def listed_on_two_pages(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     """The list of orders moves on while it is read: what its first page had is on the second."""
-    if request.method == "GET" and request.url.path == "/v2/orders":
-        return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
-    return response
+    if request.url.path != "/v2/orders":
+        return response
+    return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
 
 
 def with_date(date: str) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:

@@ -64,9 +64,13 @@ def hot_wallets(running: Running) -> set[str]:
 
 
 def legs_of(running: Running, order: dict[str, Any]) -> dict[str, sqlite3.Row]:
+    query = (
+        "SELECT *, (SELECT hash FROM payments WHERE account = accounts.id) AS deposit_hash,"
+        " (SELECT hash FROM payments WHERE cause = 'payout:' || accounts.id) AS payout_hash"
+        " FROM accounts WHERE key LIKE ?"
+    )
     with sqlite3.connect(running.data / "node.db") as file:
         file.row_factory = sqlite3.Row
-        query = "SELECT * FROM accounts WHERE key LIKE ?"
         rows = file.execute(query, (order["serviceId"] + "%",)).fetchall()
     file.close()
     return {row["key"].partition(":")[2]: row for row in rows}
@@ -114,7 +118,8 @@ def test_a_transfer_by_anybody_is_a_deposit_and_the_payout_is_one_too(
     assert base.balance(USDC, order["depositAddress"]) == 60 * 10**6
     with sqlite3.connect(running.data / "node.db") as file:
         ((found,),) = file.execute(
-            "SELECT deposit_hash FROM accounts WHERE address = ?", (order["depositAddress"],)
+            "SELECT hash FROM payments WHERE receiver = ? AND account IS NOT NULL",
+            (order["depositAddress"],),
         )
     file.close()
     assert found == paid
@@ -175,7 +180,7 @@ def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
 
     def failed() -> bool:
         with sqlite3.connect(running.data / "node.db") as file:
-            rows = file.execute("SELECT cause FROM outgoing WHERE cause LIKE 'bounced %'")
+            rows = file.execute("SELECT cause FROM payments WHERE cause LIKE 'bounced %'")
             found = rows.fetchall()
         file.close()
         return bool(found)

@@ -336,7 +336,8 @@ class DepositMachine(RuleBasedStateMachine):
         rows = self.node.accounts.rows
         legs = rows.legs_of(order.service_id, leg)
         if name == "expire":
-            return any(rows.confirmed_late(each["id"]) for each in legs)
+            deposits = [one for each in legs for one in self.node.ledger.deposits(each["id"])]
+            return any(each.late and each.counted for each in deposits)
         return any(each["arrived"] is not None and MET[name](each) for each in legs)
 
     @precondition(lambda self: self.seen)
@@ -404,7 +405,7 @@ class DepositMachine(RuleBasedStateMachine):
                 assert (payouts, refunds > 0) == (0, True)
 
     def _received(self, address: str | None) -> int:
-        query = "SELECT COUNT(*) FROM transfers WHERE receiver = ?"
+        query = "SELECT COUNT(*) FROM payments WHERE receiver = ?"
         (count,) = self.node.database.connection.execute(query, (address or "",)).fetchone()
         return int(count)
 

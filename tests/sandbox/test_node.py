@@ -17,7 +17,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.node import Node, OtherSeed
+from swapdesk.sandbox.node.node import Node, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -153,7 +153,10 @@ def test_short_and_excess_deposits_swap_what_arrived(node: Node, units: int, pai
 def test_two_deposits_are_one_when_both_are_in_time(node: Node) -> None:
     leg, to = open_leg(node)
     pay(node, BTC, to, 20_000_000)
+    advance(node, 100)
     pay(node, BTC, to, 30_000_000)
+    advance(node, 100)
+    assert report(node, leg)["status"] == LegStatus.CONFIRMING, "the second one does not count yet"
     advance(node, HOUR)
     assert report(node, leg)["unitsIn"] == "50000000"
     assert balance(node, ETH, leg.payout_address) == 14 * 10**18
@@ -230,13 +233,14 @@ def test_a_second_deposit_after_the_payout(node: Node, known: bool) -> None:
 def test_xrp_without_the_right_tag_is_nobodys(node: Node) -> None:
     more = {"units_in": "2500000000", "minimum": "10000000"}
     leg, to = open_leg(node, XRP, ETH, **more)
-    _, other = open_leg(node, XRP, ETH, **more)
+    neighbour, other = open_leg(node, XRP, ETH, **more)
     assert to["address"] == other["address"]
     assert to["tag"] != other["tag"]
     for tag in (None, "1"):
         pay(node, XRP, to, 2_500_000_000, tag=tag)
     advance(node, 600)
-    assert report(node, leg)["status"] == LegStatus.WAITING
+    for each in (leg, neighbour):
+        assert report(node, each)["status"] == LegStatus.WAITING
     pay(node, XRP, to, 2_500_000_000)
     advance(node, HOUR)
     assert report(node, leg)["status"] == LegStatus.FINISHED
@@ -354,7 +358,7 @@ def test_everything_survives_and_the_clock_goes_on(tmp_path: Path) -> None:
 def test_the_data_of_another_seed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "node.db"
     Node(path, SystemClock(), seed=1).close()
-    with pytest.raises(OtherSeed):
+    with pytest.raises(OtherTerms):
         Node(path, SystemClock(), seed=2)
 
 

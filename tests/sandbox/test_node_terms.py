@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.test_node import (
     BTC,
@@ -24,10 +26,11 @@ from sandbox.test_node import (
 )
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node import issued_world
 from swapdesk.sandbox.node.chain_faults import NodeDown
-from swapdesk.sandbox.node.database import OtherRelease
+from swapdesk.sandbox.node.database import OtherWorld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.node import Node, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -36,7 +39,9 @@ from swapdesk.sandbox.node.params import (
     SendOn,
     TransferOf,
 )
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
+from swapdesk.sandbox.node.sandbox_node import open_node
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.world import world_tokens
 from swapdesk.wire.orders import LegStatus
 
 PAID = 50_000_000
@@ -330,12 +335,45 @@ def test_what_a_node_that_is_down_is_selected_by(node: Node, selector: dict[str,
         node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", **selector))
 
 
-def test_the_world_of_another_release_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "node.db"
-    Node(path, SystemClock(), seed=1).close()
-    with sqlite3.connect(path) as file:
-        file.execute("PRAGMA user_version = 0")
-    file.close()
-    told = re.escape(f"{tmp_path} was made by another release")
-    with pytest.raises(OtherRelease, match=f"^{told}"):
-        Node(path, SystemClock(), seed=1)
+async def test_other_chain_ids_than_those_of_the_world_are_refused(tmp_path: Path) -> None:
+    await open_node(tmp_path, SystemClock()).close()
+    with pytest.raises(OtherTerms, match="made with chain ids sandbox"):
+        open_node(tmp_path, SystemClock(), ids="real")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("PRAGMA user_version = 4", "schema 4, not"),
+        ("UPDATE meta SET value = 'x' WHERE name = 'world digest'", "other coins or exchanges"),
+    ],
+)
+def test_the_world_of_another_release_or_of_other_tables_is_not_gone_on_with(
+    tmp_path: Path, issued: Path, change: str, words: str
+) -> None:
+    path = shutil.copy(issued, tmp_path / "node.db")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(change)
+        before = list(file.iterdump())
+    with pytest.raises(OtherWorld, match=words):
+        Node(path, SystemClock())
+    with closing(sqlite3.connect(path)) as file:
+        assert list(file.iterdump()) == before
+
+
+def test_the_tables_of_a_world_decide_who_gets_how_much(
+    tmp_path: Path, issued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coin with other decimals, and an exchange that is gone."""
+    path = shutil.copy(issued, tmp_path / "node.db")
+    other = replace(BTC, row=replace(BTC.row, decimals=9))
+    tables = (
+        ("world_tokens", lambda: world_tokens() | {BTC.token_id: other}),
+        ("VENUE_ROWS", VENUE_ROWS[1:]),
+    )
+    for name, table in tables:
+        with monkeypatch.context() as changed:
+            changed.setattr(issued_world, name, table)
+            with pytest.raises(OtherWorld):
+                Node(path, SystemClock())
+    Node(path, SystemClock()).close()

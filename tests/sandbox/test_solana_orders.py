@@ -18,16 +18,13 @@ import httpx2
 import pytest
 from eth_account import Account
 from solders.keypair import Keypair
-from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from patience import PATIENCE
 from sandbox.chain_money import SolanaChain, solana_of, wallet
 from sandbox.running import Running, create_order, ended, until
-from sandbox.solana.solana_world import signed
-from sandbox.test_chain_payments import equal, legs_of, pay
+from sandbox.test_chain_payments import equal, pay
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.solana import CreateTokenAccount, TransferChecked, token_account
 from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import find_token
@@ -71,39 +68,6 @@ def executed(chain: SolanaChain, signature: str) -> dict[str, Any]:
 
 def payer_of(found: dict[str, Any]) -> str:
     return str(found["transaction"]["message"]["accountKeys"][0])
-
-
-def test_a_transfer_of_tokens_is_a_deposit_and_the_payout_in_coins_is_one_too(
-    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
-) -> None:
-    stranger, payee = Keypair(), Keypair().pubkey()
-    for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
-        asked = {"chain": "solana", "address": str(stranger.pubkey()), **gift}
-        assert control.post("/faucet", json=asked).status_code == 200
-    order = create_order(api, USDC.token_id, SOL.token_id, "60", str(payee))
-    owner, mint = stranger.pubkey(), Pubkey.from_string(str(USDC.address))
-    place = Pubkey.from_string(order["depositAddress"])
-    newest = chain("getLatestBlockhash", {"commitment": "processed"})["value"]["blockhash"]
-    raw = signed(
-        newest,
-        [stranger],
-        CreateTokenAccount(owner, place, mint).build(),
-        TransferChecked(
-            token_account(owner, mint), mint, token_account(place, mint), owner, 60 * 10**6, 6
-        ).build(),
-    )
-    text = b64encode(bytes(raw)).decode()
-    paid = chain("sendTransaction", text, {"encoding": "base64", "skipPreflight": True})
-    end = ended(api, order["serviceId"])
-    assert end["status"] == 4, end
-    payout = executed(chain, end["inTransactionOutHash"])
-    assert payer_of(payout) in hot_wallets(running)
-    arrived = chain.balance(SOL, str(payee))
-    assert Decimal(arrived).scaleb(-9) == Decimal(str(end["outAmount"]))
-    assert chain.balance(USDC, order["depositAddress"]) == 60 * 10**6
-    (leg,) = legs_of(running, order).values()
-    assert leg["deposit_hash"] == paid
-    equal(running)
 
 
 def test_tokens_are_paid_out_and_refunded_to_who_never_held_any(

@@ -16,12 +16,11 @@ from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.spans import Span
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, FrameState, Stream
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_table import order_columns, order_row
-from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.tui.widgets.table_layout import Row
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -46,53 +45,20 @@ def order(number: int) -> Row:
     return order_row(tracked, order_status(tracked, NOW + timedelta(minutes=6)), wide=True)
 
 
-QUOTE_COLUMNS = (
-    Column("rank", "#", 3),
-    Column("route", "Route", 9),
-    Column("provider", "Provider", 11),
-    Column("net", "Net ETH", 12, "point"),
-    Column("best", "vs best", 8, "right", role="muted"),
-    Column("difference", "in ETH", 11, "point", role="muted"),
-    Column("fees", "Fees", 8, "right", role="muted"),
-    Column("eta", "ETA", 5, "right"),
-    Column("valid", "Valid", 6, "right"),
-    Column("note", "Note", 10),
-)
-
-
-def quote(number: int) -> Row:
-    return Row(
-        f"q{number}",
-        {
-            "rank": str(number),
-            "route": Span("standard", "route-standard"),
-            "provider": f"h8K{number:03}",
-            "net": Span("14.524108", "foreground", True),
-            "best": "−0.04%",
-            "difference": "−0.005388",
-            "fees": "in price",
-            "eta": "~14m",
-            "valid": "0:48",
-            "note": "fixed",
-        },
-    )
-
-
 class Orders(DeskScreen):
-    """One text, or a table: ``orders`` and ``quotes`` are the names of the two."""
+    """One text, or the table of ``orders``."""
 
     def __init__(self, text: str) -> None:
         super().__init__(
             FrameState("Orders", context=text, badge=Badge(Stream.LIVE, 1)), SystemClock()
         )
         self.text = text
-        self.table = LineTable(QUOTE_COLUMNS if text == "quotes" else order_columns(wide=True))
+        self.table = LineTable(order_columns(wide=True))
 
     def compose_body(self) -> list[Widget]:
-        if self.text not in ("orders", "quotes"):
+        if self.text != "orders":
             return [Static(Content(self.text)), Static(Content("end of it"))]
-        row = quote if self.text == "quotes" else order
-        self.table.set_rows(row(number) for number in range(1, 101))
+        self.table.set_rows(order(number) for number in range(1, 101))
         return [self.table]
 
     def on_mount(self) -> None:

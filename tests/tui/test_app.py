@@ -136,14 +136,6 @@ async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
         run.app.tick()
 
 
-async def test_a_terminal_too_small_says_what_it_needs(market: Market) -> None:
-    async with market.desk(size=(59, 24)) as run:
-        for size in ((59, 24), (80, 14)):
-            await run.pilot.resize_terminal(*size)
-            await run.see(f"You have {size[0]} x {size[1]}.")
-            assert "This desk needs 60 x 15." in run.text
-
-
 async def test_a_timer_whose_time_passed_before_it_began_to_wait_still_comes(
     market: Market, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,55 +152,6 @@ async def test_a_timer_whose_time_passed_before_it_began_to_wait_still_comes(
         monkeypatch.setattr(textual.timer._time, "get_time", held_up)
         await run.settle(came.is_set, "the timer")
         assert next(looks) > 1, "it was held up"
-
-
-async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
-    async with sandbox_desk(sandbox, tmp_path) as run:
-        await run.ready()
-        keys = ["n", *"0.5", "space", *"btc", "space", *"eth", "enter"]
-        await run.press(*keys)
-        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
-        more = ["enter", "at", "b", "tab", "enter"]
-        await run.press(*more)
-        await run.still()
-        await run.press("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        assert len(keys) + len(more) + 1 <= 20
-        card = run.screen(DepositScreen)
-        assert "Send this, once, on Bitcoin" in run.text
-        await run.still()
-        await run.press("f")
-        await run.see("The payout arrived")
-        assert "arrived at @bob." in run.text
-        assert card.tracked is not None
-        assert card.tracked.order.in_amount is not None
-        await run.press("escape")
-        await run.see("No order is open.")
-        assert "0.5 btc eth" in run.text
-
-
-async def test_a_private_send_reaches_its_recipient(sandbox: Sandbox, tmp_path: Path) -> None:
-    async with sandbox_desk(sandbox, tmp_path, (80, 24)) as run:
-        await run.ready()
-        await run.press("p")
-        await run.type("0.5 eth")
-        await run.press("enter")
-        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
-        await run.press("enter")
-        await run.type("@bob")
-        await run.press("enter")
-        await run.still()
-        await run.press("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        await run.still()
-        await run.press("f")
-        await run.see("s sign and send")
-        await run.still()
-        await run.press("s")
-        await run.see("The payout arrived")
-        assert "private" in run.text
 
 
 async def test_a_killed_service_is_followed_again(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -16,14 +16,10 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import sheet_of
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.paths import Home
-from swapdesk.settings import load_settings
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
-from tui.desk_run import DeskRun, Market, open_desk
+from tui.desk_run import DeskRun, Market
 from tui.scenes.batch import CLEAN, COMMAS, FAULTY, HEAD, loaded, opened
-
-STANDARD = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@bob;200;ETH;base;;;USDC.ethereum\n"
 
 
 def planned_anew(screen: BatchScreen, before: BatchPlan | None) -> bool:
@@ -149,31 +145,6 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         await run.see("r failed rows again")
         assert screen.work.batch_id == made.id
         assert market.network.posts() == 2
-
-
-async def test_rows_that_all_failed_are_put_right_and_created(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await loaded(run, STANDARD)
-        for venue in market.venues:
-            venue._bounds_usd = (Decimal(5_000), Decimal(1_000_000))
-        await run.still()
-        await run.press("c")
-        await run.see("r failed rows again")
-        plan = screen.plan
-        await run.press("r")
-        await run.settle(partial(planned_anew, screen, plan), "the rows that failed")
-        assert screen.plan is not None
-        assert [row.row.line for row in screen.plan.rows] == [2, 3]
-        assert "at least" in run.text
-        for row in ("1", "2"):
-            await put_right(run, screen, row, "6000")
-        await run.still()
-        await run.press("c")
-        await run.see("created, not funded")
-        newest, oldest = run.app.session.desk.journal.batches.newest()
-        assert [row.state for row in oldest.rows] == [RowState.FAILED] * 2
-        assert [row.state for row in newest.rows] == [RowState.CREATED] * 2
-        assert [row.line for row in newest.rows] == [2, 3]
 
 
 async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_its_orders(
@@ -314,24 +285,3 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         assert screen._field.value == "people/payments.csv"
         await run.press("enter")
         await run.see("payments.csv · 2 rows")
-
-
-async def test_a_live_batch_that_no_wallet_pays_is_not_created(market: Market) -> None:
-    live = {
-        "SWAPDESK_API_URL": "http://127.0.0.1:9/v2",
-        "SWAPDESK_API_KEY": "first-key",
-        "SWAPDESK_API_SECRET": "first-secret",
-    }
-    settings = load_settings(live, Home.at(market.home))
-    row = "0x52908400098527886E0F7030069857D2E4169EE7;100;ETH;base;;;USDC.ethereum\n"
-    async with open_desk(
-        settings, None, clock=market.clock, transport=market.network, size=(120, 40)
-    ) as run:
-        await loaded(run, HEAD + row)
-        await run.see("no bundles on Ethereum")
-        assert "1 problem" in run.text
-        await run.still()
-        await run.press("c")
-        await run.settle(lambda: run.app.screen.is_current)
-        assert market.network.posts() == 0
-        assert run.app.session.desk.journal.batches.newest() == []

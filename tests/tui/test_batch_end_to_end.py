@@ -1,4 +1,4 @@
-"""Batches by keys in a real terminal: files of recipients, each to its payouts on the chains.
+"""The story of a batch by keys in a real terminal: a file of recipients, to its payouts.
 
 What arrived is asked of the nodes over JSON-RPC, not of the desk. One sandbox does all.
 """
@@ -12,20 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from harness import Sandbox, home_of
-from sandbox.chain_money import Chain, SolanaChain
+from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
-MOST_KEYS = 20
 MOST_TO_CORRECT = 25
 """For a file with nine faults, from ``b`` to what is submitted, beside the values that are put
 right."""
 ESCAPE = "\x1b"
 HEAD = "to,sell_amount,buy,chain,memo,route,sell"
 ROWS = 20
-ON_SOLANA = 25
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -53,7 +51,7 @@ class Batcher:
 
     def chain(self, name: str) -> Chain:
         (rpc,) = [one["rpc"] for one in self.sandbox.ready["chains"] if one["shortName"] == name]
-        return SolanaChain(rpc) if name == "solana" else Chain(rpc)
+        return Chain(rpc)
 
     def load(self, name: str, rows: Sequence[str], head: str = HEAD) -> None:
         path = self.sandbox.home / name
@@ -85,9 +83,9 @@ class Batcher:
     def keys(self) -> str:
         return self.desk.text.split("\n")[-1]
 
-    def sign(self, done: str, sent: Callable[[], None] = lambda: None) -> int:
+    def sign(self, done: str) -> int:
         """``s``, and then each review to its end and ``s``, until ``done`` stands there; how
-        many were signed. ``sent`` is called after each."""
+        many were signed."""
         desk, signed = self.desk, 0
         desk.press("s")
         while True:
@@ -109,7 +107,6 @@ class Batcher:
             assert re.search(r"None contradicts (it|the group)\.", told), desk.text
             desk.press("s")
             signed += 1
-            sent()
             desk.until(lambda place=place: place_in(desk.text) != place, "what is next")
 
     def submit(self) -> None:
@@ -118,17 +115,6 @@ class Batcher:
         desk.read_until_quiet(STILL)
         desk.press("c")
         desk.read_until("submitted")
-
-    def pay_groups(self, count: int) -> None:
-        """Each group that was created, one after another."""
-        desk = self.desk
-        for number in range(1, count + 1):
-            stands = f"group {number} of {count}: "
-            desk.until(lambda: f"{stands}created" in desk.text, f"group {number}")  # noqa: B023
-            self.build()
-            assert self.sign("c submit") >= 2
-            self.submit()
-        desk.until(lambda: f"{count} of {count} groups paid" in desk.text, "all of them")
 
     def follow(self) -> None:
         """The tracker filtered to the group: all of it arrived."""
@@ -162,45 +148,6 @@ def place_in(text: str) -> str:
 def asks(text: str) -> bool:
     """Whether a review is open."""
     return "sign or refuse in" in text
-
-
-def test_a_clean_file_is_submitted_in_few_keys_and_everybody_is_paid(batch: Batcher) -> None:
-    people = recipients("clean", ROWS)
-    chain, ether = batch.chain("base"), find_token("base", "ETH")
-    rows = [f"{to},{100 + at},ETH,base,,,USDC.base" for at, to in enumerate(people)]
-    batch.load("clean.csv", rows)
-    batch.create()
-    batch.build()
-    # What gas costs and what is paid into the smart account, then the one operation.
-    assert batch.sign("c submit") == 3
-    batch.submit()
-    assert batch.desk.keys <= MOST_KEYS, batch.desk.keys
-    everybody_paid(lambda to: chain.balance(ether, to), people)
-    batch.follow()
-
-
-def test_rows_on_solana_are_paid_by_three_transactions(batch: Batcher) -> None:
-    people = recipients("solana", ON_SOLANA)
-    chain, ether = batch.chain("base"), find_token("base", "ETH")
-    rows = [f"{to},{100 + at},ETH,base,,,USDC.solana" for at, to in enumerate(people)]
-    batch.load("solana.csv", rows)
-    assert "3 transactions of 25 transfers" in batch.desk.text
-    batch.create()
-    batch.build()
-    (rpc,) = [one["rpc"] for one in batch.sandbox.ready["chains"] if one["shortName"] == "solana"]
-    solana, dollars = SolanaChain(rpc), str(find_token("solana", "USDC").address)
-    counts = [len(solana.history(dollars))]
-
-    def move_clock() -> None:
-        """Blocks come by the clock, so nobody has to wait until what was sent is final."""
-        until(lambda: len(solana.history(dollars)) > counts[-1], "a transaction")
-        counts.append(len(solana.history(dollars)))
-        batch.sandbox.control("POST", "/clock", {"advance": 15})
-
-    assert batch.sign("o shows the orders", move_clock) == 3
-    assert batch.desk.keys <= MOST_KEYS, batch.desk.keys
-    everybody_paid(lambda to: chain.balance(ether, to), people)
-    batch.follow()
 
 
 def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batcher) -> None:
@@ -269,43 +216,3 @@ def misspelt(address: str) -> str:
 def rows_of(text: str) -> list[str]:
     """Rows of the table of a batch."""
     return [row for row in text.split("\n") if re.match(r"[▌ ] {3,5}\d+  ", row)]
-
-
-def test_a_file_of_two_chains_is_paid_group_after_group(batch: Batcher) -> None:
-    """One row of the first group fails: the only exchange of what it buys is down by then."""
-    people = recipients("two chains", 4)
-    first, second, failing, third = people
-    rows = [
-        f"{first},100,ETH,base,,,USDC.base",
-        f"{failing},100,ROUND,base,,,USDC.base",
-        f"{second},110,ETH,base,,,USDC.base",
-        f"{third},120,ETH,base,,,USDC.arbitrum",
-    ]
-    batch.load("chains.csv", rows)
-    desk, control = batch.desk, batch.sandbox.control
-    desk.read_until("2: 3 on Base, 1 on Arbitrum")
-    control("POST", "/faults", {"fault": "venue_down", "venue": "kt"})
-    batch.create()
-    control("DELETE", "/faults")
-    desk.read_until("1 failed", "group 1 of 2: created, not funded")
-    batch.pay_groups(2)
-    chain, ether = batch.chain("base"), find_token("base", "ETH")
-    everybody_paid(lambda to: chain.balance(ether, to), [first, second, third])
-    # What failed is a file of its own, and everything in it can be put right and created.
-    desk.until(lambda: "failed rows" in batch.keys, "the row that failed")
-    desk.press("r")
-    desk.until(lambda: "1 row" in desk.text and "nothing has been sent" in desk.text, "its row")
-    desk.press(ESCAPE)
-
-
-@pytest.mark.long
-def test_more_rows_than_a_bundle_pays_are_two_groups(batch: Batcher) -> None:
-    people = recipients("sixty", 60)
-    batch.load(
-        "sixty.csv", [f"{to},{100 + at},ETH,base,,,USDC.base" for at, to in enumerate(people)]
-    )
-    assert "2: 50 on Base, 10 on Base" in batch.desk.text
-    batch.create()
-    batch.pay_groups(2)
-    chain, ether = batch.chain("base"), find_token("base", "ETH")
-    everybody_paid(lambda to: chain.balance(ether, to), people)

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 
 from corpus.texts import control_texts
 from swapdesk.chain.addresses.display import KNOWN, known_page
-from swapdesk.tui.cell_updates import thrifty
+from swapdesk.tui.cell_updates import written as cells_written
 from swapdesk.tui.painting import paint, unknown
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.terminal import SafeApp, draws_links
@@ -94,7 +94,8 @@ class OneApp(SafeApp[None]):
 def written(app: OneApp, line: Line, width: int = 90) -> str:
     strip = paint(app, line, width, Style())
     assert strip.cell_length == width
-    return thrifty(strip.render(Console(color_system="truecolor", force_terminal=True)))
+    console = Console(color_system="truecolor", force_terminal=True)
+    return cells_written([(0, 0, strip)], console)
 
 
 def fact(link: str) -> Line:

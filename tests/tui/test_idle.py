@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
-from swapdesk.tui.cell_updates import thrifty
 from tui.desk_run import DeskRun, Market
 from tui.picture import settled
 from tui.scenes import all_scenes
@@ -43,7 +42,7 @@ async def bytes_of_ten_seconds(run: DeskRun) -> int:
         run.app.tick()
         await run.pilot.pause()
     await settled(run)
-    return sum(len(thrifty(data).encode()) for data in written)
+    return sum(len(data.encode()) for data in written)
 
 
 @pytest.mark.parametrize("name", ["swap-empty", "tokens", "orders-empty"])

@@ -17,7 +17,7 @@ from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.unfinished import UnfinishedScreen
 from swapdesk.tui.session import LiveGuard
 from tui.desk_run import Market
-from tui.known_orders import exchanging, prepare, private, waiting
+from tui.known_orders import exchanging, prepare, waiting
 
 
 def test_the_first_key_tells_and_the_second_one_leaves() -> None:
@@ -59,25 +59,10 @@ async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: M
         assert run.app.return_value == 0
 
 
-async def test_q_with_orders_that_wait_for_nobody(market: Market) -> None:
-    prepare(market, [exchanging(market.clock), private(market.clock)])
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("q")
-        await run.see("2 orders are open. They go on without the desk")
-
-
 def test_the_brief_warning_keeps_what_is_open_and_the_key() -> None:
     creating = quit_warning([], NOW, creating=True)
     assert creating is not None
     assert brief_warning(creating) == "An order is being created. q quits."
-
-
-async def test_q_without_orders_leaves_at_once(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("q")
-        assert run.app.return_value == 0
 
 
 def unfinished(market: Market, *, sent: bool) -> None:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import httpx2
-import pytest
 from msgspec.structs import replace
 
-from corpus import load
 from flows.faulty_network import refuse_connection
 from flows.orders import order
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.raw_order import RawOrderScreen, RawText
-from swapdesk.tui.spans import ascii_line, plain_text
-from swapdesk.tui.widgets.order_table import order_columns, order_row, pane_lines
 from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, Order
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import (
@@ -341,34 +335,3 @@ async def test_five_thousand_orders(market: Market) -> None:
         drawn = [one for one in screen._table._drawn.values() if isinstance(one.row, Row)]
         assert 0 < len(drawn) < 100, "who is out of view is laid out when the view comes there"
         assert "▌" in run.text
-
-
-CASES = load("markup", "text")
-
-
-@pytest.mark.parametrize("case", CASES[:40], ids=lambda case: case.id)
-def test_hostile_text_in_a_row(case: Any) -> None:
-    from datetime import timedelta
-
-    from flows.orders import NOW
-    from swapdesk.flows.orders.order_status import order_status
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.widgets.table_layout import TableLayout
-
-    text = safe_text(case.text, 64)
-    hostile = order(
-        swap_name=text, in_symbol=text, out_symbol=text, display_status=text, in_status_label=text
-    )
-    tracked = TrackedOrder(hostile, None, text, ended=False, seen_at=NOW, source="list")
-    summary = order_status(tracked, NOW + timedelta(minutes=1))
-    for wide, width in ((False, 76), (False, 96), (True, 116)):
-        layout = TableLayout(order_columns(wide=wide))
-        row = order_row(tracked, summary, wide=wide)
-        layout.measure(row)
-        line = layout.line(row, width)
-        assert plain_text(line).isprintable()
-        assert len(plain_text(ascii_line(line))) > 0
-        for rows in (4, 7):
-            pane = pane_lines(tracked, summary, width, rows)
-            assert len(pane) == rows
-            assert all(plain_text(said).isprintable() for said in pane)

@@ -47,17 +47,11 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("terminal", "forbidden"),
-    [((text,), forbidden) for text, forbidden in PAYLOADS],
-    indirect=["terminal"],
-)
-def test_no_control_byte_of_a_text_reaches_the_terminal(
-    terminal: Terminal, forbidden: bytes
-) -> None:
+@pytest.mark.parametrize("terminal", [(" ".join(text for text, _ in PAYLOADS),)], indirect=True)
+def test_no_control_byte_of_a_text_reaches_the_terminal(terminal: Terminal) -> None:
     terminal.read_until("end of it")
     terminal.read_until_quiet()
-    assert forbidden not in terminal.written
+    assert [forbidden for _, forbidden in PAYLOADS if forbidden in terminal.written] == []
 
 
 def test_it_is_seen_where_errors_go_to_a_file_and_the_terminal_knows_ascii_alone(
@@ -85,7 +79,7 @@ def test_it_is_seen_where_errors_go_to_a_file_and_the_terminal_knows_ascii_alone
         window.close()
 
 
-@pytest.mark.parametrize("terminal", [("quotes",), ("orders",)], indirect=True)
+@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
 def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) -> None:
     terminal.read_until("h8K020")
     terminal.read_until_quiet()

@@ -456,17 +456,6 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         assert len(asked) == 3
 
 
-async def test_a_stated_amount_to_arrive_is_asked_for_at_a_fixed_rate(market: Market) -> None:
-    takes = FIXED | {"amountIn": 0.069, "amountOut": 2, "netAmountOut": 2}
-    market.network.after = fixed_are(takes)
-    async with market.desk() as run:
-        await run.to_quotes("=2 btc eth")
-        assert "Receive 2 ETH on Ethereum" in run.text
-        assert "You send" in run.text
-        assert "ranked by what you send" in run.text
-        assert "0.069" in next(line for line in run.text.split("\n") if line.startswith("▌"))
-
-
 async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
     async with market.desk() as run:
         await run.to_quotes()

@@ -60,7 +60,7 @@ async def written(market: Market, known: Known, *shown: Shown) -> tuple[CaseFile
 
 
 def the_file(home: Path) -> CaseFile:
-    (path,) = home.glob("swapdesk-case-*.zip")
+    (path,) = home.glob("swapdesk-case-*.json")
     return read_case_file(path)
 
 

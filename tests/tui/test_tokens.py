@@ -10,7 +10,7 @@ from swapdesk.sandbox.token_rows import HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import LIMIT, TokensScreen
-from tui.desk_run import WIDE, DeskRun, Market
+from tui.desk_run import DeskRun, Market
 
 
 async def search(run: DeskRun, text: str) -> None:
@@ -26,21 +26,6 @@ async def test_the_pane_follows_the_row(market: Market) -> None:
         await run.press("down")
         await run.see("USDC on Solana")
         assert "EPjF Wdd5" in run.text
-
-
-async def test_a_wide_screen_has_markets_and_the_pane_at_its_right(market: Market) -> None:
-    async with market.desk(WIDE) as run:
-        await search(run, "usdc")
-        await run.see("$61.8B")
-        rows = run.text.split("\n")
-        head = next(row for row in rows if "Verdict" in row)
-        for word in ("Cap", "Volume", "Rank", "Contract"):
-            assert word in head
-        cursor = next(row for row in rows if row.startswith("▌ USDC"))
-        assert "$61.8B" in cursor
-        assert "0x A0b8 …eB48" in cursor
-        place = next(row for row in rows if "USDC on Ethereum" in row).index("USDC on Ethereum")
-        assert place > len(head) - 8
 
 
 async def test_a_token_that_is_not_what_it_seems_is_refused_or_agreed_to_by_typing(

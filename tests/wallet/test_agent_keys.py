@@ -197,32 +197,6 @@ async def test_what_is_no_key_is_refused_without_quoting_it(start: Start) -> Non
         assert material.split()[0] not in refused.value.words
 
 
-async def test_keystores_that_cost_too_much_are_refused_before_they_cost(start: Start) -> None:
-    agent = await start()
-    _, text = _keystore("theirs")
-    for name, value in {"n": 1 << 20, "r": 1 << 20, "p": 1 << 20, "salt": "zz"}.items():
-        bomb: Any = json.loads(text)
-        bomb["crypto"]["kdfparams"][name] = value
-        with pytest.raises(Refused) as refused:
-            await agent.preview(
-                Kind.EVM, KeyOrigin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
-            )
-        assert refused.value.code is Code.KEY_FILE
-    bomb = json.loads(text)
-    bomb["crypto"]["kdf"] = "pbkdf2"
-    bomb["crypto"]["kdfparams"] = {
-        "c": 2_000_001,
-        "dklen": 32,
-        "prf": "hmac-sha256",
-        "salt": "00" * 32,
-    }
-    with pytest.raises(Refused) as refused:
-        await agent.preview(
-            Kind.EVM, KeyOrigin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
-        )
-    assert refused.value.code is Code.KEY_FILE
-
-
 async def test_a_live_profile_takes_no_key_that_everybody_has(start: Start, tmp_path: Path) -> None:
     live = await start(directory=tmp_path / "live", profile="desk")
     [choice, *_] = await live.preview(Kind.EVM, KeyOrigin.MNEMONIC, TEST_PHRASE)
@@ -260,16 +234,6 @@ async def test_a_key_moved_into_another_profile_is_not_used(
     with pytest.raises(Refused) as refused:
         await agent.unlock(PASSPHRASE)
     assert refused.value.code is Code.KEY_FILE
-
-
-async def test_a_solana_key_is_bound_to_what_its_file_says(start: Start, keys: Path) -> None:
-    agent = await start()
-    made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-    await agent.lock()
-    file = keys / f"solana-{made.address}.json"
-    file.write_bytes(file.read_bytes().replace(b'"created"', b'"mnemonic"', 1))
-    with pytest.raises(WrongPassphrase):
-        await agent.unlock(PASSPHRASE)
 
 
 async def test_loose_files_links_and_strangers_are_not_opened(start: Start, keys: Path) -> None:

@@ -177,7 +177,7 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         there = await client.resolve(signed.hash)
         # Live, more confirmations count than in the sandbox.
         assert there.state in (TransactionState.MINED, TransactionState.SUCCEEDED)
-    paid = live.world.chain("base").account(bytes.fromhex(DEPOSIT[2:])).balance
+    paid = live.world.chain("base").accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
     assert paid == 10**15
 
 

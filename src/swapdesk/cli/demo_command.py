@@ -15,9 +15,9 @@ from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.serve_command import read_speed
 
 if TYPE_CHECKING:
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
 
-NAMES = ("private", "swap", "stuck", "dex")
+NAMES = ("private", "stuck")
 MOST_SEED = 2**32 - 1
 
 
@@ -53,12 +53,11 @@ def demo(
 ) -> int:
     """Show how an order goes through exchanges and chains, stage by stage.
 
-    NAME is private (how Alice pays Bob), swap (one exchange), stuck (an order that fails, and how
-    support finds it), or dex (a swap by a transaction of her own). Everything happens in the
-    sandbox, with transactions on its chains. With --auto the world is a new one of that seed, and
-    nothing of it is kept.
+    NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
+    Everything happens in the sandbox, with transactions on its chains. With --auto the world is a
+    new one of that seed, and nothing of it is kept.
     """
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
 
     if call.settings(lenient=True).live:
         raise own_refusal(

@@ -128,25 +128,6 @@ class SandboxControl:
         answer = await self._post(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
-    async def account(self, chain: str, customer: str) -> str:
-        """The address from which a customer of the sandbox sends transactions on an embedded EVM
-        chain. Raises ClientError."""
-        answer = await self._read("GET", "customers", query={"chain": chain, "customer": customer})
-        return str(answer["address"])
-
-    async def send(self, chain: str, customer: str, to: str, data: str, value: int = 0) -> str:
-        """Have the sandbox sign and send a transaction of a customer: ``data`` in hexadecimal,
-        ``value`` in wei; its hash. Raises as :meth:`deposit`."""
-        body = {
-            "chain": chain,
-            "customer": customer,
-            "to": to,
-            "data": data,
-            "value": str(value),
-        }
-        answer = await self._post(TRANSACTIONS, "transaction", body)
-        return str(answer["hash"])
-
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
         """What the exchanges know of the legs of an order, which the service does not tell.
         Raises ClientError."""

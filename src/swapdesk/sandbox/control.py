@@ -20,18 +20,12 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, LedgerRefused
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.control_bodies import (
-    ClockBody,
-    DepositBody,
-    FaultBody,
-    GiftBody,
-    TransactionBody,
-    TransferBody,
-)
+from swapdesk.sandbox.control_bodies import DepositBody, FaultBody, GiftBody
 from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.params import ClockSet, CustomerSend, TransferOf
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -289,14 +283,10 @@ class Control:
 
     async def _move_clock(self, request: Request) -> dict[str, Any]:
         """Moves the clock on, or changes the speed; answers with the clock."""
-        body = await _body(ClockBody, request)
-        if body.advance is None and body.speed is None:
+        asked = _given(await _body(ClockSet, request))
+        if not asked:
             raise InputRefused("advance", "give advance in seconds, or speed")
-        asked = {"advance": body.advance, "speed": body.speed}
-        await self._ledger.call(
-            LedgerMethod.CLOCK_SET,
-            **{name: value for name, value in asked.items() if value is not None},
-        )
+        await self._ledger.call(LedgerMethod.CLOCK_SET, **asked)
         return await self._time()
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
@@ -364,23 +354,15 @@ class Control:
     async def _send(self, request: Request) -> dict[str, Any]:
         """Signs and sends a transaction of a customer on an embedded EVM chain, with the gas that
         it needs now; answers with the ``hash``. One that would fail is refused and not sent."""
-        body = await _body(TransactionBody, request)
-        sent = await self._ledger.call(
-            LedgerMethod.CUSTOMER_SEND,
-            chain=body.chain,
-            customer=body.customer,
-            to=body.to,
-            data=body.data,
-            value=body.value,
-        )
+        asked = _given(await _body(CustomerSend, request))
+        sent = await self._ledger.call(LedgerMethod.CUSTOMER_SEND, **asked)
         return {"hash": str(sent["hash"])}
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
         """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is
         null where there is none."""
-        body = await _body(TransferBody, request)
-        found = await self._ledger.call(LedgerMethod.TRANSFER_GET, hash=body.hash)
-        return {"transfer": found}
+        asked = _given(await _body(TransferOf, request))
+        return {"transfer": await self._ledger.call(LedgerMethod.TRANSFER_GET, **asked)}
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
         """Every fault that can be set: ``does``, its ``selectors`` (``unselected``: none will do),
@@ -389,7 +371,7 @@ class Control:
             "faults": [
                 {
                     "fault": fault.name,
-                    "does": fault.does.replace("``", ""),
+                    "does": fault.does,
                     "selectors": fault.selectors,
                     "unselected": fault.unselected,
                     "takes": fault.takes,
@@ -402,7 +384,7 @@ class Control:
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         """Sets a fault."""
         body = await _body(FaultBody, request)
-        given = body.model_dump(by_alias=True, exclude_none=True)
+        given = _given(body)
         name = given.pop("fault")
         fault = fault_of(name, given)
         await self._require_known(body)
@@ -465,6 +447,11 @@ async def _body(kind: type[B], request: Request) -> B:
         raise _Refused(422, "VALIDATION_ERROR", "Validation Failed", dict(error.fields)) from None
     except CodecError as error:
         raise _Refused(400, "BAD_REQUEST", f"The body is no acceptable JSON: {error}") from None
+
+
+def _given(body: RequestModel) -> dict[str, Any]:
+    """What a body says, by its names on the wire."""
+    return body.model_dump(by_alias=True, exclude_none=True)
 
 
 def _error(error: _Refused) -> Response:

@@ -223,91 +223,41 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         line = masked(line, privacy.known_symbol, room)
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
         line = ascii_line(line)
-    stroke = Stroke(app, base)
-    stroke.add(line)
-    return stroke.strip(width)
-
-
-def paints_by_parts(app: App[object]) -> bool:
-    """Whether a line is painted as its spans say, so that its parts may be painted apart."""
-    shown = getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.UNICODE
-    return shown and not hides_amounts(app)
+    links = getattr(app, "draws_links", False)
+    rest = width - width_of(line)
+    parts: list[Segment] = []
+    text = ""
+    style: Style | None = None
+    joins = True
+    """Whether spaces may follow in the style of before."""
+    for span in [*line, Span(" " * rest)] if rest > 0 else line:
+        if not span.text:
+            continue
+        blank = span.text.isspace() and span.role not in _PAINTED
+        if blank and joins:
+            text += span.text
+            continue
+        own = base if blank else base + role_style(app, span.role, span.bold)
+        if span.link and links and not blank:
+            own += _leading(span.link)
+        same_ground = own.bgcolor == base.bgcolor and own.reverse == base.reverse
+        # Spaces at the beginning belong to no style yet; they join the first one that allows.
+        if text and style is None and not same_ground:
+            style = base
+        if style is not None and own is not style and own != style:
+            parts.append(Segment(text, style))
+            text = ""
+        text, style, joins = text + span.text, own, same_ground and not own.link
+    if text:
+        parts.append(Segment(text, style or base))
+    strip = Strip(parts, max(width, width - rest))
+    return strip if rest >= 0 else strip.adjust_cell_length(width, base)
 
 
 def hides_amounts(app: App[object]) -> bool:
     """Whether amounts are drawn as dots."""
     privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
-
-
-class Stroke:
-    """A line that is being painted from left to right, as far as it is. A copy of it may be
-    finished again with other spans."""
-
-    __slots__ = ("_app", "_base", "_cells", "_links", "_segments", "_style", "_text")
-
-    def __init__(self, app: App[object], base: Style) -> None:
-        self._app = app
-        self._base = base
-        self._links = bool(getattr(app, "draws_links", False))
-        self._segments: list[Segment] = []
-        self._text = ""
-        self._style: Style | None = None
-        """Spaces at the beginning belong to no style yet; they join the first one that allows."""
-        self._cells = 0
-        """Width of the segments that are done."""
-
-    def copy(self) -> Stroke:
-        """The same, to go on from here."""
-        other = Stroke.__new__(Stroke)
-        other._app, other._base, other._links = self._app, self._base, self._links
-        other._segments = self._segments.copy()
-        other._text, other._style, other._cells = self._text, self._style, self._cells
-        return other
-
-    def add(self, line: Line) -> None:
-        """Go on with these spans."""
-        app, base, text, style = self._app, self._base, self._text, self._style
-        for span in line:
-            if not span.text:
-                continue
-            blank = span.text.isspace() and span.role not in _PAINTED
-            if blank and (style is None or (_same_ground(style, base) and not style.link)):
-                text += span.text
-                continue
-            own = base if blank else base + role_style(app, span.role, span.bold)
-            if span.link and not blank and self._links:
-                own += _leading(span.link)
-            if text and style is None and not _same_ground(own, base):
-                style = base
-            if style is not None and own != style:
-                self._segments.append(Segment(text, style))
-                self._cells += cell_len(text)
-                text = ""
-            style = own
-            text += span.text
-        self._text, self._style = text, style
-
-    def strip(self, width: int) -> Strip:
-        """What was painted, cut or filled to ``width`` cells."""
-        base, text = self._base, self._text
-        style = self._style or base
-        cells = self._cells + cell_len(text)
-        rest = max(0, width - cells)
-        segments = self._segments.copy()
-        filling = Segment(" " * rest, base) if rest else None
-        if filling and _same_ground(style, base) and not style.link:
-            text, filling = text + filling.text, None
-        if text:
-            segments.append(Segment(text, style))
-        if filling:
-            segments.append(filling)
-        strip = Strip(segments, cells + rest)
-        return strip if cells <= width else strip.adjust_cell_length(width, base)
-
-
-def _same_ground(style: Style, base: Style) -> bool:
-    return style.bgcolor == base.bgcolor and style.reverse == base.reverse
 
 
 @lru_cache(512)

@@ -46,7 +46,6 @@ from textual.timer import Timer, TimerCallback
 
 from swapdesk.flows.notation import address_groups
 from swapdesk.toml_document import ConfigProblem
-from swapdesk.tui.cell_updates import thrifty_driver
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
 from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
@@ -404,7 +403,7 @@ class SafeApp(App[ReturnType]):
         return [] if opaque else super()._background_screens
 
     def get_driver_class(self) -> type[Driver]:
-        return thrifty_driver(guarded_driver(super().get_driver_class()))
+        return guarded_driver(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(self._palettes.defaults)

@@ -379,7 +379,7 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
 async def test_an_account_that_has_too_little_is_told_so(
     place: PayingPlace, first: Payer, tmp_path: Path
 ) -> None:
-    async with place.payer(tmp_path / "poor", first.agent, usdc="10") as poor:
+    async with place.payer(tmp_path / "poor", first, usdc="10") as poor:
         await poor.created("b5003", ("USDC", "25"))
         ended = await poor.settling("b5003").advance(Until.SETTLED)
         assert ended.failure is not None

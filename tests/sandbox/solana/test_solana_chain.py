@@ -265,7 +265,7 @@ async def with_table(world: World, sender: Keypair) -> VersionedTransaction:
 async def test_what_the_sandbox_does_not_execute_is_refused(world: World) -> None:
     sender = await world.rich(1_000 * SOL)
     refused = [
-        (await too_large(world, sender), "too large"),
+        (await too_large(world, sender), "more than 1232"),
         (await durable(world, sender), "durable nonces are refused"),
         (await with_table(world, sender), "lookup tables are not served"),
     ]

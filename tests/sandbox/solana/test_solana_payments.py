@@ -95,7 +95,8 @@ class Books(Struct):
         return str(row["hash"])
 
     def outgoing(self) -> list[sqlite3.Row]:
-        return self.node.database.connection.execute("SELECT * FROM outgoing").fetchall()
+        query = "SELECT * FROM payments WHERE wallet IS NOT NULL"
+        return self.node.database.connection.execute(query).fetchall()
 
     async def history(self, address: str) -> list[dict[str, Any]]:
         """What names an address and was executed, newest first."""
@@ -207,7 +208,7 @@ async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
         assert books.lamports(Pubkey.from_string(payee)) in (0, 2_039_280)
         assert books.sound
         # Nothing waits to be sent any more.
-        assert books.node.ledger.outgoing.waiting("solana") == []
+        assert books.node.ledger.waiting("solana") == []
 
 
 async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:

@@ -52,12 +52,12 @@ class SolanaFloor(Floor):
         """USDC and SOL."""
         return self.token("solana", "USDC"), self.token("solana", "SOL")
 
-    async def fund(self, address: str, coins: str, **tokens: str) -> None:
+    async def fund(self, address: str, coins: str, chain: str = "solana", **tokens: str) -> None:
         """Coins and tokens by symbol, from the sandbox."""
         if Decimal(coins):
             await self.world.node.fund(address, int(Decimal(coins) * SOL))
         for symbol, amount in tokens.items():
-            token = self.token("solana", symbol)
+            token = self.token(chain, symbol)
             units = int(Decimal(amount) * 10**token.decimals)
             await self.world.node.fund(address, units, str(token.address))
 

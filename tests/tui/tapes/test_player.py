@@ -22,7 +22,7 @@ from swapdesk.tui.app import DeskApp
 from swapdesk.tui.session import PLAYED, StartFailed
 from swapdesk.tui.tapes.grammar import read_tape
 from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
-from swapdesk.tui.tapes.recorder import Cast, driver_without_terminal, moments_text, read_moments
+from swapdesk.tui.tapes.recorder import Cast, UndrawnDriver, moments_text, read_moments
 from swapdesk.tui.widgets.text_field import PassphraseField
 from tui.screen_text import screen_text
 
@@ -45,7 +45,7 @@ def play(home: Path, tape: str, *, user: User = nobody, **player: bool) -> Playe
 
         app = DeskApp(load_settings({}, Home.at(home)), never, clock=clock)
         # A terminal's place is taken by nothing, also where a person sits at it.
-        app.driver_class = driver_without_terminal()
+        app.driver_class = UndrawnDriver
         run_with = playing.attach(app)
 
         async def act() -> None:

@@ -49,7 +49,7 @@ class MinedLog:
         The last frame of the log may be cut short by a kill: nobody was told of it, so it is
         dropped. Raises LogDamaged for any other difference.
         """
-        snapshot = self._read_snapshot()
+        snapshot = self.snapshot()
         self._open_log()
         for stale in self._directory.glob(f"{self._name}.*.log"):
             if stale != self._log_path:
@@ -117,7 +117,8 @@ class MinedLog:
             raise RuntimeError("the log is not open")
         return self._file
 
-    def _read_snapshot(self) -> bytes | None:
+    def snapshot(self) -> bytes | None:
+        """The newest, None before the first. Raises LogDamaged."""
         path = self._snapshot_path
         try:
             content = path.read_bytes()

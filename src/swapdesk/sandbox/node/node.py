@@ -22,10 +22,10 @@ from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.node.chain_faults import ActiveChainFaults, EmbeddedChains, NodeDown
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
-from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.issued_world import OtherWorld, trader_name
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
+from swapdesk.sandbox.node.issued_world import trader_name
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
     AccountOf,
@@ -62,12 +62,11 @@ _GIFT_TIMES = 4
 """A customer's account is given so many times what it pays first."""
 
 
-class OtherSeed(Exception):
-    """The data belongs to a world of another seed."""
+class OtherTerms(Exception):
+    """The data belongs to a world that was begun with another seed or other chain ids."""
 
-    def __init__(self, stored: int) -> None:
-        super().__init__(f"this data directory was made with seed {stored}")
-        self.stored = stored
+    def __init__(self, stored: str) -> None:
+        super().__init__(f"this data directory was made with {stored}")
 
 
 class EmbeddedSolana(Protocol):
@@ -99,7 +98,7 @@ class Node:
         stored = self.database.get("seed")
         if stored is not None and seed is not None and int(stored) != seed:
             self.database.close()
-            raise OtherSeed(int(stored))
+            raise OtherTerms(f"seed {stored}")
         self.seed = int(stored) if stored is not None else (seed or 0)
         self._clock = clock
         pace = self.database.load_pace()
@@ -116,7 +115,7 @@ class Node:
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
-                self.ledger.issue(path.parent)
+                self.ledger.issue()
                 if stored is None:
                     self.database.put("seed", str(self.seed))
                 self._keep_pace()
@@ -124,6 +123,15 @@ class Node:
             self.database.close()
             raise
         self.handlers = self._table()
+
+    def begun_with(self, name: str, asked: str) -> None:
+        """Note what the world is begun with. Raises OtherTerms where it was begun with something
+        else."""
+        stored = self.database.get(name)
+        if stored is None:
+            self.database.put(name, asked)
+        elif stored != asked:
+            raise OtherTerms(f"{name} {stored}")
 
     def step(self) -> None:
         """Do what is due."""
@@ -164,8 +172,8 @@ class Node:
             ),
             LedgerMethod.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
             LedgerMethod.FAUCET_PAY: Handler(FaucetPay, self._pay),
-            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
-            LedgerMethod.VENUE_FIND: Handler(AccountOf, self._find),
+            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, accounts.open),
+            LedgerMethod.VENUE_FIND: Handler(AccountOf, lambda p: accounts.find(p.venue, p.key)),
             LedgerMethod.VENUE_REPORT: Handler(
                 AccountOf, lambda p: accounts.report(p.venue, p.key)
             ),
@@ -199,10 +207,6 @@ class Node:
         self.accounts.step()
         return self._time()
 
-    def _find(self, params: AccountOf) -> dict[str, object] | None:
-        found = self.accounts.find(params.venue, params.key)
-        return None if found is None else found.as_json()
-
     def _legs(self, params: LegsOf) -> list[dict[str, object]]:
         told = []
         for leg in params.legs:
@@ -210,13 +214,17 @@ class Node:
             report = self.accounts.report(leg.venue, leg.key)
             if found is not None and report is not None:
                 amounts = {name: value for name, value in report.items() if value is not None}
-                told.append({**report, **found.as_json(), **amounts, "venue": leg.venue})
+                told.append({**report, **found, **amounts, "venue": leg.venue})
         return told
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
         down = self.chain_faults.down()
-        return {name: at for name, at in self.ledger.heights().items() if name not in down}
+        return {
+            name: height
+            for name, chain in chains_by_name().items()
+            if name not in down and (height := self.ledger.height(chain)) is not None
+        }
 
     def _send_on(self, params: SendOn) -> dict[str, object] | None:
         sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
@@ -300,7 +308,7 @@ class Node:
         chain = _embedded_chain(token.row.chain)
         await self.ledger.embedded[chain].opened()
         account = self.ledger.customer(token.chain, payer)
-        if self.ledger.by_cause(_cause(params)) is None:
+        if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._transfer(self._paid(token, params, account))
 
@@ -331,9 +339,9 @@ class Node:
             for number in range(PAYOUT_WALLETS)
         ]
 
-    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> LedgerTransfer:
+    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> Payment:
         with self.database.transaction():
-            return self.ledger.transfer(
+            return self.ledger.pay(
                 token,
                 sender,
                 params.address,
@@ -343,7 +351,7 @@ class Node:
                 at=self.clock.moment(),
             )
 
-    def _transfer(self, transfer: LedgerTransfer | None) -> dict[str, object] | None:
+    def _transfer(self, transfer: Payment | None) -> dict[str, object] | None:
         if transfer is None:
             return None
         return {
@@ -354,7 +362,7 @@ class Node:
             "to": transfer.receiver,
             "tag": transfer.tag,
             "units": str(transfer.units),
-            "height": transfer.height,
+            "height": transfer.height or 0,
             "confirmations": self.ledger.confirmations(transfer),
         }
 

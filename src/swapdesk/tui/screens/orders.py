@@ -90,7 +90,7 @@ class OrdersList(Page):
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
         """``kept``: the filter it begins with."""
         super().__init__(session, context=CONTEXT)
-        self._table = OrderList(self.now)
+        self._table = OrderList(self.service_time)
         self._field = FilterField(id="filter")
         self._label = SectionLabel("", id="label")
         self._pane = OrderPane(id="pane")
@@ -187,7 +187,7 @@ class OrdersList(Page):
         rows when one of them changes its group."""
         found = [one for one in map(self._tracked, keys) if one is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
-        if self._filling is None and not self._table.redraw(found, self.service_time(), skipped):
+        if self._filling is None and not self._table.redraw(found, skipped):
             self._fill()
             return
         self._table.relabel(self._stale())
@@ -217,14 +217,14 @@ class OrdersList(Page):
             self._filling.cancel()
             self._filling = None
         if len(orders) <= AT_ONCE:
-            self._table.fill(shown, self.service_time())
+            self._table.fill(shown)
             self._show_pane()
         else:
             filling = self.session.background.once("filling the list", self._fill_in_steps(shown))
             self._filling = asyncio.create_task(filling, name="order rows")
 
     async def _fill_in_steps(self, shown: Shown) -> None:
-        for _ in self._table.filling(shown, self.service_time()):
+        for _ in self._table.filling(shown):
             await asyncio.sleep(0)
         self._filling = None
         self._show_pane()

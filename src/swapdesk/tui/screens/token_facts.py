@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView
-from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch, TableRow
+from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.token_safety import TokenCheck
@@ -315,19 +316,10 @@ class TokenTable(LineTable):
     def __init__(self, **place: Any) -> None:
         super().__init__(COLUMNS, **place)
         self.can_focus = False
-        self._found: dict[str, TokenRow] = {}
 
     def show(self, found: Iterable[TokenRow]) -> None:
         """These tokens and no others, in their sequence."""
-        self._found = {row.id: row for row in found}
         needs = self._layout.needs
-        self.set_rows(Sketch(row.id, needs(numbers(row))) for row in self._found.values())
-
-    def laid(self, row: TableRow) -> TableRow:
-        token = self._found.get(row.key) if isinstance(row, Sketch) else None
-        if token is None:
-            return row
-        whole = token_table_row(token)
-        # What stood in view is compared with what comes next: it stays as it was drawn.
-        self._rows.put(whole)
-        return whole
+        self.set_rows(
+            Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
+        )

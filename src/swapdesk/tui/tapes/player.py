@@ -27,7 +27,7 @@ from swapdesk.tui.tapes.grammar import Act, Await, Mark, Pause, Press, Say, Tape
 from swapdesk.tui.tapes.recorder import (
     Cast,
     Moment,
-    driver_without_terminal,
+    UndrawnDriver,
     moment,
     recording_driver,
     screen_text,
@@ -112,7 +112,7 @@ class Player:
         size = None
         if self._alone:
             size = self._tape.size
-            app.driver_class = driver_without_terminal()
+            app.driver_class = UndrawnDriver
             # What the environment says of a terminal is not said of a recording.
             app.glyph_set = GlyphSet.UNICODE
             app.draws_links = False

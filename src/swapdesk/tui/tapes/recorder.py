@@ -19,7 +19,6 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from swapdesk.clock import Clock
 from swapdesk.paths import make_directories, write_private
-from swapdesk.tui.cell_updates import thrifty_driver
 
 HEAD = "== {} =="
 _HEADS = re.compile(r"^== ([a-z0-9-]{1,40}) ==\n", re.MULTILINE)
@@ -127,16 +126,12 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
     return RecordingDriver
 
 
-class _Undrawn(HeadlessDriver):
+class UndrawnDriver(HeadlessDriver):
     """No terminal at all, yet drawn for as if there were one."""
 
     @property
     def is_headless(self) -> bool:
         return False
-
-
-def driver_without_terminal() -> type[Driver]:
-    return thrifty_driver(_Undrawn)
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:

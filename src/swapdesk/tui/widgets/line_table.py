@@ -1,8 +1,8 @@
 """A table on Textual's line API: only visible rows are built, only changed cells are written.
 
 The cursor belongs to a row key: rows that move, come or go never move it to another row, unless its
-own row is gone. ``KeyedRows`` (pure) keeps that rule, ``LaidRows`` keeps the cells of rows that
-were drawn lately.
+own row is gone. ``KeyedRows`` (pure) keeps that rule, ``TableLayout`` the cells of rows that were
+drawn lately.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from rich.style import Style
 from textual import events
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -23,10 +22,18 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from swapdesk.tui.glyphs import CURSOR
-from swapdesk.tui.painting import Stroke, paint, paints_by_parts, selected_style
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, width_of, wrapped
+from swapdesk.tui.painting import paint, selected_style
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.lines_view import changed_cells, lay_out_again
-from swapdesk.tui.widgets.table_layout import MARGIN, Column, Row, TableLayout, TableRow, TableView
+from swapdesk.tui.widgets.table_layout import (
+    MARGIN,
+    Column,
+    Row,
+    Sketch,
+    TableLayout,
+    TableRow,
+    TableView,
+)
 
 
 @dataclass
@@ -117,152 +124,7 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""A place in a table, what stood there and what stands there now."""
-
-KEPT = 128
-"""Rows that are remembered: more than a screen has."""
-
-
-class LaidRow:
-    """One row in its columns. ``since`` is its first piece that was not there before, and
-    ``start`` the cell in which that begins."""
-
-    __slots__ = ("_begun", "pieces", "row", "since", "start")
-
-    def __init__(self, row: Row, pieces: list[Line], since: int = 0) -> None:
-        self.row = row
-        self.pieces = pieces
-        self.since = since
-        self.start = sum(map(width_of, pieces[:since]))
-        self._begun: _Begun | None = None
-
-    @property
-    def line(self) -> Line:
-        """The whole row."""
-        return [span for piece in self.pieces for span in piece]
-
-    def followed_by(self, row: Row, layout: TableLayout, width: int) -> LaidRow:
-        """The row after it in its place; cells that are equal are kept."""
-        before = self.row
-        if row.tail or before.tail or row.role != before.role:
-            return LaidRow(row, layout.pieces(row, width))
-        old, new = before.cells, row.cells
-        pieces, since = self.pieces.copy(), len(self.pieces)
-        for at, (column, size) in enumerate(layout.placed(width)):
-            if old.get(column.key, "") != new.get(column.key, ""):
-                pieces[at] = layout.piece(row, at, size)
-                since = min(since, at)
-        if since != self.since:
-            return LaidRow(row, pieces, since)
-        after = LaidRow.__new__(LaidRow)
-        after.row, after.pieces, after.since, after.start = row, pieces, since, self.start
-        after._begun = self._begun
-        return after
-
-    def difference(self, after: LaidRow) -> tuple[int, int] | None:
-        """First and last-plus-one cell in which it differs from the row before, None if in none."""
-        since, end = after.since, len(after.pieces)
-        if end != len(self.pieces):
-            return changed_cells(self.line, after.line)
-        while end > since and self.pieces[end - 1] is after.pieces[end - 1]:
-            end -= 1
-        old = [span for piece in self.pieces[since:end] for span in piece]
-        new = [span for piece in after.pieces[since:end] for span in piece]
-        if width_of(old) != width_of(new):
-            return changed_cells(self.line, after.line)
-        changed = changed_cells(old, new)
-        if changed is None:
-            return None
-        return after.start + changed[0], after.start + changed[1]
-
-    def painted(self, app: App[object], edge: Line, width: int, base: Style) -> Strip:
-        """As :func:`paint`, with ``edge`` before it."""
-        if not self.since or not paints_by_parts(app):
-            return paint(app, [*edge, *self.line], width, base)
-        begun = self._begun
-        if begun is None or not begun.holds(app, edge, base):
-            begun = self._begun = _Begun(app, edge, self.pieces[: self.since], base)
-        stroke = begun.stroke.copy()
-        for piece in self.pieces[self.since :]:
-            stroke.add(piece)
-        return stroke.strip(width)
-
-
-class _Begun:
-    """A row that is painted up to one of its pieces, and what that depends on."""
-
-    __slots__ = ("_base", "_colours", "_edge", "_links", "stroke")
-
-    def __init__(self, app: App[object], edge: Line, pieces: list[Line], base: Style) -> None:
-        self._edge = edge
-        self._base = base
-        # A theme brings its colours as another object.
-        self._colours = app.theme_variables
-        self._links = getattr(app, "draws_links", False)
-        self.stroke = Stroke(app, base)
-        self.stroke.add(edge)
-        for piece in pieces:
-            self.stroke.add(piece)
-
-    def holds(self, app: App[object], edge: Line, base: Style) -> bool:
-        return (
-            self._colours is app.theme_variables
-            and self._links == getattr(app, "draws_links", False)
-            and self._base == base
-            and self._edge == edge
-        )
-
-
-class LaidRows:
-    """Rows by their key, as long as the columns keep their places."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, LaidRow] = {}
-        self._placed: list[tuple[Column, int]] | None = None
-
-    def laid(self, row: Row, layout: TableLayout, width: int) -> LaidRow:
-        """The row in its columns."""
-        self._settle(layout, width)
-        known = self._rows.get(row.key)
-        if known is None or known.row is not row:
-            known = self._keep(LaidRow(row, layout.pieces(row, width)))
-        return known
-
-    def regions(
-        self, changes: Iterable[Change], layout: TableLayout, view: TableView
-    ) -> list[Region]:
-        """What is to be painted of rows that stand in the place of others."""
-        regions: list[Region] = []
-        for at, before, row in changes:
-            if view.shows(at):
-                changed = self.replaced(before, row, layout, view.row_width)
-                regions += [view.cells(at, *changed)] if changed else []
-        return regions
-
-    def replaced(
-        self, before: TableRow | None, row: TableRow | None, layout: TableLayout, width: int
-    ) -> tuple[int, int] | None:
-        """The cells in which a row differs from what stood in its place."""
-        if before is row:
-            return None
-        if isinstance(before, Row) and isinstance(row, Row) and before.key == row.key:
-            old = self.laid(before, layout, width)
-            return old.difference(self._keep(old.followed_by(row, layout, width)))
-        lines = (layout.row_line(each, width) if each else [] for each in (before, row))
-        return changed_cells(*lines)
-
-    def _settle(self, layout: TableLayout, width: int) -> None:
-        placed = layout.placed(width)
-        if placed is not self._placed:
-            self._placed = placed
-            self._rows.clear()
-
-    def _keep(self, laid: LaidRow) -> LaidRow:
-        if len(self._rows) >= KEPT and laid.row.key not in self._rows:
-            self._rows.clear()
-        self._rows[laid.row.key] = laid
-        return laid
-
+"""A place in a table, what was seen there and what stands there now."""
 
 _END = 10**9
 
@@ -319,7 +181,6 @@ class LineTable(ScrollView, can_focus=True):
         self._head_rule = heads and head_rule
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
-        self._laid_rows = LaidRows()
         self._drawing: tuple[Style, TableView] | None = None
         """The style below the rows and where they stand, while they are drawn together."""
 
@@ -358,8 +219,7 @@ class LineTable(ScrollView, can_focus=True):
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Other columns or heads; the rows stay."""
         self._layout = TableLayout(columns)
-        for row in self.rows:
-            self._layout.measure(row)
+        self._measure(self.rows)
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
@@ -382,8 +242,7 @@ class LineTable(ScrollView, can_focus=True):
             self._layout = measured
         else:
             self._layout.forget()
-            for row in self.rows:
-                self._layout.measure(row)
+            self._measure(self.rows)
         if self.is_mounted:
             moved = places is None or places != self._layout.arrangement(width)
             self._fit()
@@ -401,15 +260,13 @@ class LineTable(ScrollView, can_focus=True):
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
         """As :meth:`update_row`, for rows that change together."""
-        stood, moved = self._rows.cursor, False
+        stood = self._rows.cursor
         changes: list[Change] = []
         for row in rows:
             at = self._rows.at(row.key)
-            before = self._rows[at]
+            changes.append((at, self._rows[at], row))
             self._rows.put(row)
-            moved = self._layout.measure(row, before) or moved
-            changes.append((at, self.laid(before), self.laid(row)))
-        if moved or self._rows.cursor != stood:
+        if self._measure(row for *_, row in changes) or self._rows.cursor != stood:
             self.refresh()
         else:
             self._repaint(changes)
@@ -451,11 +308,13 @@ class LineTable(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._fit()
+        self._catch_up()
         self._show_cursor()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self._count_below()
+        self._catch_up()
 
     def _count_below(self) -> None:
         shown = int(self.scroll_offset.y) + max(0, self.size.height - self.head_height)
@@ -478,11 +337,10 @@ class LineTable(ScrollView, can_focus=True):
         edge = [Span(" " * MARGIN)]
         if at is not None and at == self._rows.cursor and self._shows_cursor:
             edge, base = [Span(CURSOR, "accent"), Span(" ")], base + selected_style(self.app)
-        row = self.laid(self._rows[at]) if at is not None and at < len(self._rows) else None
-        if isinstance(row, Row):
-            laid = self._laid_rows.laid(row, self._layout, view.row_width)
-            return laid.painted(self.app, edge, view.width, base)
-        line = self._layout.row_line(row, view.row_width) if row else self._line_beside(y, view)
+        if at is not None and at < len(self._rows):
+            line = self._layout.line(self._seen(at), view.row_width)
+        else:
+            line = self._line_beside(y, view)
         return paint(self.app, [*edge, *line], view.width, base)
 
     @property
@@ -504,9 +362,28 @@ class LineTable(ScrollView, can_focus=True):
         below = y - view.head
         return fill(said[below], view.row_width) if below < len(said) else []
 
-    def laid(self, row: TableRow) -> TableRow:
-        """The row with its cells, for a table that lays out the rows in view only."""
+    def _measure(self, rows: Iterable[TableRow | None]) -> bool:
+        """Let the columns grow to these rows; True when one did."""
+        grown = False
+        for row in rows:
+            grown = (row is not None and self._layout.measure(row)) or grown
+        return grown
+
+    def _seen(self, at: int) -> TableRow:
+        """The row with its cells: those of a sketch are drawn when it comes into view."""
+        row = self._rows[at]
+        if isinstance(row, Sketch):
+            row = row.draw()
+            self._rows.put(row)
+            if self._layout.measure(row):
+                self.refresh()
         return row
+
+    def _catch_up(self) -> None:
+        """Draw what came into view before it is painted, so that no number is too wide then."""
+        view = self.view
+        for at in range(view.top, min(view.top + view.room, len(self._rows))):
+            self._seen(at)
 
     def _fit(self) -> None:
         wanted = Size(self.size.width, len(self._rows) + self.head_height)
@@ -520,8 +397,8 @@ class LineTable(ScrollView, can_focus=True):
         view = self.view
         changes: list[Change] = []
         for at in range(view.top, view.top + view.room):
-            old = self.laid(before[at]) if at < len(before) else None
-            new = self.laid(self._rows[at]) if at < len(self._rows) else None
+            old = before[at] if at < len(before) else None
+            new = self._seen(at) if at < len(self._rows) else None
             if (at == old_cursor) != (at == self._rows.cursor):
                 self._refresh_row(at)
             else:
@@ -529,7 +406,16 @@ class LineTable(ScrollView, can_focus=True):
         self._repaint(changes)
 
     def _repaint(self, changes: Iterable[Change]) -> None:
-        if regions := self._laid_rows.regions(changes, self._layout, self.view):
+        view, regions = self.view, []
+        for at, before, row in changes:
+            if view.shows(at) and before is not row:
+                old, new = (
+                    self._layout.line(one, view.row_width) if one is not None else []
+                    for one in (before, row)
+                )
+                changed = changed_cells(old, new)
+                regions += [view.cells(at, *changed)] if changed else []
+        if regions:
             self.refresh(*regions)
 
     def _refresh_row(self, at: int) -> None:

@@ -8,6 +8,7 @@ Rows of text that no other widget draws: a sentence, a label, a small legend.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from rich.cells import cell_len
@@ -112,73 +113,38 @@ def lay_out_again(widget: Widget) -> None:
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """First and last-plus-one cell that differ, None when the rows are equal."""
+    """First and last-plus-one cell that differ, None when the rows are equal. Of rows with marks
+    that belong to the cell before them it is every cell."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
     head = _equal(zip(old, new, strict=False))
-    if _begins_with_mark(old[head:]) or _begins_with_mark(new[head:]):
-        # Back to the cell that the mark belongs to; empty spans have none.
-        while head:
-            head -= 1
-            if old[head].text:
-                break
-    tail = _equal(zip(reversed(old[head:]), reversed(new[head:]), strict=False))
-    begin = width_of(old[:head])
-    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
-    if len(one) == len(other) == 1 and _character_by_character(one[0], other[0]):
-        places = [
-            at
-            for at, pair in enumerate(zip(one[0].text, other[0].text, strict=True))
-            if pair[0] != pair[1]
-        ]
-        return (begin + places[0], begin + places[-1] + 1) if places else None
-    before, after = _cells(one), _cells(other)
-    if len(before) != len(after):
-        before, after = _cells(old[head:]), _cells(new[head:])
+    old_rest, new_rest = old[head:], new[head:]
+    before, after = _cells(old_rest), _cells(new_rest)
+    if before is None or after is None:
+        return 0, max(width_of(old), width_of(new))
     longest = max(len(before), len(after))
     before += [(" ", "", False)] * (longest - len(before))
     after += [(" ", "", False)] * (longest - len(after))
     places = [at for at in range(longest) if before[at] != after[at]]
+    begin = width_of(old[:head])
     return (begin + places[0], begin + places[-1] + 1) if places else None
 
 
-def _character_by_character(one: Span, other: Span) -> bool:
-    """Whether both have one cell a character, and equally many; as figures that count."""
-    return (
-        len(one.text) == len(other.text)
-        and (one.role, one.bold) == (other.role, other.bold)
-        and one.text.isascii()
-        and other.text.isascii()
-    )
-
-
 def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:
-    """How many pairs at the beginning are equal, up to one that a combining mark begins."""
-    found = 0
-    for one, other in pairs:
-        if one != other or _begins_with_mark([one]):
-            break
-        found += 1
-    return found
+    """How many pairs at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _begins_with_mark(line: Line) -> bool:
-    """Whether its first character belongs to the cell before it."""
-    first = next((span.text[0] for span in line if span.text), None)
-    return first is not None and not cell_len(first)
-
-
-def _cells(line: Line) -> list[tuple[str, str, bool]]:
+def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
+    """A row cell by cell; None where a mark shares the cell before it."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
-            size = cell_len(char)
-            if size == 0 and cells:
-                # A combining mark belongs to the cell before it.
-                last = cells.pop()
-                cells.append((last[0] + char, last[1], last[2]))
-            cells.extend([(char, span.role, span.bold)] * size)
+            size = 1 if char.isascii() else cell_len(char)
+            if not size:
+                return None
+            cells += [(char, span.role, span.bold)] * size
     return cells
 
 

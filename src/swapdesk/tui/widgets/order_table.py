@@ -207,7 +207,7 @@ class Drawn(Struct):
     """What stands in the table for an order, and under which label.
 
     The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
-    its row says, but for the time if ``time`` is a later one."""
+    its row says, but for the ``time``, which may be a later one."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -270,65 +270,48 @@ class OrderList(LineTable):
         self.set_empty(sentence)
         self.set_rows([])
 
-    def redraw(self, tracked: Iterable[TrackedOrder], now: datetime, skipped: int = 0) -> bool:
+    def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
         """Draw orders in their place; those out of view when they come into it. False when one
         has its place elsewhere or others are ``skipped``, and all rows are due."""
         if skipped != self._skipped:
             return False
-        visible = set(self.visible_keys())
-        timed: list[TableRow] = []
-        for one in tracked:
-            known = self._drawn.get(one.service_id)
-            if known is None:
+        visible, now = set(self.visible_keys()), self._now()
+        changed: list[TableRow] = []
+        for tracked in orders:
+            one = self._drawn.get(tracked.service_id)
+            if one is None:
                 return False
-            same = known.tracked is one
-            if not same and known.group is not group_of(one):
-                return False
-            if one.service_id in visible:
-                before = known.row
-                if not same or not self._timed(known, now):
-                    self._put(one, now)
-                elif known.row is not before:
-                    timed.append(known.row)
-            elif not same:
-                self._out_of_view(known, one)
-        self.update_rows(timed)
+            before = one.row
+            if one.tracked is not tracked:
+                if one.group is not group_of(tracked):
+                    return False
+                one = self._drawn[tracked.service_id] = self._new(tracked)
+            row = self._current(one, now) if tracked.service_id in visible else one.row
+            if row is not before:
+                changed.append(row)
+        self.update_rows(changed)
         return True
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        self.catch_up(self._now())
-
-    def catch_up(self, now: datetime) -> None:
-        """Lay out what came into view."""
-        for key in self.visible_keys():
-            one = self._drawn.get(key)
-            if one is not None and isinstance(one.row, Sketch):
-                self._put(one.tracked, now)
-
-    def laid(self, row: TableRow) -> TableRow:
-        one = self._drawn.get(row.key) if isinstance(row, Sketch) else None
-        if one is None:
-            return row
-        if isinstance(one.row, Sketch):
-            self._lay(one, self._now())
-        return one.row
-
-    def fill(self, shown: Shown, now: datetime) -> None:
+    def fill(self, shown: Shown) -> None:
         """All rows at once."""
-        for _ in self.filling(shown, now):
+        for _ in self.filling(shown):
             pass
 
-    def filling(self, shown: Shown, now: datetime) -> Iterator[None]:
+    def filling(self, shown: Shown) -> Iterator[None]:
         """Lay the rows out anew; the first ones stand after the first step, and the table of
         before goes on standing meanwhile when there is one."""
         drawn: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
-        first = not self._drawn
+        first, now = not self._drawn, self._now()
         step = STEP if shown.kept.empty else FILTERED_STEP
         for at, tracked in enumerate(shown.orders, start=1):
-            one = self._kept(tracked, shown.kept, now, measured)
-            if one is not None:
+            if shown.kept.empty or shown.kept.keeps(tracked, order_status(tracked, now), now):
+                one = self._drawn.get(tracked.service_id)
+                if one is None or one.tracked is not tracked:
+                    one = self._new(tracked)
+                # Rows of an unchanged order are kept: the tick brings their times up to date.
+                if isinstance(one.row, Sketch) and not one.row.needs:
+                    one.row.needs = measured.needs(amount_cells(tracked))
                 drawn[tracked.service_id] = one
                 measured.measure(one.row)
             if at % step == 0:
@@ -345,47 +328,22 @@ class OrderList(LineTable):
             self._open_label = replace(label, stale=stale)
             self.update_row(self._open_label)
 
-    def _kept(
-        self, tracked: TrackedOrder, kept: FilterLine, now: datetime, layout: TableLayout
-    ) -> Drawn | None:
-        if not kept.empty and not kept.keeps(tracked, order_status(tracked, now), now):
-            return None
-        known = self._drawn.get(tracked.service_id)
-        if known is None or known.tracked is not tracked:
-            known = Drawn(tracked, Sketch(tracked.service_id), group_of(tracked))
-        # Rows of an unchanged order are kept: the tick brings their times up to date.
-        if isinstance(known.row, Sketch) and known.row.needs is None:
-            known.row.needs = layout.needs(amount_cells(tracked))
-        return known
+    def _new(self, tracked: TrackedOrder) -> Drawn:
+        """An order whose row is drawn when it is seen."""
+        sketch = Sketch(tracked.service_id, lambda: self._current(one, self._now()))
+        one = Drawn(tracked, sketch, group_of(tracked))
+        return one
 
-    def _put(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Draw an order in view."""
-        summary = order_status(tracked, now)
-        row = order_row(tracked, summary, wide=self._wide)
-        self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked), summary)
-        self.update_row(row)
-
-    def _timed(self, one: Drawn, now: datetime) -> bool:
-        """Put the time of an unchanged order in its row; False when the time changes more."""
-        said = one.summary
-        time = time_at(said, one.tracked, now) if said is not None else None
-        if said is None or time is None or not isinstance(one.row, Row):
-            return False
-        if time != (one.time or said.time):
-            one.row, one.time = row_at(one.row, said, time, wide=self._wide), time
-        return True
-
-    def _lay(self, one: Drawn, now: datetime) -> None:
-        one.summary, one.time = order_status(one.tracked, now), None
-        one.row = order_row(one.tracked, one.summary, wide=self._wide)
-        self._rows.put(one.row)
-
-    def _out_of_view(self, known: Drawn, tracked: TrackedOrder) -> None:
-        """Keep the newest state; its row is laid out when it comes into view."""
-        known.tracked, known.summary, known.time = tracked, None, None
-        if not (isinstance(known.row, Sketch) and known.row.needs is None):
-            known.row = Sketch(tracked.service_id)
-            self._rows.put(known.row)
+    def _current(self, one: Drawn, now: datetime) -> Row:
+        """The row as of now; of one that was drawn the time alone, unless that changes more."""
+        time = time_at(one.summary, one.tracked, now) if one.summary is not None else None
+        if one.summary is None or time is None or not isinstance(one.row, Row):
+            one.summary = order_status(one.tracked, now)
+            one.time = one.summary.time
+            one.row = order_row(one.tracked, one.summary, wide=self._wide)
+        elif time != one.time:
+            one.row, one.time = row_at(one.row, one.summary, time, wide=self._wide), time
+        return one.row
 
     def _set(
         self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None

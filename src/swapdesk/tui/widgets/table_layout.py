@@ -6,7 +6,7 @@ lowest priority go, whole; a number is never cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from msgspec import Struct
@@ -90,59 +90,59 @@ Needs = tuple[tuple[str, int, int], ...]
 
 
 class Sketch(Struct):
-    """A row that is not in view: its place and what its numbers need, without its cells.
-
-    ``needs`` None: not measured; a table lays it out before it is seen.
-    """
+    """A row that is not in view: its place, what its numbers need, and what draws it once it is."""
 
     key: str
-    needs: Needs | None = None
+    draw: Callable[[], Row]
+    needs: Needs = ()
     selectable: ClassVar[bool] = True
 
 
 TableRow = Row | Section | Blank | Prose | Sketch
 
 
-class Measure(Struct):
-    """Cells needed left of and from the point on, for one column."""
+class Laid(NamedTuple):
+    """A row by its placed columns, and all of it."""
 
-    left: int = 0
-    right: int = 0
+    row: TableRow
+    pieces: list[Line]
+    line: Line
+
+
+KEPT = 128
+"""Rows that are remembered: more than a screen has."""
 
 
 class TableLayout:
-    """Which columns are shown at a width, and where."""
+    """Which columns are shown at a width, and where; rows that were laid out lately are kept as
+    long as the columns keep their places."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
-        self._points = {column.key: Measure() for column in columns if column.align == "point"}
+        self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
+        """Cells needed left of and from the point on."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
         """The width, and the cells from the point on in the point columns."""
+        self._laid: dict[str, Laid] = {}
 
-    def measure(self, row: TableRow, before: TableRow | None = None) -> bool:
-        """Let point columns grow to this row; True when a width changed. ``before`` was measured:
-        numbers that are its own are not again."""
+    def measure(self, row: TableRow) -> bool:
+        """Let point columns grow to this row; True when a width changed."""
+        needs: Needs = ()
         if isinstance(row, Sketch):
-            needs = row.needs or ()
-        elif not isinstance(row, Row):
-            needs = ()
-        elif isinstance(before, Row) and all(
-            row.cells.get(key) == before.cells.get(key) for key in self._points
-        ):
-            return False
-        else:
+            needs = row.needs
+        elif isinstance(row, Row):
             needs = self.needs(row.cells)
-        grown = False
+        before = self._points
         for key, left, right in needs:
-            need = self._points[key]
-            if left > need.left or right > need.right:
-                need.left, need.right = max(left, need.left), max(right, need.right)
-                grown = True
-        if grown:
+            most_left, most_right = self._points[key]
+            if left > most_left or right > most_right:
+                grown = (max(left, most_left), max(right, most_right))
+                self._points = {**self._points, key: grown}
+        if self._points is not before:
             self._width = -1
-        return grown
+        return self._points is not before
 
     def needs(self, cells: Mapping[str, Cell]) -> Needs:
         """What the numbers among these cells need."""
@@ -158,12 +158,11 @@ class TableLayout:
 
     def forget(self) -> None:
         """Start measuring anew, when all rows are replaced."""
-        self._points = {key: Measure() for key in self._points}
+        self._points = dict.fromkeys(self._points, (0, 0))
         self._width = -1
 
     def placed(self, width: int) -> list[tuple[Column, int]]:
-        """The shown columns with their widths in order; the same list as long as every row of
-        before has its place in it."""
+        """The shown columns with their widths in order."""
         if width == self._width:
             return self._placed
         shown = list(self.columns)
@@ -186,9 +185,10 @@ class TableLayout:
             if shares and free > 0:
                 sizes[column.key] += free * column.grow // shares
         placed = [(column, sizes[column.key]) for column in shown]
-        wanted = [width, *(need.right for need in self._points.values())]
+        wanted = [width, *(right for _, right in self._points.values())]
         if (placed, wanted) != (self._placed, self._placed_for):
             self._placed, self._placed_for = placed, wanted
+            self._laid.clear()
         self._width = width
         return self._placed
 
@@ -206,35 +206,47 @@ class TableLayout:
             line += fill(label, size) if column.align == "left" else push_right(label, size)
         return line
 
-    def row_line(self, row: TableRow, width: int) -> Line:
+    def line(self, row: TableRow, width: int) -> Line:
         """A row of any kind over the whole width."""
+        self.placed(width)
+        known = self._laid.get(row.key)
+        if known is not None and known.row is row:
+            return known.line
         if isinstance(row, Row):
-            return self.line(row, width)
-        if isinstance(row, Section):
-            return section_line(row.label, row.fact, width, row.stale)
-        return fill(line_of(row.text), width) if isinstance(row, Prose) else []
+            pieces = self._pieces(row, width, known)
+        elif isinstance(row, Section):
+            pieces = [section_line(row.label, row.fact, width, row.stale)]
+        else:
+            pieces = [fill(line_of(row.text), width)] if isinstance(row, Prose) else []
+        if len(self._laid) >= KEPT and known is None:
+            self._laid.clear()
+        line = [span for piece in pieces for span in piece]
+        self._laid[row.key] = Laid(row, pieces, line)
+        return line
 
-    def line(self, row: Row, width: int) -> Line:
-        """One row, exactly the placed columns."""
-        return [span for piece in self.pieces(row, width) for span in piece]
-
-    def pieces(self, row: Row, width: int) -> list[Line]:
-        """One row by its placed columns, each with the gap before it; a tail is the last."""
+    def _pieces(self, row: Row, width: int, known: Laid | None) -> list[Line]:
+        """One row by its placed columns, each with the gap before it; a tail is the last. Cells
+        that are as in the row of before, ``known``, are not laid out again."""
+        same: dict[str, Line] = {}
+        if known is not None and isinstance(known.row, Row) and known.row.role == row.role:
+            before = {} if known.row.tail else known.row.cells
+            for (column, _), piece in zip(self._placed, known.pieces, strict=False):
+                if before.get(column.key) == row.cells.get(column.key, ""):
+                    same[column.key] = piece
         pieces: list[Line] = []
-        for at, (column, size) in enumerate(self.placed(width)):
+        for at, (column, size) in enumerate(self._placed):
+            cell = row.cells.get(column.key, "")
             if row.tail and column.key == row.tail_from:
                 gap = self._gap(at)
                 room = width - sum(map(width_of, pieces)) - width_of(gap)
                 pieces.append([*gap, *cut(line_of(row.tail, row.role or "foreground"), room)])
                 break
-            pieces.append(self.piece(row, at, size))
+            if column.key in same:
+                pieces.append(same[column.key])
+            else:
+                role = row.role or column.role
+                pieces.append([*self._gap(at), *self._cell(column, cell, size, role)])
         return pieces
-
-    def piece(self, row: Row, at: int, size: int) -> Line:
-        """The cell in the placed column ``at``, with the gap before it."""
-        column = self._placed[at][0]
-        role = row.role or column.role
-        return [*self._gap(at), *self._cell(column, row.cells.get(column.key, ""), size, role)]
 
     def _gap(self, at: int) -> Line:
         return [Span(" " * self._placed[at][0].gap)] if at else []
@@ -250,7 +262,7 @@ class TableLayout:
         room = size - (column.unit + 1 if column.unit else 0)
         whole, rest, is_number = split_at_point(number)
         if column.align == "point" and is_number:
-            right = self._points[column.key].right
+            _, right = self._points[column.key]
             text = (whole + rest + " " * (right - cell_len(rest))).rjust(room)
         else:
             text = " " * max(0, room - cell_len(number)) + number
@@ -264,7 +276,7 @@ class TableLayout:
         if need is None:
             return column.width
         unit = column.unit + 1 if column.unit else 0
-        return max(column.width, need.left + need.right + unit)
+        return max(column.width, sum(need) + unit)
 
     def _needed(self, columns: Sequence[Column]) -> int:
         gaps = sum(column.gap for column in columns[1:])

@@ -43,7 +43,6 @@ class Candidate(Struct, frozen=True):
     transaction: Any
     raw: bytes
     hash: bytes
-    kind: int
     sender: bytes
     nonce: int
     gas: int
@@ -59,9 +58,6 @@ class Candidate(Struct, frozen=True):
         """What the block's maker gets per gas; negative when the fee is too low."""
         return min(self.max_tip, self.max_fee - base_fee)
 
-    def price_at(self, base_fee: int) -> int:
-        return min(self.max_fee, base_fee + self.max_tip)
-
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
     """Decode and check what needs no state. Raises Problem in geth's words.
@@ -75,12 +71,8 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
     if raw and raw[0] < _FIRST_OLD and raw[0] not in _KINDS[1:]:
         raise Problem("transaction type not supported")
     transaction = _decode(raw)
-    kind = transaction.type_id or 0
-    _require_chain(transaction, kind, terms)
-    if kind < 2:
-        max_fee = max_tip = transaction.gas_price
-    else:
-        max_fee, max_tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
+    _require_chain(transaction, terms)
+    max_fee, max_tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
     if max_tip > max_fee:
         raise Problem(
             "max priority fee per gas higher than max fee per gas:"
@@ -103,7 +95,6 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
         transaction,
         raw,
         keccak(raw),
-        kind,
         bytes(sender),
         transaction.nonce,
         transaction.gas,
@@ -122,9 +113,9 @@ def _decode(raw: bytes) -> Any:
         raise Problem("rlp: the bytes are no transaction") from None
 
 
-def _require_chain(transaction: Any, kind: int, terms: ChainTerms) -> None:
+def _require_chain(transaction: Any, terms: ChainTerms) -> None:
     chain_id = transaction.chain_id
-    if kind == 0 and chain_id is None:
+    if chain_id is None:
         raise Problem("only replay-protected (EIP-155) transactions allowed over RPC")
     if chain_id != terms.chain_id:
         raise Problem(f"invalid chain id for signer: have {chain_id} want {terms.chain_id}")
@@ -205,12 +196,6 @@ class Mempool:
         else:
             self._remove(before)
         self._put(candidate)
-
-    def restore(self, candidate: Candidate) -> None:
-        """Take back what a reorganisation took out of a block, unless its nonce was given to
-        another one since."""
-        if candidate.nonce not in self._by_sender.get(candidate.sender, {}):
-            self._put(candidate)
 
     def remove(self, transaction_hashes: Iterable[bytes]) -> None:
         for each in transaction_hashes:

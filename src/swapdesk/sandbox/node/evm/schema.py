@@ -1,85 +1,64 @@
-"""Tables of one embedded chain: state as it grew, blocks with their transactions and logs."""
+"""What block 0 of a stored chain was made of: a directory is opened only by what began it."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from pathlib import Path
 
-from swapdesk.database_writing import durable
+import msgspec
+from msgspec import Struct
 
-VERSION = 1
+from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.node.mined_log import MinedLog
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY, entries BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS blocks (
-  number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, header BLOB NOT NULL,
-  slot INTEGER NOT NULL, awaited INTEGER NOT NULL, document TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS transactions (
-  id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, number INTEGER NOT NULL,
-  position INTEGER NOT NULL, sender BLOB NOT NULL, nonce INTEGER NOT NULL,
-  raw BLOB NOT NULL, document TEXT NOT NULL, receipt TEXT NOT NULL
-);
-CREATE UNIQUE INDEX IF NOT EXISTS transaction_at ON transactions (number, position);
-CREATE TABLE IF NOT EXISTS logs (
-  number INTEGER NOT NULL, position INTEGER NOT NULL, address BLOB NOT NULL,
-  topics BLOB NOT NULL, document TEXT NOT NULL, PRIMARY KEY (number, position)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS log_from ON logs (address, number, position);
-"""
+FORMAT = 1
 
 
 class ChainFileMismatch(Exception):
-    """The file holds a chain of another release, another id or another genesis."""
+    """The directory holds a chain of another release, another id or another genesis."""
 
 
-def open_chain_file(path: Path) -> sqlite3.Connection:
-    """A connection for the writer, mode 0600, every commit durable."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode=WAL")
-    durable(connection)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.executescript(_SCHEMA)
-    return connection
+class Beginning(Struct, frozen=True):
+    """The snapshot that the log of a chain continues. ``genesis`` is the digest of its content,
+    the rest is when it began."""
+
+    chain_id: int
+    genesis: str
+    timestamp: int
+    slot: int
+    format: int = FORMAT
 
 
-def read_chain_file(path: Path) -> sqlite3.Connection:
-    """A connection that only reads; it sees what is committed."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA query_only=ON")
-    return connection
+def chains_in(directory: Path) -> Path:
+    """Where the chains of a data directory are kept."""
+    return directory / "chains"
 
 
-def require_same(path: Path, chain_id: int, genesis: str) -> None:
-    """Raises ChainFileMismatch unless the file is missing or holds the chain with this id that
-    began with this genesis (Genesis.digest)."""
-    if not path.exists():
-        return
-    connection = read_chain_file(path)
+def chain_files(directory: Path, name: str) -> list[Path]:
+    """Those of a chain, also those of another release."""
+    return sorted(chains_in(directory).glob(f"{name}.*"))
+
+
+def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
+    """None before the chain has begun. Raises ChainFileMismatch, and LogDamaged."""
+    place = chains_in(directory) / terms.short_name
+    if place.with_suffix(".db").exists():
+        raise _mismatch(place, "was made by another release")
+    snapshot = MinedLog(chains_in(directory), terms.short_name).snapshot()
+    if snapshot is None:
+        return None
     try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if not tables:
-            return
-        if version != VERSION:
-            raise ChainFileMismatch(
-                _refused(path, f"was made by another release (schema {version})")
-            )
-        found = dict(connection.execute("SELECT name, value FROM meta"))
-    finally:
-        connection.close()
-    if not found:
-        return
-    if found["chain_id"] != str(chain_id):
-        raise ChainFileMismatch(
-            _refused(path, f"holds chain id {found['chain_id']}, not {chain_id}")
-        )
-    if found["genesis"] != genesis:
-        raise ChainFileMismatch(_refused(path, "was begun with other contracts or keys"))
+        beginning = msgspec.msgpack.decode(snapshot, type=Beginning)
+    except msgspec.MsgspecError:
+        raise _mismatch(place, "was made by another release") from None
+    if beginning.format != FORMAT:
+        raise _mismatch(place, "was made by another release")
+    if beginning.chain_id != terms.chain_id:
+        raise _mismatch(place, f"holds chain id {beginning.chain_id}, not {terms.chain_id}")
+    if beginning.genesis != genesis:
+        raise _mismatch(place, "was begun with other contracts or keys")
+    return beginning
 
 
-def _refused(path: Path, problem: str) -> str:
-    return f"{path} {problem}; choose another data directory, or remove it to begin a new world"
+def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
+    remedy = "choose another data directory, or remove it to begin a new world"
+    return ChainFileMismatch(f"{place} {problem}; {remedy}")

@@ -28,7 +28,7 @@ from swapdesk.sandbox.node.solana.chain import SolanaChain, sandbox_keypair
 from swapdesk.sandbox.node.solana.documents import read_mint
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
 from swapdesk.sandbox.node.solana.methods import answer, prepare
-from swapdesk.sandbox.node.solana.params import Params, as_pubkey, words_of
+from swapdesk.sandbox.node.solana.params import Params, read, words_of
 from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
@@ -89,10 +89,8 @@ class SolanaNode:
         try:
             if not 0 < units < 1 << 64:
                 raise Problem("the amount must be above 0 and below 2^64")
-            payee = as_pubkey(address)
-            return {
-                "signature": self._paid(payee, units, None if mint is None else as_pubkey(mint))
-            }
+            payee, of = read(Pubkey, address), None if mint is None else read(Pubkey, mint)
+            return {"signature": self._paid(payee, units, of)}
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
 

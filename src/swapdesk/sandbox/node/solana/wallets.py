@@ -128,9 +128,6 @@ class SolanaWallets:
     def height(self) -> int:
         return self._chain.blocks.now().height - 1
 
-    def mark(self, height: int) -> str:
-        return ""
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Every account that has more after a transaction than before it."""
         for mined in self._chain.between(first, last):

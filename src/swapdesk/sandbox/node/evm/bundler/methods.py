@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,18 @@ from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.evm_world.pools import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.operations import (
     BundlerCode,
-    OperationRows,
     fields,
     least_pre_verification_gas,
 )
-from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, operation_of, sighted
+from swapdesk.sandbox.node.evm.bundler.submission import (
+    ChainBundler,
+    TakenOperations,
+    operation_of,
+    sighted,
+)
 from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.methods import Table
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.evm.serialize import data, quantity
 
@@ -72,8 +77,8 @@ async def estimate(
     block: dict[str, Any] = {"calls": list(parts.values())}
     if overrides is not None:
         block["stateOverrides"] = overrides
-    (simulated,) = await chain.reading.simulate(
-        chain.head.header, {"blockStateCalls": [block], "validation": False}
+    (simulated,) = await chain.simulate(
+        chain.head, {"blockStateCalls": [block], "validation": False}
     )
     used = {
         part: _used(part, outcome) for part, outcome in zip(parts, simulated["calls"], strict=True)
@@ -108,10 +113,6 @@ def _used(part: _Part, outcome: dict[str, Any]) -> int:
         raise Problem(error["message"], BundlerCode.EXECUTION, data)
     raise Problem(f"{part}: {error['message']}", BundlerCode.REJECTED, data)
 
-
-Run = Callable[..., Awaitable[Any]]
-Table = dict[str, tuple[Run, int, int]]
-"""By name: the method, and the least and the most arguments it takes."""
 
 _MISSING_GAS = dict.fromkeys((*GAS_FIELDS, *FEE_FIELDS), "0x0")
 
@@ -164,11 +165,11 @@ class BundlerMethods:
                 "blockHash": found.receipt["blockHash"],
                 "blockNumber": found.receipt["blockNumber"],
             }
-        row = self._bundler.rows.find(chain.terms.short_name, wanted)
-        if row is None or row.state == "dropped":
+        waiting = self._bundler.taken.get(wanted)
+        if waiting is None:
             return None
         return {
-            "userOperation": operation_json(row.operation),
+            "userOperation": operation_json(waiting),
             "entryPoint": ENTRY_POINT,
             "transactionHash": None,
             "blockHash": None,
@@ -216,12 +217,13 @@ def _hash(value: Any) -> bytes:
 
 
 class Bundlers:
-    """One for each chain of the node, over one file below ``directory``; ``included`` as theirs."""
+    """One for each chain of the node, kept below ``directory``; ``included`` as theirs."""
 
     def __init__(self, node: EvmNode, directory: Path, included: Callable[[str], None]) -> None:
-        self._rows = OperationRows(directory / "chains" / "bundler.db")
         self._bundlers = {
-            name: ChainBundler(chain, node.account(name, BUNDLER), self._rows, included)
+            name: ChainBundler(
+                chain, node.account(name, BUNDLER), TakenOperations(directory, name), included
+            )
             for name, chain in node.chains.items()
         }
         self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]
@@ -231,8 +233,9 @@ class Bundlers:
         return BundlerMethods(self._bundlers[chain]).table
 
     async def close(self) -> None:
-        """What is written down is taken up at the next start."""
+        """What was taken is taken up at the next start."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        self._rows.close()
+        for one in self._bundlers.values():
+            one.taken.close()
