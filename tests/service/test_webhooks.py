@@ -355,6 +355,7 @@ async def test_whatever_is_wrong_is_told_alike(
     wrong.append({**good, "webhook-timestamp": str(now + 1)})
     for headers in wrong:
         told.add(refused(await post(anyone, NOTHING_NEW, headers), store))
+    told.add(refused(await post(anyone, NOTHING_NEW + b" ", good), store))
     assert len(told) == 1
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
         twice = [*good.items(), (name, good[name])]
