@@ -295,6 +295,7 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         market.clock.advance(61)
         run.app.tick()
         await run.see("26:11")
+        assert "26:11" in next(row for row in run.text.split("\n") if row.startswith("▌"))
         # The service knows no such order, and an answer of it would be told in place of the time.
         market.network.before = refuse_connection
         market.clock.advance(1600)
