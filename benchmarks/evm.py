@@ -32,8 +32,7 @@ from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.node import chain_file
-from swapdesk.sandbox.node.evm.storage import ChainStore
+from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.sandbox.partner_keys import load_key
 
 SENDERS, BASELINE_TRANSFERS = 16, 100
@@ -227,8 +226,7 @@ def _long_chain(data: Path) -> list[float]:
     key = load_key(data)
     terms = chain_terms()[CHAIN]
     now = int(SystemClock().now().timestamp()) - BLOCKS
-    path = chain_file(data, CHAIN)
-    chain = EvmChain(path, terms, first_state(terms, key), Beat(now, 0), SystemClock())
+    chain = EvmChain(data, terms, first_state(terms, key), Beat(now, 0), SystemClock())
     faucet = _faucet(data)
     emitter = _address(_created(faucet, 0))
     raws = [_creation(faucet, 0, terms.chain_id, READER)]
@@ -237,7 +235,7 @@ def _long_chain(data: Path) -> list[float]:
         raws.append(_signed(faucet, nonce, terms.chain_id, **fields))
     candidates: list[Candidate] = [read_candidate(raw, terms) for raw in raws]
     saved = 0.0
-    append: Callable[..., None] = ChainStore.append
+    append: Callable[..., None] = MinedLog.append
 
     def timed(*values: Any) -> None:
         nonlocal saved
@@ -245,17 +243,19 @@ def _long_chain(data: Path) -> list[float]:
         append(*values)
         saved += time.perf_counter() - begin
 
-    ChainStore.append = timed  # type: ignore[method-assign]
+    MinedLog.append = timed  # type: ignore[method-assign]
     parts: list[float] = []
     begin = time.perf_counter()
     try:
         for number, candidate in enumerate(candidates):
-            assert chain.mine([candidate], Beat(now + number + 1, 0)).included
+            mined, _ = chain.mine([candidate], Beat(now + number + 1, 0))
+            assert mined
+            chain.add(mined)
             if number % 250 == 249:
                 parts.append(saved / (time.perf_counter() - begin))
                 begin, saved = time.perf_counter(), 0.0
     finally:
-        ChainStore.append = append  # type: ignore[method-assign]
+        MinedLog.append = append  # type: ignore[method-assign]
     chain.close()
     return parts
 

@@ -14,29 +14,20 @@ import sys
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from furnished_home import PLACE
 from patience import PATIENCE
-from swapdesk.cli.demo_transcript import in_new_world, tell
+from swapdesk.cli.demo_transcript import tell_in_new_world
 from swapdesk.cli.output import Form, Output
-from swapdesk.flows.demo.choice import DemoChoice
-from swapdesk.flows.demo.demonstration import Stage
+from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import Facts
+from swapdesk.flows.demo.stage import Stage
 
 
 class RecordedDemo(Struct, frozen=True):
-    """``facts`` are those of the stages in turn, with how many transfers were read in all."""
-
     text: str
-    facts: tuple[Facts, ...]
-
-    def stages(self, name: str) -> list[Stage]:
-        rows = DEMOS[name].rows
-        return [
-            Stage(number, row, facts)
-            for number, (row, facts) in enumerate(zip(rows, self.facts, strict=True), 1)
-        ]
+    stages: tuple[Stage, ...]
 
 
 def recorded(name: str, seed: int = 7) -> RecordedDemo:
@@ -47,15 +38,18 @@ def recorded(name: str, seed: int = 7) -> RecordedDemo:
         if not file.exists():
             words = [sys.executable, __file__, name, str(seed), str(file)]
             subprocess.run(words, check=True, timeout=PATIENCE)
-    found: RecordedDemo = pickle.loads(file.read_bytes())
-    return found
+    text, stages = pickle.loads(file.read_bytes())
+    rows = DEMOS[name].rows
+    return RecordedDemo(
+        text, tuple(replace(one, row=row) for one, row in zip(stages, rows, strict=True))
+    )
 
 
-def _carry_out(name: str, seed: int) -> RecordedDemo:
+def _carry_out(name: str, seed: int) -> tuple[str, list[Stage]]:
     out = io.StringIO()
-    choice = DemoChoice(name, seed)
-    shown = in_new_world(choice, lambda desk: tell(Output(Form.TABLE, stdout=out), desk, choice))
-    return RecordedDemo(out.getvalue(), tuple(stage.facts for stage in shown.record))
+    shown = tell_in_new_world(Output(Form.TABLE, stdout=out), DemoChoice(name, seed))
+    # The rows hold functions, which are not written down.
+    return out.getvalue(), [replace(stage, row=None) for stage in shown.record]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 import httpx2
 
 from flows.faulty_network import FaultyNetwork
-from flows.orders import RECIPIENT, intent
+from flows.orders import RECIPIENT, intent, known_order, step_of
 from manual_time import until
 from patience import PATIENCE
 from service.new_store import open_new
@@ -28,9 +28,14 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import Created
+from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import (
+    JournaledIntent,
+    JournaledOrder,
+    JournaledStep,
+)
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -126,6 +131,30 @@ class World:
         made = await self.flow.create(intent or await self.quoted(), **options)
         assert isinstance(made, Created), made
         return made
+
+    async def not_created(self, intent: Intent, code: str, **options: Any) -> NotCreated:
+        """Why an intent became no order."""
+        made = await self.flow.create(intent, **options)
+        assert isinstance(made, NotCreated), made
+        assert made.code == code
+        return made
+
+    def left_sent(self, intent: Intent) -> None:
+        """Leave a create behind as a desk does that died once it was sent."""
+        self.journal.intents.add(intent, "create", "digest")
+        self.journal.intents.mark_sent(intent.id, self.clock.now())
+
+    def known(self, service_id: str) -> JournaledOrder:
+        """An order as the journal has it."""
+        return known_order(self.journal, service_id)
+
+    def entry(self, intent_id: str) -> JournaledIntent:
+        entry = self.journal.intents.get(intent_id)
+        assert entry is not None
+        return entry
+
+    def step(self, intent_id: str) -> JournaledStep:
+        return step_of(self.journal, intent_id)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

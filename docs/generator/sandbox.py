@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from generator.api import shape_of
 from generator.markdown import code, codes, page, plain, section, sentence, table
 from generator.source import class_of
-from swapdesk.sandbox import control_bodies
+from swapdesk.sandbox import control
 from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.fault_layer import STREAM
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
@@ -124,7 +124,7 @@ def _bodies() -> list[type[BaseModel]]:
         for one in class_of("sandbox/control.py", "Control").body
         if isinstance(one, ast.AsyncFunctionDef)
     )
-    return [getattr(control_bodies, name) for name in names if name]
+    return [getattr(control, name) for name in names if name]
 
 
 def _body(model: type[BaseModel]) -> str:

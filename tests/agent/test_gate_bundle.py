@@ -29,7 +29,7 @@ from swapdesk.agent.gate.rules import bundle as rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.operations import nonce_of, read_bundle
-from swapdesk.chain.calldata.erc20 import TRANSFER
+from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import (
     ENTRY_POINT,
     ENTRY_POINT_08,
@@ -238,6 +238,7 @@ TABLE: Table = {
         [
             lambda: operation(sender=account_address(BOB)),
             lambda: operation(sender=account_address(ALICE, 1)),
+            lambda: operation(sender=MALLORY),
             lambda: scene(policy=replace(POLICY, accounts=None)),
             lambda: scene(policy=replace(POLICY, accounts=AccountFactory(BOB, SANDBOX_ACCOUNT))),
         ],
@@ -292,7 +293,11 @@ TABLE: Table = {
         [scene],
     ),
     "BUNDLE_TOKEN_DIFFERS": (
-        [lambda: paying(*HONEST, token=str(WETH.contract)), lambda: promise(sell=WETH)],
+        [
+            lambda: paying(*HONEST, token=str(WETH.contract)),
+            lambda: promise(sell=WETH),
+            lambda: operation(call_data=encode_batch([InnerCall(BOB, UNITS[0])])),
+        ],
         [scene],
     ),
     "BUNDLE_ABOVE": (
@@ -320,6 +325,7 @@ TABLE: Table = {
             lambda: operation(call_gas_limit=300_001),
             lambda: operation(max_fee_per_gas=10**9 + 1),
             lambda: promise(gas_units=GAS - 1),
+            lambda: operation(call_gas_limit=10**12),
         ],
         [scene],
     ),
@@ -421,15 +427,27 @@ def test_a_bundle_without_facts_is_not_signed() -> None:
     }
 
 
+def _calls(*calls: InnerCall) -> str:
+    return "0x" + encode_batch(list(calls)).hex()
+
+
+TOKEN = str(USDC.contract)
+
+
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
         ({"sender": "0x"}, "OPERATION_UNREADABLE"),
         ({"callData": "0x01020304"}, "OPERATION_CALLS"),
+        ({"callData": _calls(InnerCall(BOB, 1, TRANSFER.call(BOB, 1)))}, "OPERATION_CALLS"),
+        ({"callData": _calls(InnerCall(TOKEN, 0, APPROVE.call(MALLORY, 1)))}, "OPERATION_CALLS"),
         ({"factoryData": "0x"}, "OPERATION_FACTORY"),
+        ({"factoryData": "0x01020304"}, "OPERATION_FACTORY"),
         ({"factoryData": "0x" + CREATE_ACCOUNT.call(ALICE, 1).hex()}, "OPERATION_FACTORY"),
         ({"paymaster": BOB}, "OPERATION_PAYMASTER"),
         ({"signature": "0x01"}, "OPERATION_UNREADABLE"),
+        ({"initCode": "0x"}, "OPERATION_UNREADABLE"),
+        ({"nonce": "5"}, "OPERATION_UNREADABLE"),
         ({"more": "0x"}, "OPERATION_UNREADABLE"),
         ({"callGasLimit": "0x0"}, "OPERATION_GAS"),
         ({"verificationGasLimit": "0x0"}, "OPERATION_GAS"),
@@ -443,6 +461,15 @@ def test_an_operation_that_does_anything_but_pay_is_not_read(
     payload = Scene().payload
     with pytest.raises(PayloadRefused) as refused:
         read_bundle(replace(payload, operation={**payload.operation, **changed}))
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("0.8", "OPERATION_CALLS"), ("0.6", "OPERATION_VERSION")]
+)
+def test_an_operation_is_read_by_its_version(version: str, code: str) -> None:
+    with pytest.raises(PayloadRefused) as refused:
+        read_bundle(replace(Scene().payload, version=version))
     assert refused.value.code == code
 
 

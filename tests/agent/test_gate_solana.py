@@ -6,7 +6,22 @@ import pytest
 from msgspec.structs import replace
 
 from agent.gate_world import World, changes, codes, judged
-from agent.honest_solana import HONEST, ME, POLICY, SOL, USDC, dishonest
+from agent.honest_solana import (
+    DEPOSIT,
+    HONEST,
+    ME,
+    PAY_SOL,
+    PAY_TOKENS,
+    POLICY,
+    SOL,
+    STRANGE,
+    UNITS,
+    USDC,
+    dishonest,
+    serialized,
+    tokens,
+)
+from swapdesk.chain.solana import ComputePrice, Memo
 from swapdesk.wallet.review import Match, Severity
 
 
@@ -28,6 +43,32 @@ def test_no_dishonest_transaction_is_let_through():
     tried = list(dishonest())
     assert len(tried) >= 600
     assert [name for name, honest in tried if not _judged(honest).refused] == []
+
+
+@pytest.mark.parametrize(
+    ("instruction", "code"),
+    [
+        (tokens(ME, DEPOSIT, UNITS, decimals=7), "SOLANA_DECIMALS"),
+        (STRANGE["delegate"], "SOLANA_INSTRUCTION_UNKNOWN"),
+        (STRANGE["another program"], "SOLANA_INSTRUCTION_UNKNOWN"),
+        (STRANGE["price twice"], "SOLANA_REPEATED"),
+        (STRANGE["dear price"], "GAS_ABOVE"),
+        (Memo("x" * 900).build(), "SOLANA_UNREADABLE"),
+    ],
+)
+def test_what_is_wrong_with_a_transaction_is_named(instruction, code):
+    honest = HONEST["tokens"]
+    first = [ComputePrice(1).build()] if code == "SOLANA_REPEATED" else []
+    text = serialized([*first, *PAY_TOKENS, instruction])
+    payload = replace(honest.payload, transaction=text)
+    assert code in codes(judged(payload, honest.promise, POLICY, honest.world))
+
+
+def test_a_transaction_that_never_expires_is_refused_by_name():
+    honest = HONEST["sol"]
+    text = serialized([STRANGE["durable nonce"], *PAY_SOL])
+    payload = replace(honest.payload, transaction=text)
+    assert "SOLANA_DURABLE_NONCE" in codes(judged(payload, honest.promise, POLICY, honest.world))
 
 
 def _flipped(honest, step):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -321,34 +321,47 @@ def spending(made: Made, claim: Claim) -> Spending:
     )
 
 
+@pytest.fixture(scope="module")
+def spent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordsFile]:
+    """What to make takes longer than a history of payments; each empties it."""
+    file = RecordsFile(tmp_path_factory.mktemp("records"), writable=False)
+    yield file
+    file.close()
+
+
+def emptied(spent: RecordsFile, monotonic: Callable[[], float]) -> SpentRecord:
+    with spent.transaction() as connection:
+        connection.execute("DELETE FROM spent")
+    return SpentRecord(spent, monotonic)
+
+
 @settings(max_examples=examples(10_000, part=20), deadline=None)
-@given(LIMITS, EVENTS)
-def test_no_total_exceeds_its_limit(policy: SpendingPolicy, events: list[tuple]) -> None:
+@given(policy=LIMITS, events=EVENTS)
+def test_no_total_exceeds_its_limit(
+    spent: RecordsFile, policy: SpendingPolicy, events: list[tuple]
+) -> None:
     passed, back = 0, 0
     ledger, seen = SpendSums(), list[Made]()
-    with TemporaryDirectory() as directory:
-        file = RecordsFile(Path(directory), writable=False)
-        record = SpentRecord(file, lambda: float(passed))
-        for kind, units, nonce, wait, set_back in events:
-            passed += wait
-            back += set_back
-            made = kind(units, nonce)
-            one = spending(made, read_payload(made.payload, made.promise))
-            # The clock may be set back, whatever time passes.
-            now = NOW + timedelta(seconds=passed - back)
-            if judge(policy, one, record.past(now, one), now):
-                refused(policy, ledger, passed, made, seen)
-                continue
-            with file.transaction() as connection:
-                count(connection, one, record.now(now))
-            if made not in seen:
-                seen.append(made)
-                ledger.released.append((passed, made))
-            for each in policy.limits:
-                seconds = SECONDS.get(each.window, 0)
-                totals = ledger.total(passed, seconds) if seconds else taken([made])
-                assert measured(each, totals) <= bound(each), (each, made)
-        file.close()
+    record = emptied(spent, lambda: float(passed))
+    for kind, units, nonce, wait, set_back in events:
+        passed += wait
+        back += set_back
+        made = kind(units, nonce)
+        one = spending(made, read_payload(made.payload, made.promise))
+        # The clock may be set back, whatever time passes.
+        now = NOW + timedelta(seconds=passed - back)
+        if judge(policy, one, record.past(now, one), now):
+            refused(policy, ledger, passed, made, seen)
+            continue
+        with spent.transaction() as connection:
+            count(connection, one, record.now(now))
+        if made not in seen:
+            seen.append(made)
+            ledger.released.append((passed, made))
+        for each in policy.limits:
+            seconds = SECONDS.get(each.window, 0)
+            totals = ledger.total(passed, seconds) if seconds else taken([made])
+            assert measured(each, totals) <= bound(each), (each, made)
 
 
 def refused(
@@ -365,45 +378,43 @@ def refused(
     assert any(over), made
 
 
-def found(policy: SpendingPolicy, made: Made) -> set[str]:
-    with TemporaryDirectory() as directory:
-        file = RecordsFile(Path(directory), writable=False)
-        one = spending(made, read_payload(made.payload, made.promise))
-        past = SpentRecord(file, lambda: 0.0).past(NOW, one)
-        file.close()
+def found(spent: RecordsFile, policy: SpendingPolicy, made: Made) -> set[str]:
+    """The rules that object where nothing was spent."""
+    one = spending(made, read_payload(made.payload, made.promise))
+    past = emptied(spent, lambda: 0.0).past(NOW, one)
     return {finding.code.removeprefix("POLICY_") for finding in judge(policy, one, past, NOW)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_is_held_to_every_rule(kind) -> None:  # type: ignore[no-untyped-def]
+def test_everything_is_held_to_every_rule(spent, kind) -> None:  # type: ignore[no-untyped-def]
     made = kind(100, 1)
     on_solana = isinstance(made.payload, SolanaPayload)
     moves = any(taker != "gas" for _, taker, _, _ in made.moves)
-    assert found(SpendingPolicy(), made) == set()
-    assert found(SpendingPolicy(until=NOW), made) == {"UNTIL"}
-    assert found(SpendingPolicy(until=NOW + timedelta(seconds=1)), made) == set()
-    assert found(SpendingPolicy(chains=()), made) == {"CHAIN"}
+    assert found(spent, SpendingPolicy(), made) == set()
+    assert found(spent, SpendingPolicy(until=NOW), made) == {"UNTIL"}
+    assert found(spent, SpendingPolicy(until=NOW + timedelta(seconds=1)), made) == set()
+    assert found(spent, SpendingPolicy(chains=()), made) == {"CHAIN"}
     listed = {"PAYEE"} if moves else set()
     # What lets the money through Permit2 names nobody who gets it.
-    assert found(SpendingPolicy(payees=()), made) == listed
-    assert found(SpendingPolicy(tokens=()), made) == ({"TOKEN"} if moves else set())
+    assert found(spent, SpendingPolicy(payees=()), made) == listed
+    assert found(spent, SpendingPolicy(tokens=()), made) == ({"TOKEN"} if moves else set())
     priced = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(0)),), PRICES)
     cost = "UNBOUND" if kind is unlimited else "DAY"
-    assert found(priced, made) == (set() if not made.moves else {cost})
+    assert found(spent, priced, made) == (set() if not made.moves else {cost})
     unpriced = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(10**9)),))
-    assert found(unpriced, made) == (set() if not made.moves else {"PRICE"})
+    assert found(spent, unpriced, made) == (set() if not made.moves else {"PRICE"})
     assert on_solana is (made.promise.chain_id is None)
 
 
-def test_what_nobody_can_read_has_no_bound() -> None:
+def test_what_nobody_can_read_has_no_bound(spent: RecordsFile) -> None:
     unknown = document("Permit", PROMISE)
     types = {**unknown.document["types"], "Other": unknown.document["types"]["Permit"]}
     payload = replace(
         unknown, document={**unknown.document, "types": types, "primaryType": "Other"}
     )
     made = Made(payload, PROMISE, (), "unknown")
-    assert found(SpendingPolicy(payees=(BOB,)), made) == {"UNREADABLE"}
-    assert found(SpendingPolicy(), made) == set()
+    assert found(spent, SpendingPolicy(payees=(BOB,)), made) == {"UNREADABLE"}
+    assert found(spent, SpendingPolicy(), made) == set()
 
 
 def test_an_unlimited_approval_fills_a_limit_that_comes_later(tmp_path: Path) -> None:
@@ -438,16 +449,18 @@ LOWERED = st.builds(
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(LOWERED, LOWERED, EVENTS)
-def test_what_only_lowers_lets_nothing_more_through(new, old, events) -> None:  # type: ignore[no-untyped-def]
+@given(new=LOWERED, old=LOWERED, events=EVENTS)
+def test_what_only_lowers_lets_nothing_more_through(  # type: ignore[no-untyped-def]
+    spent, new, old, events
+) -> None:
     assert only_lowers(old, SpendingPolicy())
     assert only_lowers(new, new)
     if not only_lowers(new, old):
         return
     for kind, units, nonce, *_ in events:
         made = kind(units, nonce)
-        if found(old, made):
-            assert found(new, made)
+        if found(spent, old, made):
+            assert found(spent, new, made)
 
 
 def test_a_policy_is_raised_by_whatever_lets_more_through() -> None:

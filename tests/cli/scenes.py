@@ -241,7 +241,7 @@ def _withdrawn(front: Front, *words: str) -> Words:
 
 def _fresh(front: Front) -> str:
     """A file that is not there."""
-    path = front.home / "case.zip"
+    path = front.home / "case.json"
     path.unlink(missing_ok=True)
     return str(path)
 

@@ -256,20 +256,3 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert anew["bundle"]["needs"][-1]["amount"] == 180
     empty = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json")
     assert (empty.code, error_of(empty)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
-
-
-@pytest.mark.long
-def test_a_tampered_bundle_is_refused_by_the_gate(desk: Desk, account: str, tmp_path: Path) -> None:
-    file = written(tmp_path / "lied.csv", f"{FIRST},190,ETH,arbitrum,USDC.base")
-    created = desk("batch", "create", file, "--yes", "--json").document
-    multi_id = created["groups"][0]["multiId"]
-    fault = {"multiId": multi_id, "fault": "tamper_user_operation", "part": "recipient"}
-    desk.sandbox.control("POST", "/faults", fault)
-    name = created["batch"][:8]
-    assert desk("batch", "build", name, "--json").code == Exit.DONE
-    refused = desk("batch", "sign", name, "--yes", "--json")
-    assert refused.code == Exit.OWN_REFUSAL, refused.stderr
-    error = error_of(refused)
-    assert error["code"] == "BUNDLE_RECIPIENT_DIFFERS"
-    assert "Your wallet refuses to sign this" in error["message"]
-    assert "nothing was submitted" in error["money"]

@@ -10,6 +10,8 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -21,14 +23,11 @@ from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
 from swapdesk.cli.demo_command import NAMES
-from swapdesk.cli.demo_transcript import in_new_world
+from swapdesk.client.chain_transfers import ChainTransfer
 from swapdesk.clock import ManualClock
-from swapdesk.flows.demo.choice import DemoChoice
 from swapdesk.flows.demo.customers import AHEAD, ALIKE, COUNT, Customer, world_wait
-from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.desk import Desk
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.demo.link_search import search_link
 from swapdesk.tui.glyphs import HEAVY, RULE
 from swapdesk.tui.screens.demo_view import path_lines
 from swapdesk.tui.spans import plain_text
@@ -64,25 +63,53 @@ def test_same_seed_tells_the_same_nine_stages(tmp_path: Path) -> None:
 
 
 def test_link_search_counts_others_who_are_on_the_chain() -> None:
-    last = recorded("private").facts[-1]
+    last = recorded("private").stages[-1]
     assert last.search is not None
-    assert last.remains is not None
-    assert last.got is not None
-    assert not last.search.found
-    assert ALIKE <= last.remains.others < last.remains.payouts
-    assert last.remains.got < last.remains.paid
+    assert (last.search.path, last.search.shared, last.search.equal) == ((), (), ())
+    lower_by, others, within, payouts = compared_figures()
+    assert ALIKE <= others < payouts
+    assert 0 < lower_by <= within
     # Both legs are on local chains, and nobody pays both ends.
     assert len(last.moved) == 3
-    assert {each.transfer.chain for each in last.moved} == {"base", "ethereum"}
+    assert {each.chain for each in last.moved} == {"base", "ethereum"}
+
+
+def compared_figures() -> tuple[float, int, int, int]:
+    """How much less arrived, how many others within how many percent, of how many payouts."""
+    amount, time, _ = recorded("private").stages[-1].compared
+    found = re.fullmatch(r"−(\S+)%, (\d+) others within (\d+)%", amount.brief)
+    since = re.search(r"(\d+) payouts since", time.brief)
+    assert found is not None
+    assert since is not None
+    return float(found[1]), int(found[2]), int(found[3]), int(since[1])
+
+
+def test_whatever_links_two_accounts_is_found() -> None:
+    """A path over others in the order of time, an account that both have dealings with, and an
+    equal amount; none of them backwards in time or from the end to the beginning."""
+
+    def paid(minute: int, sender: str, receiver: str, units: int = 1) -> ChainTransfer:
+        at = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
+        return ChainTransfer("base", minute, at, "0x", 0, sender, receiver, None, units)
+
+    def found(*moved: ChainTransfer) -> tuple[int, tuple[str, ...], int]:
+        search = search_link(moved, "a", "z", {})
+        return len(search.path), search.shared, len(search.equal)
+
+    assert found(paid(1, "a", "x", 5), paid(2, "x", "y", 4), paid(3, "y", "z", 3)) == (3, (), 0)
+    assert found(paid(2, "a", "x", 5), paid(1, "x", "z", 4)) == (0, ("x",), 0)
+    assert found(paid(1, "x", "a", 5), paid(2, "x", "z", 4)) == (0, ("x",), 0)
+    assert found(paid(1, "a", "x", 5), paid(2, "y", "z", 5)) == (0, (), 1)
+    assert found(paid(1, "z", "x", 5), paid(2, "y", "a", 5)) == (0, (), 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_run_has_customers_of_its_own_whose_payouts_are_like_bobs(seed: int) -> None:
-    facts, rng = recorded("private").facts[-1], random.Random(seed)
-    assert facts.remains is not None
-    customers = [Customer(f"{seed}", facts.sold, facts.amount, rng, at) for at in range(COUNT)]
-    lower, within = facts.remains.lower_by / 100, facts.remains.within / 100
-    alike = [one for one in customers if 1 - within <= one.amount / facts.amount * (1 - lower) <= 1]
+    last, rng = recorded("private").stages[-1], random.Random(seed)
+    customers = [Customer(f"{seed}", last.sold, last.amount, rng, at) for at in range(COUNT)]
+    lower_by, _, percent, _ = compared_figures()
+    lower, within = Decimal(str(lower_by)) / 100, Decimal(percent) / 100
+    alike = [one for one in customers if 1 - within <= one.amount / last.amount * (1 - lower) <= 1]
     assert len(alike) >= ALIKE
     # Some are paid between her deposit and Bob's payout, the others come with her.
     early = [one for one in alike if one.comes_after < AHEAD]
@@ -119,49 +146,43 @@ STAGES = (
 
 def test_money_line_follows_the_stage() -> None:
     """The service, which the order is read from, is behind the exchanges."""
-    for facts, (money, actor) in zip(recorded("private").facts, STAGES, strict=True):
-        assert facts.money.endswith(money)
-        assert facts.next.partition(":")[0] == actor
-        assert all(each.transfer.at <= facts.at for each in facts.moved)
+    for stage, (money, actor) in zip(recorded("private").stages, STAGES, strict=True):
+        assert stage.money.endswith(money)
+        assert stage.next.partition(":")[0] == actor
+        assert all(each.at <= stage.at for each in stage.moved)
     for name in ("private", "stuck"):
-        for facts in recorded(name).facts:
-            assert not re.search(r"\byou\b|\byour\b", f"{facts.money} {facts.next}"), facts.next
+        for stage in recorded(name).stages:
+            assert not re.search(r"\byou\b|\byour\b", f"{stage.money} {stage.next}"), stage.next
 
 
 def test_the_missing_edge_is_drawn() -> None:
-    facts = recorded("private").facts
-    (alone,) = path_lines(facts[0], 76)
+    stages = recorded("private").stages
+    (alone,) = path_lines(stages[0], 76)
     assert re.fullmatch("Alice ─+→ Pell ─+→ ETH ─+→ Halyard ─+→ Bob", plain_text(alone))
-    path, missing = map(plain_text, path_lines(facts[-1], 76))
+    last = stages[-1]
+    path, missing = map(plain_text, path_lines(last, 76))
     assert path == plain_text(alone).replace(RULE, HEAVY)
     assert len(missing) == len(path)
     assert re.fullmatch("Alice ╌+ ✗ no path on the chains ╌+→ Bob", missing)
-    search, paid = facts[-1].search, facts[-1].paid
-    assert search is not None
-    assert paid is not None
-    found = replace(facts[-1], search=replace(search, path=(paid,)))
+    assert last.search is not None
+    found = replace(last, search=replace(last.search, path=last.moved[:1]))
     assert "▲ 1 payment on the chains" in plain_text(path_lines(found, 76)[1])
-    assert path_lines(facts[-1], 30) == []
-    assert path_lines(recorded("stuck").facts[0], 76) == [], "one exchange sees both ends"
+    assert path_lines(last, 30) == []
+    assert path_lines(recorded("stuck").stages[0], 76) == [], "one exchange sees both ends"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["swap", "stuck"])
-def test_other_demonstrations_tell_their_stages(name: str, tmp_path: Path) -> None:
-    told = demo(name, "--auto", "--seed", "8", "--json", home=tmp_path)
+def test_a_stuck_order_is_found_by_its_transaction_alone_and_answered(tmp_path: Path) -> None:
+    told = demo("stuck", "--auto", "--seed", "8", "--json", home=tmp_path)
     assert told.returncode == 0, told.stderr
     stages = [json.loads(line) for line in told.stdout.splitlines()]
-    rows = DEMOS[name].rows
-    assert [one["title"] for one in stages if "stage" in one] == [row.title for row in rows]
+    assert [one["title"] for one in stages] == [row.title for row in DEMOS["stuck"].rows]
     paid = stages[1]["transactions"][0]
     assert (paid["chain"], paid["symbol"], paid["amount"]) == ("base", "USDC", 500)
-    if name == "stuck":
-        said = "\n".join(
-            line for one in stages[3:5] for pane in one["panes"] for line in pane["lines"]
-        )
-        assert paid["hash"] in said, "the customer names the transaction"
-        assert f"order {stages[0]['serviceId']}" in said
-        assert "We never ask for a private key" in said
+    said = "\n".join(line for one in stages[3:5] for pane in one["panes"] for line in pane["lines"])
+    assert paid["hash"] in said, "the customer names the transaction"
+    assert f"order {stages[0]['serviceId']}" in said
+    assert "We never ask for a private key" in said
 
 
 @pytest.mark.parametrize(
@@ -182,65 +203,13 @@ def test_words_that_make_no_sense_begin_nothing(
     assert said in told.stderr
 
 
-@pytest.mark.long
-def test_swap_on_a_chain_is_one_transaction_of_her_own() -> None:
-    told = recorded("dex")
-    assert titles(told.text) == [row.title for row in DEMOS["dex"].rows]
-    last = told.facts[-1]
-    swap = last.swap
-    assert swap is not None
-    assert swap.sent is not None
-    assert last.completed
-    # Both ends are in the one transaction that she sent, and she has what came.
-    assert {each.transfer.hash for each in last.moved} == {swap.sent.hash}
-    assert (last.moved[0].amount, last.moved[0].symbol) == (500, "USDC")
-    assert last.paid is not None
-    assert last.got is not None
-    assert last.paid.sender == last.got.receiver == swap.account.lower()
-    assert swap.holds == last.moved[-1].amount
-    assert swap.holds >= swap.least
-    (approval,) = swap.approvals or ()
-    assert approval.height is not None
-    assert swap.sent.height is not None
-    assert approval.height < swap.sent.height
-    # It is seen waiting before it is in a block.
-    (sent,) = (each.swap for each, row in zip(told.facts, DEMOS["dex"].rows, strict=True)
-               if row.name == "sent")  # fmt: skip
-    assert sent is not None
-    assert sent.sent is not None
-    assert sent.sent.height is None
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("left_at", ["order", "sent"])
-def test_who_leaves_a_swap_on_a_chain_leaves_nothing_for_a_wallet_to_go_on_with(
-    left_at: str,
-) -> None:
-    choice = DemoChoice("dex")
-
-    async def leave(desk: Desk) -> list[Intent]:
-        shown = choice.begin(desk, "leaves")
-
-        def until(stage: Stage) -> None:
-            if stage.row.name == left_at:
-                assert desk.journal.swaps.open_swaps()
-                raise KeyError(left_at)
-
-        with pytest.raises(KeyError):
-            await shown.run(until)
-        await shown.close()
-        return desk.journal.swaps.open_swaps()
-
-    assert in_new_world(choice, leave) == []
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("swap", "--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
-        (("swap", "--token", "nosuch"), 5, 'No token is called "nosuch"'),
-        (("swap", "--amount", "0.1"), 4, "The smallest amount for this swap is"),
-        (("dex", "--token", "eth.base"), 2, "ETH on Base is none of them."),
+        (("stuck", "--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
+        (("stuck", "--token", "nosuch"), 5, 'No token is called "nosuch"'),
+        (("stuck", "--token", "eth.base"), 2, "This demonstration buys eth.base"),
+        (("stuck", "--amount", "0.1"), 4, "The smallest amount for this swap is"),
     ],
 )
 def test_what_cannot_be_shown_is_said(
@@ -268,7 +237,7 @@ def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
     with in_fresh_interpreters():
         running = [
             subprocess.Popen(
-                [*COMMAND, "swap", "--auto"],
+                [*COMMAND, "stuck", "--auto"],
                 env={**environment(tmp_path), "TMPDIR": str(place)},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -279,7 +248,7 @@ def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
     leaves, interrupts = running
     for process in running:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("Swap: 500")
+        assert process.stdout.readline().startswith("Stuck order: 500")
     assert leaves.stdout is not None
     leaves.stdout.close()
     os.kill(interrupts.pid, signal.SIGINT)

@@ -21,7 +21,7 @@ from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
 
 USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
-KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
+SIGNED = "wallet.sign.after.1"
 
 
 @pytest.fixture(scope="module")
@@ -148,27 +148,11 @@ def test_a_file_is_run_by_two_transactions_for_two_tokens(
         until(lambda to=receiver: paid_out.balance(coin, to) > 0)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    "boundary", [KILLED[0], *(pytest.param(one, marks=pytest.mark.long) for one in KILLED[1:])]
-)
-def test_a_killed_payment_is_gone_on_with_and_made_once(
-    desk: Desk, account: str, chain: SolanaChain, boundary: str
-) -> None:
-    amount = str(70 + KILLED.index(boundary))
-    order = order_of(desk, amount, "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
-    place = order["deposit"]["address"]
-    desk.killed(boundary, "fund", order["serviceId"], "--yes", "--json")
-    ended = until(lambda: _again(desk, chain, order))
-    (paid,) = deposits(chain, order)
-    assert paid["signature"] == ended["hash"]
-    assert chain.balance(USDC, place) == int(amount) * 10**6
-
-
 def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
     desk: Desk, account: str, chain: SolanaChain
 ) -> None:
     order = order_of(desk, "79", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
-    desk.killed(KILLED[0], "fund", order["serviceId"], "--yes", "--json")
+    desk.killed(SIGNED, "fund", order["serviceId"], "--yes", "--json")
     # Longer than a blockhash lives, shorter than the order waits.
     desk.sandbox.control("POST", "/clock", {"advance": 90})
 
@@ -186,13 +170,3 @@ def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
     assert code == 0, told
     (paid,) = deposits(chain, order)
     assert paid["signature"] == told["hash"]
-
-
-def _again(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> dict[str, Any] | None:
-    """The end of the same command; None while the killed one's agent still has the wallet."""
-    code, told = fund(desk, chain, order)
-    if code == 9 and told["error"]["code"] == "READ_ONLY":
-        return None
-    assert code == 0, told
-    found: dict[str, Any] = told
-    return found

@@ -66,6 +66,18 @@ def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> N
     assert shown.document["displayStatus"] == "WAITING_FOR_DEPOSIT"
 
 
+def test_a_sandbox_of_an_earlier_release_is_put_aside_and_the_command_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sandbox").mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(tmp_path / "sandbox" / "node.db")) as books:
+        books.executescript("PRAGMA user_version = 4; CREATE TABLE meta (name TEXT);")
+    asked = cli("quote", *BTC_ETH[:3], home=tmp_path)
+    assert asked.code == 0
+    aside = f"{tmp_path / 'sandbox'} was put aside as {tmp_path / 'sandbox.old-1'}: its books"
+    assert aside in asked.stderr
+
+
 def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None:
     command = watching(own_home, unpaid)
     below = family(command.pid)
@@ -109,12 +121,6 @@ def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
             command.wait(PATIENCE)
 
 
-@pytest.fixture
-def paid(desk: Desk) -> str:
-    name: str = desk("swap", *BTC_ETH, "--fund").document["serviceId"]
-    return name
-
-
 def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
     result = desk("swap", *BTC_ETH)
     order = result.document
@@ -127,14 +133,6 @@ def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
     watched = desk("orders", "watch", order["serviceId"], "--json")
     assert watched.code == 0, watched.stderr
     assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
-
-
-def test_a_service_killed_while_an_order_is_watched(clean: Sandbox, desk: Desk, paid: str) -> None:
-    clean.kill_service()
-    watched = desk("orders", "watch", paid, "--json")
-    assert watched.code == 0, watched.stderr
-    listed = desk("orders", "list", "--json").document["orders"]
-    assert [order["serviceId"] for order in listed].count(paid) == 1
 
 
 def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, desk: Desk) -> None:

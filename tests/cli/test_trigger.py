@@ -116,7 +116,7 @@ def test_clock_is_moved_on_and_never_back(desk: Desk) -> None:
         (("hold", "hy", "--seconds", "2"), 2, "hold takes no seconds."),
         (("hold", "base"), 5, "There is no such order."),
         (("hold", "not an id"), 2, "'not an id' is not what hold meets: order or provider."),
-        (("forged_receipt", "solana"), 4, "only an embedded chain does that"),
+        (("forged_receipt", "solana"), 2, "meets: chain ethereum or base or"),
         (("venue_down", "nobody"), 2, "'nobody' is not what venue_down meets: provider."),
         (("hodl", "hy"), 2, "There is no fault 'hodl'. Did you mean hold?"),
         (("release", "hy"), 4, "nothing is on hold here"),

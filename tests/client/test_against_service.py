@@ -1,22 +1,16 @@
-"""The client against the real service: in process for calls, over a socket for the stream."""
+"""The client against the real service, in process."""
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
 
-import httpx2
 import pytest
 
-from client.rude_server import until
-from service.loopback import serving
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
-from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
+from service.world import BTC, ETH
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
@@ -26,12 +20,7 @@ from swapdesk.client.errors import (
     QuoteUnusable,
     ValidationFailed,
 )
-from swapdesk.client.live import OrderStream
-from swapdesk.client.stream_events import Gap, OrderSeen, Source, StreamState
-from swapdesk.clock import Clock, ManualClock, SystemClock
-from swapdesk.service.app import assemble, build_service
-from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.clock import ManualClock
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
@@ -40,43 +29,16 @@ from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimitsQuery
 from swapdesk.wire.quotes import PrivateSendQuery, QuoteQuery, RouteType
 from swapdesk.wire.tokens import TokenQuery
+from world import World, open_world
 
 CREDENTIALS = Credentials.of_key("first-key", "first-secret")
 ETH_ADDRESS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 
 
-@asynccontextmanager
-async def service_on(clock: Clock, folder: Path) -> AsyncIterator[ServiceParts]:
-    store = SqliteStore.open(folder / "service.db")
-    try:
-        yield assemble(
-            clock,
-            random.Random(7),
-            store,
-            CHAINS,
-            TOKENS,
-            venues_at(),
-            PARTNERS,
-            INTERMEDIARIES,
-            KEYWORDS,
-        )
-    finally:
-        await store.close()
-
-
 @pytest.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[ServiceParts]:
-    async with service_on(ManualClock(), tmp_path) as made:
-        yield made
-
-
-def open_api(parts: ServiceParts, credentials: Credentials = CREDENTIALS) -> PartnerApi:
-    return PartnerApi(
-        "http://127.0.0.1/v2",
-        credentials,
-        clock=ManualClock(),
-        transport=httpx2.ASGITransport(app=build_service(parts)),
-    )
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path, ManualClock(), venues_at()) as opened:
+        yield opened
 
 
 def swap(amount: str = "0.5") -> QuoteQuery:
@@ -94,8 +56,8 @@ async def create(api: PartnerApi) -> Order:
     return receipt.made
 
 
-async def test_every_operation_is_understood_both_ways(parts: ServiceParts) -> None:
-    async with open_api(parts) as api:
+async def test_every_operation_is_understood_both_ways(world: World) -> None:
+    async with world.new_api() as api:
         assert (await api.health()).status == "ok"
         assert (await api.openapi())["openapi"].startswith("3.0")
         chains = await api.list_chains(ChainQuery(page_size=2))
@@ -133,8 +95,8 @@ async def test_every_operation_is_understood_both_ways(parts: ServiceParts) -> N
         assert len(await api.get_chart(ChartQuery(metric=ChartMetric.VOLUME))) == 30
 
 
-async def test_refusals_of_the_service_have_their_classes(parts: ServiceParts) -> None:
-    async with open_api(parts) as api:
+async def test_refusals_of_the_service_have_their_classes(world: World) -> None:
+    async with world.new_api() as api:
         with pytest.raises(NotFound):
             await api.get_order("unknown")
         with pytest.raises(AmountOutOfRange):
@@ -145,57 +107,11 @@ async def test_refusals_of_the_service_have_their_classes(parts: ServiceParts) -
             await api.call("GET", "/quotes", [("amount", "1,5"), ("from", ETH.id), ("to", BTC.id)])
         assert "amount" in caught.value.fields
         assert caught.value.request_id
-    async with open_api(parts, Credentials.read_only("partner-first")) as reader:
+    async with world.new_api(Credentials.read_only("partner-first")) as reader:
         assert (await reader.list_chains()).total == 4
         with pytest.raises(AccessError) as refused:
             await reader.list_orders()
         assert refused.value.code == "PARTNER_ID_NOT_SUPPORTED"
-    async with open_api(parts, Credentials.of_key("first-key", "wrong")) as stranger:
+    async with world.new_api(Credentials.of_key("first-key", "wrong")) as stranger:
         with pytest.raises(AccessError):
             await stranger.list_chains()
-
-
-async def test_the_stream_of_the_service_tells_a_created_order(tmp_path: Path) -> None:
-    clock = SystemClock()
-    async with (
-        service_on(clock, tmp_path) as parts,
-        serving(parts) as url,
-        PartnerApi(url, CREDENTIALS, clock=clock) as api,
-        OrderStream(None, CREDENTIALS, clock, api, random.Random(1)) as stream,
-    ):
-        before = await create(api)
-        seen: list[OrderSeen] = []
-        gaps: list[Gap] = []
-
-        async def collect() -> None:
-            async for event in stream:
-                if isinstance(event, OrderSeen):
-                    seen.append(event)
-                elif isinstance(event, Gap):
-                    gaps.append(event)
-
-        reader = asyncio.create_task(collect())
-        await until(lambda: stream.state is StreamState.LIVE)
-        await until(lambda: any(e.order.service_id == before.service_id for e in seen))
-        order = await create(api)
-        await until(
-            lambda: any(
-                e.order.service_id == order.service_id and e.source is Source.STREAM for e in seen
-            )
-        )
-        assert gaps == []
-        assert stream.unusable_frames == 0
-        reader.cancel()
-
-
-async def test_wrong_credentials_end_the_stream_of_the_service(tmp_path: Path) -> None:
-    clock = SystemClock()
-    wrong = Credentials.of_key("first-key", "wrong")
-    async with (
-        service_on(clock, tmp_path) as parts,
-        serving(parts) as url,
-        PartnerApi(url, wrong, clock=clock) as api,
-        OrderStream(None, wrong, clock, api, random.Random(1)) as stream,
-    ):
-        await until(lambda: stream.refused is not None)
-        await until(lambda: stream.state is StreamState.OFFLINE)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 
-import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from client.test_against_service import CREDENTIALS
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
-from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS
+from service.world import BTC, ETH, TOKENS
 from swapdesk.chain.smart_account import account_address
-from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import NotFound, ValidationFailed
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, assemble, build_service
-from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.app import Onchain
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,
@@ -33,31 +27,18 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
     RouteFilters,
 )
+from world import World, open_world
 
 OWNER = Account.from_key("0x" + "11" * 32)
 
 
 @pytest.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[ServiceParts]:
-    store = SqliteStore.open(tmp_path / "service.db")
+async def world(tmp_path: Path) -> AsyncIterator[World]:
     tokens = [token.model_copy(update={"has_bundler": True}) for token in TOKENS]
-    bundler = PlainBundler(funded={account_address(OWNER.address)})
-    yield assemble(
-        ManualClock(),
-        random.Random(7),
-        store,
-        CHAINS,
-        tokens,
-        venues_at(),
-        PARTNERS,
-        INTERMEDIARIES,
-        onchain=Onchain(bundler=bundler),
-    )
-    await store.close()
-
-
-def client(transport: httpx2.AsyncBaseTransport) -> PartnerApi:
-    return PartnerApi("http://127.0.0.1/v2", CREDENTIALS, clock=ManualClock(), transport=transport)
+    onchain = Onchain(bundler=PlainBundler(funded={account_address(OWNER.address)}))
+    clock = ManualClock()
+    async with open_world(tmp_path, clock, venues_at(), tokens=tokens, onchain=onchain) as opened:
+        yield opened
 
 
 def order(amount: str, to: str = BTC_ADDRESS) -> MultiOrderRequest:
@@ -72,8 +53,9 @@ GROUP = MultiExchangeRequest(
 )
 
 
-async def test_a_group_from_the_create_to_its_confirmation(parts: ServiceParts) -> None:
-    async with client(httpx2.ASGITransport(app=build_service(parts))) as api:
+async def test_a_group_from_the_create_to_its_confirmation(world: World) -> None:
+    parts = world.service
+    async with world.api as api:
         receipt = await api.create_multi_exchange(GROUP)
         assert receipt.request_id
         made = receipt.made

@@ -64,8 +64,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     asked = await trade.quoted()
     twin = await twin_of(trade, asked)
     intent = await unknown(trade, asked)
-    sent = trade.journal.intents.step(intent.id)
-    assert sent is not None
+    sent = trade.step(intent.id)
     assert sent.server_at is not None
     outcome = await trade.flow.resolve(intent, sent.server_at, ())
     assert isinstance(outcome, CreateUnknown)
@@ -98,8 +97,7 @@ async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: 
     look = await by_hand(trade).look(intent.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    sent = trade.journal.intents.step(intent.id)
-    assert sent is not None
+    sent = trade.step(intent.id)
     assert sent.server_at is not None
     outcome = await trade.flow.resolve(intent, sent.server_at, ())
     assert isinstance(outcome, Created)
@@ -126,8 +124,7 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -
         candidates.give_up(look, look.phrase)
     again = await candidates.look(intent.id)
     candidates.give_up(again, again.phrase)
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.ABANDONED
     assert trade.journal.intents.unfinished() == []
     trade.journal.intents.add(replace(intent, id="again"), "create", "digest")

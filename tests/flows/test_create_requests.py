@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 
 from flows import old_journals
-from flows.faulty_network import lose_answer
+from flows.faulty_network import lose_answer, on
 from flows.orders import NOW, created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import UNREPEATED
@@ -25,12 +25,9 @@ def named(journal: Journal) -> str | None:
 async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
     answered: list[str] = []
 
-    def read(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            answered.append(response.headers["x-request-id"])
-        return response
-
-    trade.network.after = read
+    trade.network.after = on(
+        "POST", lambda _, response: answered.append(response.headers["x-request-id"])
+    )
     outcome = await trade.created()
     assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
     assert answered[0]

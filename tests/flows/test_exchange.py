@@ -17,6 +17,9 @@ from flows.faulty_network import (
     fail_answer,
     listed_on_two_pages,
     lose_answer,
+    never_arrives,
+    on,
+    read_as,
     refuse_connection,
     with_date,
 )
@@ -56,12 +59,10 @@ async def test_a_create_is_journaled_and_its_address_is_released(trade: World) -
     intent = await trade.quoted()
     outcome = await trade.created(intent)
     assert outcome.withheld is None
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.withheld is None
     assert known.order.deposit_address == outcome.order.deposit_address
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.CREATED
     assert await orders_of(trade) == 1
 
@@ -127,18 +128,16 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     name = trade.journal.orders.index.ids().pop()
     known = trade.journal.orders.get(name)
 
-    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            return httpx2.Response(200, content=earlier, request=request)
-        return response
-
     def refused(request: httpx2.Request) -> None:
         if request.method == "POST":
             request.headers["authorization"] = "nobody"
 
     trade.clock.advance(20)
     intent = await trade.quoted()
-    trade.network.after, trade.network.before = earlier_order, None if made else refused
+    trade.network.before = None if made else refused
+    trade.network.after = on(
+        "POST", lambda request, _: httpx2.Response(200, content=earlier, request=request)
+    )
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
     assert known is not None
@@ -162,17 +161,11 @@ async def test_a_repetition_of_another_order_releases_nothing(trade: World) -> N
     first = await trade.created()
     earlier = trade.api.raw_order(first.order.service_id)
 
-    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.url.path.startswith("/v2/orders/"):
-            return httpx2.Response(200, content=earlier, request=request)
-        return response
-
-    trade.network.after = earlier_order
+    trade.network.after = read_as(lambda body: earlier)
     outcome = await trade.created()
     assert outcome.order.service_id != first.order.service_id
     assert outcome.verdict.standing is DepositRelease.UNREPEATED
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.verdict.standing is DepositRelease.UNREPEATED
 
 
@@ -185,11 +178,8 @@ async def test_a_gateway_error_after_the_create_is_looked_up(trade: World) -> No
 async def test_a_refused_connection_sent_nothing(trade: World) -> None:
     intent = await trade.quoted()
     trade.network.before = refuse_connection
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_REACHABLE"
-    step = trade.journal.intents.step(intent.id)
-    assert step is not None
+    await trade.not_created(intent, "NOT_REACHABLE")
+    step = trade.step(intent.id)
     assert step.state is StepState.REFUSED
     assert await orders_of(trade) == 0
 
@@ -224,26 +214,16 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
 
 async def test_nothing_found_after_the_wait_means_not_created(trade: World) -> None:
     intent = await trade.quoted()
-
-    def never_arrives(request: httpx2.Request) -> None:
-        if request.method == "POST":
-            raise httpx2.ReadTimeout("no answer", request=request)
-
     trade.network.before = never_arrives
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_CREATED"
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    await trade.not_created(intent, "NOT_CREATED")
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.NOT_CREATED
 
 
 async def test_an_expired_quote_is_not_sent(trade: World) -> None:
     intent = await trade.quoted()
     trade.clock.advance(56)
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "QUOTE_EXPIRED"
+    await trade.not_created(intent, "QUOTE_EXPIRED")
     assert trade.network.posts() == 0
 
 
@@ -252,9 +232,7 @@ async def test_a_refusal_of_the_service_is_final(trade: World) -> None:
     await trade.created(intent)
     other = replace(intent, id="other", amount_in=Decimal(101))
     changed = replace(other, recipient=derive_address("evm", b"n" * 32))
-    outcome = await trade.flow.create(changed)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "INVALID_SWAP"
+    await trade.not_created(changed, "INVALID_SWAP")
 
 
 async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade: World) -> None:
@@ -284,13 +262,8 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     trade: World,
 ) -> None:
     intent = await trade.quoted()
-
-    def refused_before(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            assert trade.journal.intents.mark_refused(intent.id, code="NO")
-        return response
-
-    trade.network.after = refused_before
+    refused = trade.journal.intents.mark_refused
+    trade.network.after = on("POST", lambda *_: refused(intent.id, code="NO"))
     outcome = await trade.created(intent)
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.journal.orders.get(outcome.order.service_id)
@@ -317,8 +290,7 @@ async def test_less_than_confirmed_is_hidden_until_accepted(trade: World) -> Non
     assert "2.00% less" in (outcome.withheld or "")
     accepted = trade.flow.accept_lower(outcome)
     assert accepted.withheld is None
-    known = trade.journal.orders.get(outcome.order.service_id)
-    assert known is not None
+    known = trade.known(outcome.order.service_id)
     assert known.withheld is None
 
 
@@ -348,8 +320,7 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
     assert asked
     assert report.left == [intent]
     assert report.empty
-    entry = trade.journal.intents.get(intent.id)
-    assert entry is not None
+    entry = trade.entry(intent.id)
     assert entry.state is IntentState.UNKNOWN
     assert patient.running == set()
     trade.network.before = None
@@ -365,8 +336,7 @@ async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
     """A service whose list cannot be read keeps no command waiting a minute for each of them."""
     intents = [await trade.quoted(amount) for amount in ("100", "101", "102")]
     for one in intents:
-        trade.journal.intents.add(one, "create", "digest")
-        trade.journal.intents.mark_sent(one.id, trade.clock.now())
+        trade.left_sent(one)
     asked: list[str] = []
 
     def unreadable(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -424,12 +394,10 @@ async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
 
 
 async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: World) -> None:
-    def invented(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "POST":
-            return response
-        return changed(response, lambda body: re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body))
+    def invented(body: bytes) -> bytes:
+        return re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body)
 
-    trade.network.after = invented
+    trade.network.after = on("POST", lambda _, response: changed(response, invented))
     outcome = await trade.created()
     assert outcome.missing
     assert outcome.verdict == ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
@@ -454,9 +422,7 @@ async def test_a_kill_before_sending_leaves_nothing(trade: World) -> None:
 async def test_a_full_journal_sends_nothing(trade: World) -> None:
     intent = await trade.quoted()
     trade.journal.close()
-    outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NO_JOURNAL"
+    await trade.not_created(intent, "NO_JOURNAL")
     assert trade.network.posts() == 0
 
 
@@ -465,16 +431,14 @@ async def test_resume_waits_for_orders_older_than_the_intent_only(trade: World) 
     await trade.created(first)
     trade.clock.advance(timedelta(minutes=10).total_seconds())
     second = await trade.quoted()
-    trade.journal.intents.add(second, "create", "digest")
-    trade.journal.intents.mark_sent(second.id, trade.clock.now())
+    trade.left_sent(second)
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [second]
 
 
 async def killed_after_sending(trade: World, intent: Intent) -> None:
     """What a desk leaves behind that died between its POST and the answer."""
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
     answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
     assert isinstance(decode_json(answer.body), dict)
@@ -488,15 +452,8 @@ async def test_an_order_that_was_there_before_is_never_adopted(trade: World) -> 
     listed = await trade.api.list_orders()
     trade.journal.orders.record([(order, "list", False) for order in listed.orders])
     second = await trade.quoted()
-
-    def never_arrives(request: httpx2.Request) -> None:
-        if request.method == "POST":
-            raise httpx2.ReadTimeout("no answer", request=request)
-
     trade.network.before = never_arrives
-    outcome = await trade.flow.create(second)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "NOT_CREATED"
+    await trade.not_created(second, "NOT_CREATED")
 
 
 async def test_two_alike_orders_are_for_the_user_to_choose(trade: World) -> None:
@@ -507,8 +464,7 @@ async def test_two_alike_orders_are_for_the_user_to_choose(trade: World) -> None
             "/exchanges",
             body=encode_json({"quoteId": one.quote_id, "addressTo": one.recipient}),
         )
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
     assert isinstance(outcome, CreateUnknown)
     assert len(outcome.candidates) == 2
@@ -527,27 +483,15 @@ async def test_a_clock_that_is_wrong_creates_nothing_live(trade: World) -> None:
 
 async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: World) -> None:
     intent = await trade.quoted()
-
-    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            trade.journal.close()
-        return response
-
-    trade.network.after = close_journal
+    trade.network.after = on("POST", lambda *_: trade.journal.close())
     outcome = await trade.created(intent)
     assert outcome.order.service_id in (outcome.withheld or "")
 
 
 async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: World) -> None:
     intent = await trade.quoted()
-
-    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method == "POST":
-            trade.journal.close()
-            raise httpx2.RemoteProtocolError("gone", request=request)
-        return response
-
-    trade.network.after = close_journal
+    closed = on("POST", lambda *_: trade.journal.close())
+    trade.network.after = lambda request, answer: lose_answer(request, closed(request, answer))
     outcome = await trade.flow.create(intent)
     assert isinstance(outcome, CreateUnknown)
     assert "journal" in outcome.failure.next
@@ -602,8 +546,7 @@ async def test_a_wait_that_outlives_the_quote_is_not_waited_for(trade: World) ->
     assert isinstance(outcome, NotCreated)
     assert outcome.code == "RATE_LIMIT_EXCEEDED"
     assert trade.network.posts() == 1
-    step = trade.journal.intents.step(intent.id)
-    assert step is not None
+    step = trade.step(intent.id)
     assert step.state is StepState.REFUSED
 
 

@@ -59,8 +59,7 @@ async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> 
         DisplayStatus.SENDING_TO_RECEIVER,
         DisplayStatus.SWAP_COMPLETED,
     ]
-    known = followed.trade.journal.orders.get(followed.order_id)
-    assert known is not None
+    known = followed.trade.known(followed.order_id)
     assert known.ended
     assert display_of(known.order) == DisplayStatus.SWAP_COMPLETED
 
@@ -90,8 +89,7 @@ async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed)
     followed.tracker._apply(before.order.model_copy(update={"deposit_address": other}), "stream")
     assert "another deposit address" in (followed.order.withheld or "")
     assert followed.order.order.deposit_address == before.order.deposit_address
-    known = followed.trade.journal.orders.get(followed.order_id)
-    assert known is not None
+    known = followed.trade.known(followed.order_id)
     assert known.withheld is not None
 
 
@@ -112,8 +110,7 @@ async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Fo
     order = receipt.made
     await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
     assert len(followed.tracker.orders()) == before + 1
-    tracked = followed.tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.intent is None
     assert "not confirmed at this desk" in (tracked.withheld or "")
 
@@ -138,8 +135,7 @@ async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
     assert outcome.withheld is None
     # The service need not be asked: the desk looks into the journal every second.
     followed.tracker.look_at_payments()
-    tracked = followed.tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.withheld is None
     assert tracked.intent == intent
 
@@ -157,13 +153,11 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     await followed.until(lambda: tracker.get(order.service_id) is not None)
     seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
     tracker._apply(order.model_copy(update=seen), "stream")
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    trade.left_sent(intent)
     created = await trade.flow.take(intent, order)
     assert created.withheld is None
     tracker.look_at_payments()
-    tracked = tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.intent == intent
     assert display_of(tracked.order) == DisplayStatus.DEPOSIT_DETECTED
 

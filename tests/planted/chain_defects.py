@@ -4,7 +4,160 @@ from __future__ import annotations
 
 from .defect import Defect
 
-EVM: tuple[Defect, ...] = ()
+_EVM = "swapdesk/sandbox/node/evm"
+_EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
+_EVM_KILL = "tests/sandbox/evm/test_evm_kill.py"
+_EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
+_EVM_CLIENTS = "tests/sandbox/evm/test_evm_web3.py"
+_BUNDLER = "tests/sandbox/evm/test_bundler.py"
+
+EVM = (
+    Defect(
+        "evm-told-before-it-is-on-disk",
+        "A payment that was told of is gone after the node was killed.",
+        f"{_EVM}/chain.py",
+        "        self._log.append(msgspec.msgpack.encode(mined))\n",
+        "",
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start", _EVM_KILL),
+    ),
+    Defect(
+        "evm-part-of-a-chain-after-a-start",
+        "After a start the last block that was told of is missing.",
+        f"{_EVM}/chain.py",
+        "        for entry in entries:\n",
+        "        for entry in entries[:-1]:\n",
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
+    ),
+    Defect(
+        "evm-block-of-a-full-disk-published",
+        "A payment is told of that a full disk did not keep.",
+        f"{_EVM}/chain.py",
+        "        return self._kept([(sealed, changes)]), refused\n",
+        "        self.add([(sealed, changes)])\n"
+        "        return self._kept([(sealed, changes)]), refused\n",
+        (f"{_EVM_CHAIN}::test_a_block_that_cannot_be_stored_is_not_published",),
+    ),
+    Defect(
+        "evm-old-blocks-read-as-the-newest",
+        "What an account held at a block is told as what it holds now.",
+        f"{_EVM}/state.py",
+        "        place = bisect_right(values, number, key=_NUMBER)\n",
+        "        place = len(values)\n",
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
+    ),
+    Defect(
+        "evm-reverted-calls-stay",
+        "A call that a contract took back has moved money all the same.",
+        f"{_EVM}/state.py",
+        "        while len(self._undo) > self._places[checkpoint]:\n",
+        "        while len(self._undo) < self._places[checkpoint]:\n",
+        (_EVM_OTHER_HANDS, f"{_EVM_CLIENTS}::test_reasons_and_custom_errors_of_a_contract"),
+    ),
+    Defect(
+        "evm-gas-by-the-newest-word",
+        "A word that is written twice in one transaction costs other gas than on a real chain.",
+        f"{_EVM}/state.py",
+        "        self._before.setdefault(key, self.value(key))\n",
+        "        self._before[key] = self.value(key)\n",
+        (_EVM_OTHER_HANDS,),
+    ),
+    Defect(
+        "evm-warm-for-ever",
+        "What one transaction of a block has touched costs the next one less.",
+        f"{_EVM}/state.py",
+        "        self._before, self._warm, self._undo, self._places = {}, {}, [], {}\n",
+        "        self._before, self._undo, self._places = {}, [], {}\n",
+        (f"{_EVM_CHAIN}::test_what_is_done_in_one_block_costs_and_does_the_same_in_two",),
+    ),
+    Defect(
+        "evm-second-of-a-block-without-the-first",
+        "Two payments of one block pay from the same coins.",
+        f"{_EVM}/state.py",
+        "        return super().value(key) if changed is None else changed\n",
+        "        return super().value(key) if key not in self._before else self.changes[key]\n",
+        (f"{_EVM_CHAIN}::test_what_is_done_in_one_block_costs_and_does_the_same_in_two",),
+    ),
+    Defect(
+        "evm-other-world-taken",
+        "A data directory of other contracts and keys is opened; its balances are nobody's.",
+        f"{_EVM}/beginning.py",
+        "    if beginning.genesis != genesis:\n",
+        "    if not genesis:\n",
+        (f"{_EVM_CHAIN}::test_another_world_is_refused",),
+    ),
+    Defect(
+        "evm-older-release-forgotten",
+        "The chain of an earlier release is left lying there, and a new one begins beside it.",
+        f"{_EVM}/beginning.py",
+        '    if place.with_suffix(".db").exists():\n',
+        '    if place.with_suffix(".sqlite").exists():\n',
+        (f"{_EVM_CHAIN}::test_a_chain_of_another_release_is_refused",),
+    ),
+    Defect(
+        "evm-logs-by-topic-alone",
+        "Events of any contract count as those of the one that was asked for.",
+        f"{_EVM}/chain.py",
+        "    words = (log.address, *log.topics)\n",
+        '    words = (*(wanted[0] or (b"",)), *log.topics)\n',
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
+    ),
+    Defect(
+        "evm-unconfirmed-at-rest",
+        "After a payment the chain rests at once, so that it never counts.",
+        f"{_EVM}/chain.py",
+        "self.terms.confirmations - 1 if awaited else max(0",
+        "max(0",
+        (f"{_EVM_CHAIN}::test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock",),
+    ),
+    Defect(
+        "evm-nonce-of-the-past-taken",
+        "A transaction that is used up waits in the pool for ever, and counts against its sender.",
+        f"{_EVM}/mempool.py",
+        "        if candidate.nonce < nonce:\n            raise",
+        "        if candidate.nonce < 0:\n            raise",
+        ("tests/sandbox/evm/test_evm_pool.py",),
+    ),
+    Defect(
+        "evm-failed-payment-arrives",
+        "Coins that a failed transaction did not move are credited to an order.",
+        f"{_EVM}/wallets.py",
+        "    if not one.succeeded:\n        return\n",
+        "",
+        ("tests/sandbox/evm/test_inner_payments.py",),
+    ),
+    Defect(
+        "evm-failed-operation-pays",
+        "An operation whose calls failed is credited as if it had paid.",
+        f"{_EVM}/wallets.py",
+        "            if outcome is not None and outcome.success:\n",
+        "            if outcome is not None:\n",
+        ("tests/sandbox/evm/test_inner_payments.py",),
+    ),
+    Defect(
+        "bundler-forgets-what-it-took",
+        "An operation that was taken is gone after the node was killed: its group waits for ever.",
+        f"{_EVM}/bundler/submission.py",
+        "        self._log.append(msgspec.msgpack.encode(entry))\n",
+        "",
+        (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
+    ),
+    Defect(
+        "bundler-silent-about-the-past",
+        "What came into a block just before a kill is told to nobody afterwards.",
+        f"{_EVM}/bundler/submission.py",
+        "                self._landed([operation_hash])\n",
+        "                self.taken.end([operation_hash])\n",
+        (f"{_BUNDLER}::test_what_was_taken_is_executed_once_after_a_restart",),
+    ),
+    Defect(
+        "bundler-takes-up-the-replaced",
+        "After a restart an operation is executed that a dearer one has taken the place of.",
+        f"{_EVM}/bundler/submission.py",
+        "        gone = [] if replaced is None else [(replaced, None)]\n",
+        "        gone: list[tuple[bytes, None]] = []\n",
+        (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
+    ),
+)
 
 _CHAIN = "swapdesk/sandbox/node/solana/chain.py"
 _METHODS = "swapdesk/sandbox/node/solana/methods.py"
@@ -79,7 +232,8 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            f"{_SOLANA_CHAIN}::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
+            "tests/sandbox/solana/test_solana_blocks.py"
+            "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),
     ),

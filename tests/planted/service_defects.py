@@ -334,8 +334,8 @@ CHAINS = (
     Defect(
         "deposit-of-another-token-credited",
         "A worthless token on the deposit address counts as the deposit.",
-        "swapdesk/sandbox/node/chain_books.py",
-        '        if row is None or row["token_in"] != transfer.token:',
+        "swapdesk/sandbox/node/settlement.py",
+        '        if row is None or row["token_in"] != payment.token:',
         "        if row is None:",
         ("tests/sandbox/test_node.py::test_another_token_on_the_address_is_not_credited",),
     ),

@@ -143,6 +143,22 @@ SIGNING = (
         ),
     ),
     Defect(
+        "forged-receipt-believed",
+        "A node tells a failure of what was paid, and the same is signed and paid once more.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        problem = _contradiction(one, receipt, known, hash_there)\n",
+        "        problem: str | None = None\n",
+        ("tests/wallet/test_lying_node.py::test_a_forged_failure_ends_nothing",),
+    ),
+    Defect(
+        "forgotten-transaction-left",
+        "A payment that a node forgot is never sent again, and its order expires unpaid.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        await self.send(self._found(kept))\n        return self._found(one)\n",
+        "        return self._found(one)\n",
+        ("tests/wallet/test_lying_node.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+    ),
+    Defect(
         "old-blockhash-signed",
         "A transaction is signed that may end unexecuted, and its order expires unpaid.",
         "swapdesk/agent/gate/rules/envelope.py",
@@ -287,5 +303,38 @@ SIGNING = (
         "payee) not in case.policy.calls:",
         "payee) not in (*case.policy.calls, (case.claim.chain_id, flow.token, payee)):",
         ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
+    ),
+    Defect(
+        "second-look-not-judged",
+        "What a node says after the review is signed for, whatever the gate thinks of it.",
+        "swapdesk/agent/process/signing.py",
+        "        _agree(pending.looked, looked)\n",
+        "",
+        (
+            "tests/wallet/test_live_profile.py"
+            "::test_a_node_that_changes_its_chain_after_the_review_gets_nothing_signed",
+            "tests/wallet/test_signing.py::test_two_reviews_at_once_give_one_signature",
+        ),
+    ),
+    Defect(
+        "operation-not-remembered",
+        "A group is signed for once more after it was paid.",
+        "swapdesk/agent/process/signing.py",
+        "        self._records.write_given(\n"
+        "            subject.promise.intent_id, given, self._clock.now(), looked.spending\n"
+        "        )\n",
+        "",
+        (
+            "tests/wallet/test_signing_bundles.py"
+            "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
+        ),
+    ),
+    Defect(
+        "payload-of-another-chain",
+        "A payload of one kind of chain is judged and signed for an account of another.",
+        "swapdesk/agent/process/signing.py",
+        "        if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):\n",
+        "        if isinstance(payload, SolanaPayload) and account.kind is not Kind.SOLANA:\n",
+        ("tests/wallet/test_solana_deposits.py::test_what_the_gate_refuses_is_never_signed",),
     ),
 )

@@ -138,9 +138,7 @@ def sums(running: Running) -> Iterator[Sums]:
     with sqlite3.connect(f"file:{running.data / 'node.db'}?mode=ro", uri=True) as file:
         file.row_factory = sqlite3.Row
         accounts = file.execute("SELECT * FROM accounts").fetchall()
-        outgoing = file.execute(
-            "SELECT outgoing.*, token, units FROM outgoing JOIN transfers USING (cause)"
-        ).fetchall()
+        outgoing = file.execute("SELECT * FROM payments WHERE wallet IS NOT NULL").fetchall()
         booked = {
             (row["token"], row["address"]): int(row["units"])
             for row in file.execute("SELECT * FROM balances")
@@ -179,7 +177,10 @@ def sums(running: Running) -> Iterator[Sums]:
 def paid_once(running: Running) -> None:
     """Every payment is one transaction of its wallet: as many as the chain has counted."""
     with sqlite3.connect(f"file:{running.data / 'node.db'}?mode=ro", uri=True) as file:
-        rows = file.execute("SELECT chain, wallet, COUNT(*) FROM outgoing GROUP BY chain, wallet")
+        rows = file.execute(
+            "SELECT chain, wallet, COUNT(*) FROM payments WHERE wallet IS NOT NULL"
+            " GROUP BY chain, wallet"
+        )
         counts = rows.fetchall()
     file.close()
     assert counts

@@ -27,6 +27,7 @@ from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.paths import write_private
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
+    TREASURY,
     address_of,
     parties_of,
     pools_on,
@@ -154,7 +155,7 @@ def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
 
 def test_a_swap_is_quoted_and_ordered(api: httpx2.Client, running: Running) -> None:
     """By an account that has coins on the sandbox's chain; a swap that would fail is refused."""
-    sender = parties_of(load_key(running.data)).treasury
+    sender = parties_of(load_key(running.data))[TREASURY]
     pair = {"from": BASE["ETH"].token_id, "to": BASE["USDC"].token_id, "amount": "0.5"}
     answer = api.get("/quotes", params={**pair, "types": "dex", "senderAddress": sender}).json()
     (quote,) = [each for each in answer["quotes"] if "quoteId" in each]

@@ -41,7 +41,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.chain_faults import NODE_DOWN
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN
 from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.venue_faults import DOWN, SLOW, FaultyVenue
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -336,7 +336,8 @@ class DepositMachine(RuleBasedStateMachine):
         rows = self.node.accounts.rows
         legs = rows.legs_of(order.service_id, leg)
         if name == "expire":
-            return any(rows.confirmed_late(each["id"]) for each in legs)
+            deposits = [one for each in legs for one in self.node.ledger.deposits(each["id"])]
+            return any(each.late and each.counted for each in deposits)
         return any(each["arrived"] is not None and MET[name](each) for each in legs)
 
     @precondition(lambda self: self.seen)
@@ -404,7 +405,7 @@ class DepositMachine(RuleBasedStateMachine):
                 assert (payouts, refunds > 0) == (0, True)
 
     def _received(self, address: str | None) -> int:
-        query = "SELECT COUNT(*) FROM transfers WHERE receiver = ?"
+        query = "SELECT COUNT(*) FROM payments WHERE receiver = ?"
         (count,) = self.node.database.connection.execute(query, (address or "",)).fetchone()
         return int(count)
 

@@ -6,13 +6,16 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import stat
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -86,6 +89,32 @@ def test_keys_and_orders_outlive_a_restart_and_other_options_are_refused(tmp_pat
     assert _refused(Running(tmp_path, seed=8)) == 2
     (tmp_path / "sandbox.key").chmod(0o644)
     assert _refused(Running(tmp_path)) == 2
+
+
+def test_the_world_of_an_earlier_release_is_put_aside_and_its_keys_go_on(tmp_path: Path) -> None:
+    data, taken = tmp_path / "sandbox", tmp_path / "sandbox.old-1"
+    taken.mkdir()
+    with Running(data) as sandbox, sandbox.api() as api:
+        partners = sandbox.ready.partners
+        create_order(api, BTC, ETH, "0.5", ALICE)
+    with closing(sqlite3.connect(data / "node.db")) as books:
+        books.execute("PRAGMA user_version = 4")
+    kept = {path.name: path.read_bytes() for path in data.iterdir() if path.is_file()}
+    aside = tmp_path / "sandbox.old-2"
+    with Running(data) as sandbox, sandbox.api() as api:
+        told = f"{data} was put aside as {aside}: its books have schema 4, not"
+        assert sandbox.ready.putAside.startswith(told)
+        assert sandbox.said.read_text() == f"{sandbox.ready.putAside}.\n"
+        assert sandbox.ready.partners == partners
+        assert api.get("/orders").json()["orders"] == []
+        found = find_running(data)
+        assert found == replace(sandbox.ready, putAside=""), "it is told at one start"
+    assert list(taken.iterdir()) == [], "what had the name stays"
+    assert {path.name: path.read_bytes() for path in aside.iterdir() if path.is_file()} == kept
+    (data / "node.db").write_bytes(b"no database" * 1_000)
+    assert _refused(Running(data)) == 2
+    assert f"{data}: restore it, or move it away" in Running(data).said.read_text()
+    assert (data / "node.db").read_bytes().startswith(b"no database")
 
 
 def test_children_end_with_a_killed_supervisor_and_with_a_lifeline(tmp_path: Path) -> None:

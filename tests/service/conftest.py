@@ -13,7 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from service.http_calls import calling
 from service.new_store import open_new
+from service.orders_fixtures import Floor, venues_at
 from service.price_venue import PriceVenue
 from service.world import (
     AS_FIRST,
@@ -32,8 +34,6 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
-
-BASE = "http://service/v2"
 
 
 @pytest.fixture
@@ -138,17 +138,23 @@ def service(
 @pytest.fixture
 async def api(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls with the first partner's full key, unless a test sends other headers."""
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+    async with calling(build_service(service), AS_FIRST) as client:
         yield client
 
 
 @pytest.fixture
 async def anyone(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls without any credentials."""
-    transport = httpx2.ASGITransport(app=build_service(service))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+    async with calling(build_service(service)) as client:
         yield client
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    """Everything an order touches, without HTTP."""
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    yield floor
+    await floor.store.close()
 
 
 @pytest.fixture

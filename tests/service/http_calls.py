@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp, Receive
 
-from service.world import AS_FIRST
-from swapdesk.service.app import build_service
+from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, PARTNERS, TOKENS
+from swapdesk.clock import Clock
+from swapdesk.service.access import Partner
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import CentralizedVenue
 
+BASE = "http://service/v2"
 JSON = {"content-type": "application/json"}
+
+
+def small_service(
+    clock: Clock,
+    store: SqliteStore,
+    partners: Sequence[Partner] = PARTNERS,
+    venues: Iterable[CentralizedVenue] = (),
+    **more: Any,
+) -> ServiceParts:
+    """Over the tiny world, without a venue unless some are given."""
+    rng = random.Random(7)
+    return assemble(clock, rng, store, CHAINS, TOKENS, venues, partners, INTERMEDIARIES, **more)
+
+
+def calling(
+    app: ASGIApp,
+    headers: dict[str, str] | None = None,
+    address: str = "127.0.0.1",
+    **more: Any,
+) -> httpx2.AsyncClient:
+    """A client of a service in this process."""
+    transport = httpx2.ASGITransport(app=app, client=(address, 1))
+    return httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers, **more)
+
+
+@asynccontextmanager
+async def running(
+    service: ServiceParts, headers: dict[str, str] | None = None
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """The service with what works in its background."""
+    app = build_service(service)
+    async with app.router.lifespan_context(app), calling(app, headers) as client:
+        yield client
 
 
 def code(answer: httpx2.Response) -> tuple[int, str]:
@@ -25,23 +67,29 @@ def fields(answer: httpx2.Response) -> dict[str, Any]:
     return found
 
 
-async def raw_get(service: ServiceParts, path: str, query: bytes) -> tuple[int, Any]:
+async def raw_call(
+    service: ServiceParts, receive: Receive, headers: Iterable[tuple[bytes, bytes]], **scope: Any
+) -> list[Any]:
+    """What the application sends for a scope that no client would make."""
     sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query,
-        "headers": [(b"authorization", AS_FIRST["Authorization"].encode())],
-    }
+    usual = {"type": "http", "method": "POST", "root_path": "", "query_string": b""}
+    scope = {**usual, "raw_path": scope["path"].encode(), "headers": [*headers], **scope}
     await build_service(service)(scope, receive, send)
+    return sent
+
+
+AUTHORIZED = (b"authorization", AS_FIRST["Authorization"].encode())
+
+
+async def raw_get(service: ServiceParts, path: str, query: bytes) -> tuple[int, Any]:
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent = await raw_call(
+        service, receive, [AUTHORIZED], method="GET", path=path, query_string=query
+    )
     return sent[0]["status"], json.loads(sent[1]["body"])

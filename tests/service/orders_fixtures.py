@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from patience import PATIENCE
 from service.new_store import open_new
 from service.venue import PlainVenue
-from swapdesk.clock import Clock, ManualClock
+from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Directory, Partner, Tier, digest
 from swapdesk.service.catalog import ServiceCatalog
+from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.records import StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
@@ -120,7 +124,7 @@ class Floor:
     """Everything an order touches. Venues survive a :func:`reopen`, the rest does not."""
 
     path: Path
-    clock: Clock
+    clock: ManualClock
     adapters: Sequence[PlainVenue]
     rng: random.Random = field(default_factory=lambda: random.Random(7))
 
@@ -204,7 +208,6 @@ class Floor:
 
     async def work(self, seconds: float = 5.0) -> int:
         """Move the clock and let the worker look at what is due."""
-        assert isinstance(self.clock, ManualClock)
         self.clock.advance(seconds)
         return await self.worker.step(self.clock.now())
 
@@ -215,6 +218,25 @@ def exchange(quote: StoredQuote, to: str = BTC, **body: str) -> ExchangeRequest:
 
 def private_send(quote: StoredQuote, to: str = EVM, **body: str) -> PrivateSendRequest:
     return PrivateSendRequest(quote_id=quote.quote_id, address_to=to, **body)
+
+
+async def row_of(floor: Floor, order: Order) -> StoredOrder:
+    """What the service keeps of an order of Alice."""
+    found = await floor.store.get_order(ALICE.partner_id, order.service_id)
+    assert found is not None
+    return found
+
+
+async def only_order(floor: Floor) -> Order:
+    listed = await floor.listed(caller())
+    assert listed.total == len(listed.orders) == 1
+    return listed.orders[0]
+
+
+async def refused(call: Awaitable[Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as error:
+        await call
+    return error.value
 
 
 async def reopen(floor: Floor) -> Floor:

@@ -9,11 +9,10 @@ from typing import Any
 import httpx2
 
 import manual_time
-from service.world import (
-    BTC,
-    ETH,
-)
+from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.quotes import Quote, QuoteList
@@ -31,6 +30,14 @@ async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]
     found = decode(QuoteList, answer.content, side="client")
     assert found.total == len(found.quotes)
     return found.quotes
+
+
+async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuote:
+    """What the service keeps of a quote of the first partner."""
+    assert quote_id is not None
+    found = await service.store.get_quote(FIRST.partner_id, quote_id)
+    assert found is not None
+    return found
 
 
 async def refusal(api: httpx2.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:

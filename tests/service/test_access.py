@@ -121,6 +121,9 @@ READ_BY_PARTNER_ID = {
 """Said once more beside the table of operations, so that a slip there opens nothing."""
 
 
+@pytest.mark.proves(
+    "code INVALID_API_CREDENTIALS", "code PARTNER_ID_NOT_SUPPORTED", "code ACCESS_DENIED"
+)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_access(anyone: httpx2.AsyncClient, operation: Operation) -> None:
     assert (operation.access is Access.OPEN) is (operation.name in OPEN_TO_ALL)

@@ -2,12 +2,11 @@
 
 The document is what clients read, so it is what the parsers are held against: each value
 inside a stated bound is read, each just outside is refused under the name of its input. The
-bounds of contract 16.1 stand here once more, so that both cannot be wrong together.
+bounds of contract 16.1 stand in ``bounds.txt`` once more, so that both cannot be wrong together.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, get_args
@@ -362,79 +361,6 @@ def test_no_bound_of_a_model_is_kept_from_the_document(case: Case) -> None:
                 under = {written.get(name, name), lists.get(name, name)}
                 found = [schema.get(each) for schema in schemas for each in under]
                 assert stated in found, (name, stated)
-
-
-def bound(operation: str, name: str, place: str = "query") -> Any:
-    (found,) = [
-        case.schema
-        for case in CASES
-        if (case.operation.name, case.place, case.name) == (operation, place, name)
-    ]
-    return found
-
-
-QUOTES = ("get_quotes", "get_private_send_quotes")
-NUMBERS = [
-    *((operation, "markup", 0, 4, None) for operation in QUOTES),
-    *((operation, "deviationThreshold", 0, 100, 5) for operation in QUOTES),
-    *((operation, "rotationLookback", 1, 100, 10) for operation in QUOTES),
-    ("get_quotes", "slippage", 0, 100, None),
-    ("list_tokens", "pageSize", 1, 1000, 1000),
-    ("list_tokens", "page", 1, 10000, 1),
-    ("list_chains", "pageSize", 1, 100, 100),
-    ("list_chains", "page", 1, 10000, 1),
-    ("list_orders", "pageSize", 1, 100, 100),
-    ("list_orders", "page", 1, 10000, 1),
-]
-LENGTHS = [
-    *((operation, "refundAddress", 200) for operation in QUOTES),
-    ("list_tokens", "term", 100),
-    ("list_tokens", "address", 200),
-    ("list_tokens", "symbol", 20),
-    ("list_chains", "name", 50),
-    ("list_orders", "multiId", 64),
-]
-
-
-@pytest.mark.parametrize(("operation", "name", "least", "most", "default"), NUMBERS)
-def test_numbers_of_the_specification(
-    operation: str, name: str, least: int, most: int, default: int | None
-) -> None:
-    schema = bound(operation, name)
-    assert (schema["minimum"], schema["maximum"], schema.get("default")) == (least, most, default)
-    assert "exclusiveMinimum" not in schema
-
-
-@pytest.mark.parametrize(("operation", "name", "longest"), LENGTHS)
-def test_lengths_of_the_specification(operation: str, name: str, longest: int) -> None:
-    assert bound(operation, name)["maxLength"] == longest
-
-
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if "{" in each.path])
-def test_lengths_of_paths(operation: Operation) -> None:
-    """Of orders and groups; the id of a token has a form."""
-    (name,) = re.findall("{([A-Za-z]+)}", operation.path)
-    longest = bound(operation.name, name, "path")["maxLength"]
-    assert longest == (24 if name == "id" else 64)
-
-
-def test_other_bounds_of_the_specification() -> None:
-    kind = bound("list_chains", "kind")
-    assert (kind["maxItems"], kind["items"]["maxLength"]) == (10, 16)
-    assert bound("get_quotes", "amount")["exclusiveMinimum"] is True
-    assert "exclusiveMinimum" not in bound("get_private_send_quotes", "amount")
-    assert bound("submit_multi_transactions", "signatures", "body")["minItems"] == 1
-    for operation in ("create_exchange", "create_private_send"):
-        markup = bound(operation, "markup", "body")
-        assert (markup["minimum"], markup["maximum"]) == (0, 4)
-        for name, longest in (
-            ("addressTo", 200),
-            ("refundAddress", 200),
-            ("intermediateRefundAddress", 200),
-            ("destinationTag", 64),
-            ("walletInfo", 256),
-        ):
-            assert bound(operation, name, "body")["maxLength"] == longest
 
 
 def test_every_input_is_a_case() -> None:

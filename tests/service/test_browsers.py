@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 import httpx2
 import pytest
 from msgspec.structs import replace
 
+from service.http_calls import calling, small_service
 from service.test_access import path_of
-from service.world import AS_FIRST, BY_PARTNER_ID, CHAINS, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
+from service.world import AS_FIRST, BY_PARTNER_ID, FIRST, PARTNERS
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import OPERATIONS
@@ -129,10 +128,9 @@ async def test_a_partner_may_list_the_pages_that_use_its_id(
     store: SqliteStore, clock: ManualClock, origin: str | None, allowed: bool
 ) -> None:
     partners = [replace(FIRST, allowed_origins=(PAGE,)), *PARTNERS[1:]]
-    parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], partners, INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
+    parts = small_service(clock, store, partners)
     page = {} if origin is None else {"Origin": origin}
-    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    async with calling(build_service(parts)) as api:
         answer = await api.get("/chains", headers={**BY_PARTNER_ID, **page})
         other = await api.get("/chains", headers={"partner-id": "partner-second", **page})
         by_key = await api.get("/chains", headers=AS_FIRST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +9,7 @@ import httpx2
 import pytest
 from msgspec import field
 
+from service.http_calls import calling, small_service
 from service.price_venue import PriceVenue
 from service.world import (
     AS_FIRST,
@@ -20,9 +20,7 @@ from service.world import (
     DISABLED,
     ETH,
     ETHEREUM,
-    INTERMEDIARIES,
     ON_DARK,
-    PARTNERS,
     SOL,
     TOKENS,
     UNKNOWN_TOKEN,
@@ -34,7 +32,7 @@ from service.world import (
     token,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
@@ -85,6 +83,7 @@ async def test_disabled_tokens_are_listed_and_refused_by_their_path(
     assert (alone.status_code, alone.json()["code"]) == (404, "TOKEN_DISABLED")
 
 
+@pytest.mark.proves("input list_tokens term")
 @pytest.mark.parametrize(
     ("term", "found"),
     [
@@ -112,6 +111,16 @@ def test_term_is_case_folded_in_every_script() -> None:
         assert catalog.search(TokenQuery(term=term))[1] == 1
 
 
+@pytest.mark.proves(
+    "input list_tokens chain",
+    "input list_tokens mainnet",
+    "input list_tokens hasCex",
+    "input list_tokens hasDex",
+    "input list_tokens address",
+    "input list_tokens symbol",
+    "input list_tokens hasSelfPrivate",
+    "input list_tokens hasBundler",
+)
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
@@ -144,11 +153,13 @@ async def test_filters(
     assert await ids(api, **parameters) == [one.id for one in found]
 
 
+@pytest.mark.proves("input list_tokens unverified")
 async def test_unverified_tokens_come_beside_the_others(api: httpx2.AsyncClient) -> None:
     assert len(await ids(api, unverified="true")) == len(VERIFIED) + 1
     assert len(await ids(api)) == len(VERIFIED)
 
 
+@pytest.mark.proves("input list_tokens pageSize", "input list_tokens page")
 async def test_pages(api: httpx2.AsyncClient) -> None:
     seen = []
     for page in range(1, 5):
@@ -182,6 +193,7 @@ def test_kept_pages_are_bounded() -> None:
     assert catalog.encoded_page(TokenQuery(page=1)) == first
 
 
+@pytest.mark.proves("input get_token id")
 async def test_one_token(api: httpx2.AsyncClient) -> None:
     body = (await api.get(f"/tokens/{USDC.id}")).json()
     assert (body["symbol"], body["decimals"], body["price"]) == ("USDC", 6, 1)
@@ -210,6 +222,14 @@ async def names(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
 ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
 
 
+@pytest.mark.proves(
+    "input list_chains hasCex",
+    "input list_chains hasDex",
+    "input list_chains kind",
+    "input list_chains name",
+    "input list_chains chainId",
+    "input list_chains memoNeeded",
+)
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
@@ -246,6 +266,7 @@ def test_chains_with_the_lowest_priority_come_first() -> None:
     assert [chain.short_name for chain in found] == ["xrp", "solana", "ethereum", "bitcoin"]
 
 
+@pytest.mark.proves("input list_chains page", "input list_chains pageSize")
 async def test_pages_of_chains(api: httpx2.AsyncClient) -> None:
     body = (await api.get("/chains", params={"page": 2, "pageSize": 3})).json()
     assert ([row["shortName"] for row in body["chains"]], body["total"], body["totalPages"]) == (
@@ -275,6 +296,11 @@ class DescribedVenue(PriceVenue):
         return super().provider.model_copy(update=self.entry)
 
 
+@pytest.mark.proves(
+    "input list_swaps isDex",
+    "input list_swaps markupSupported",
+    "input list_swaps slippageSupported",
+)
 @pytest.mark.parametrize("name", ["isDex", "markupSupported", "slippageSupported"])
 async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name: str) -> None:
     names = {
@@ -283,13 +309,8 @@ async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name
         "slippageSupported": "slippage_supported",
     }
     venues = [PriceVenue("no"), DescribedVenue("ya", entry={names[name]: True})]
-    parts = assemble(
-        clock, random.Random(1), store, CHAINS, TOKENS, venues, PARTNERS, INTERMEDIARIES
-    )
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(
-        transport=transport, base_url="http://service/v2", headers=AS_FIRST
-    ) as api:
+    parts = small_service(clock, store, venues=venues)
+    async with calling(build_service(parts), AS_FIRST) as api:
         for wanted, codes in ((None, ["no", "ya"]), ("true", ["ya"]), ("false", ["no"])):
             parameters = {} if wanted is None else {name: wanted}
             rows = (await api.get("/swaps", params=parameters)).json()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +19,12 @@ from service.orders_fixtures import (
     XRP_TOKEN,
     Floor,
     caller,
-    venues_at,
+    row_of,
 )
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
 from swapdesk.wire.errors import ErrorCode, FieldProblem
@@ -39,13 +37,6 @@ BOTH = ("exchange", "private_send")
 MARKUP = Decimal("1.5")
 
 in_both = pytest.mark.parametrize("purpose", BOTH)
-
-
-@pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    yield floor
-    await floor.store.close()
 
 
 async def quoted(
@@ -81,12 +72,12 @@ def leg(floor: Floor, order: Order, place: str) -> LegOrder:
     return found
 
 
-async def row(floor: Floor, order: Order) -> StoredOrder:
-    found = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert found is not None
-    return found
-
-
+@pytest.mark.proves(
+    "input create_exchange quoteId",
+    "input create_exchange addressTo",
+    "input create_private_send quoteId",
+    "input create_private_send addressTo",
+)
 @in_both
 async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None:
     quotes = [await quoted(floor, purpose, token_in) for token_in in (ETH, XRP_TOKEN)]
@@ -98,11 +89,14 @@ async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None
         named = (symbols[quote.token_in_id], symbols[quote.token_out_id])
         assert (order.in_symbol, order.out_symbol) == named
         assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
-        assert (await row(floor, order)).legs == quote.legs
+        assert (await row_of(floor, order)).legs == quote.legs
         assert order.receiver_address == to
         assert leg(floor, order, "out").payout_address == to
 
 
+@pytest.mark.proves(
+    "input create_exchange destinationTag", "input create_private_send destinationTag"
+)
 @in_both
 async def test_a_payout_memo_reaches_the_last_venue(floor: Floor, purpose: str) -> None:
     for memo in ("4711", None, ""):
@@ -114,6 +108,12 @@ async def test_a_payout_memo_reaches_the_last_venue(floor: Floor, purpose: str) 
         assert leg(floor, order, "in").payout_tag != "4711"
 
 
+@pytest.mark.proves(
+    "input create_exchange refundAddress",
+    "input create_exchange refundExtraId",
+    "input create_private_send refundAddress",
+    "input create_private_send refundExtraId",
+)
 @in_both
 async def test_a_refund_address_and_its_memo_reach_the_first_venue(
     floor: Floor, purpose: str
@@ -127,6 +127,10 @@ async def test_a_refund_address_and_its_memo_reach_the_first_venue(
         assert leg(floor, order, "out").refund_address is None
 
 
+@pytest.mark.proves(
+    "input create_exchange intermediateRefundAddress",
+    "input create_private_send intermediateRefundAddress",
+)
 @in_both
 async def test_an_intermediate_refund_address_reaches_the_second_venue(
     floor: Floor, purpose: str
@@ -143,9 +147,10 @@ async def test_an_intermediate_refund_address_reaches_the_second_venue(
 async def without_ids(floor: Floor, order: Order) -> tuple[Any, ...]:
     """Everything of an order that two equal creates have in common."""
     drawn = {"id", "service_id", "deposit_address", "deposit_tag", "out_deposit_address"}
-    return order.model_dump(exclude=drawn), (await row(floor, order)).legs
+    return order.model_dump(exclude=drawn), (await row_of(floor, order)).legs
 
 
+@pytest.mark.proves("input create_exchange walletInfo", "input create_private_send walletInfo")
 @in_both
 async def test_wallet_info_is_part_of_the_request_alone(floor: Floor, purpose: str) -> None:
     """It is kept nowhere and told to nobody, but another one is another request."""
@@ -161,6 +166,7 @@ async def test_wallet_info_is_part_of_the_request_alone(floor: Floor, purpose: s
     assert error.value.code is ErrorCode.INVALID_SWAP
 
 
+@pytest.mark.proves("input create_exchange markup", "input create_private_send markup")
 @in_both
 async def test_a_markup_lowers_what_is_paid_out(floor: Floor, purpose: str) -> None:
     quote = await quoted(floor, purpose)
@@ -181,6 +187,16 @@ FILTERS = {
 """Codes of a filter, and the legs it leaves as the best."""
 
 
+@pytest.mark.proves(
+    "input create_exchange inLegIncludedSwaps",
+    "input create_exchange inLegExcludedSwaps",
+    "input create_exchange outLegIncludedSwaps",
+    "input create_exchange outLegExcludedSwaps",
+    "input create_private_send inLegIncludedSwaps",
+    "input create_private_send inLegExcludedSwaps",
+    "input create_private_send outLegIncludedSwaps",
+    "input create_private_send outLegExcludedSwaps",
+)
 @pytest.mark.parametrize("name", FILTERS)
 @in_both
 async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> None:
@@ -188,9 +204,10 @@ async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> Non
     quote = await quoted(floor, purpose)
     assert set(quote.legs) == {"aa", "bb"}
     order = await create(floor, quote, **{name: codes})
-    assert (await row(floor, order)).legs == legs
+    assert (await row_of(floor, order)).legs == legs
 
 
+@pytest.mark.proves("input create_exchange addressFrom")
 async def test_a_sender_changes_nothing(floor: Floor) -> None:
     """It is for on-chain routes; a private send does not take one at all."""
     quote = await quoted(floor, "exchange")
@@ -257,7 +274,6 @@ async def test_the_deposit_address_of_an_order_is_no_place_to_pay_to(
     assert (await refused("refundAddress", sells)).keys() == {"refundAddress"}
     # What is refused uses no quote up.
     assert (await create(floor, sells)).receiver_address != address
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(48 * 3600 + 0.002)
     sells, buys = await sold_and_bought()
     assert (await create(floor, buys, addressTo=address)).receiver_address == address

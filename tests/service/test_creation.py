@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 
 from service.blade import Blade, Cut, CutStore, CutVenue
 from service.orders_fixtures import (
-    ALICE,
     BOB,
     BTC,
     ETH,
@@ -25,39 +23,21 @@ from service.orders_fixtures import (
     Floor,
     caller,
     exchange,
+    only_order,
     private_send,
+    refused,
     reopen,
+    row_of,
     until,
-    venues_at,
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import Order
 
 
-@pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    yield floor
-    await floor.store.close()
-
-
-async def refused(call: Awaitable[Any]) -> ServiceError:
-    with pytest.raises(ServiceError) as error:
-        await call
-    return error.value
-
-
-async def only_order(floor: Floor) -> Order:
-    listed = await floor.listed(caller())
-    assert listed.total == len(listed.orders) == 1
-    return listed.orders[0]
-
-
+@pytest.mark.proves("status WAITING", "display WAITING_FOR_DEPOSIT")
 async def test_a_standard_order(floor: Floor) -> None:
     order = await floor.create(refund_address=EVM)
     assert (order.status, order.display_status) == (0, "WAITING_FOR_DEPOSIT")
@@ -143,6 +123,7 @@ async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
     assert (await floor.desk.create(caller(), tagged, "exchange")).receiver_tag == "4711"
 
 
+@pytest.mark.proves("code INVALID_SWAP")
 async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> None:
     mine, theirs = await floor.quote(), await floor.quote(of=BOB)
     unknown = replace(mine, quote_id="f" * 24)
@@ -153,7 +134,6 @@ async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> Non
     floor_errors.append(
         await refused(floor.desk.create(caller(), private_send(mine), "private_send"))
     )
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(60)
     floor_errors.append(await refused(floor.desk.create(caller(), exchange(mine), "exchange")))
     assert len({encode_json(error.body("same")) for error in floor_errors}) == 1
@@ -199,7 +179,6 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
         floor.desk.create(caller(), exchange(quote, refund_address=EVM), "exchange")
     )
     assert error.code is ErrorCode.INVALID_SWAP
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(3600)
     await floor.worker.sweep(floor.clock.now())
     assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
@@ -210,6 +189,7 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     assert encode_json(too_late.body("same")) == encode_json(never.body("same"))
 
 
+@pytest.mark.proves("status INITIALIZING", "code SERVICE_UNAVAILABLE")
 async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
     floor.venue("aa").trouble.answers_lost = 1
     quote = await floor.quote()
@@ -300,8 +280,7 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
     assert again.deposit_address is not None
     assert (await only_order(floor)).service_id == again.service_id
     assert len(floor.openings) == len(set(floor.openings))
-    row = await floor.desk.find(ALICE.partner_id, again.service_id)
-    assert row is not None
+    row = await row_of(floor, again)
     first = [k for k in floor.venue(row.legs[0]).keys if k.startswith(f"{again.service_id}:in")]
     assert len(first) == 1, "one deposit address, and it is the order's"
     instruction = await floor.venue(row.legs[0]).find(first[0])

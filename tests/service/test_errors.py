@@ -130,8 +130,3 @@ def test_a_field_has_a_value_only_when_one_was_sent() -> None:
         with_value
     )
     assert b'"fields":{"amount":{"message":"is required"}}' in encode_json(without)
-
-
-def test_other_errors_have_no_fields() -> None:
-    body = encode_json(ServiceError(ErrorCode.NOT_FOUND, "Nothing.").body("an-id"))
-    assert b"fields" not in body

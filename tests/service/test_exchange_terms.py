@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from service.orders_fixtures import (
     Floor,
     caller,
     exchange,
+    refused,
+    row_of,
     venues_at,
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.errors import ServiceError
 from swapdesk.service.rate_limits import CountedCall
 from swapdesk.service.store.records import RouteChoice, StoredQuote
 from swapdesk.service.venues.adapter import Terms, VenueTraits
@@ -44,12 +45,6 @@ async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
         venue.traits = VenueTraits(fixed=True)
     yield floor
     await floor.store.close()
-
-
-async def refused(call: Awaitable[Any]) -> ServiceError:
-    with pytest.raises(ServiceError) as error:
-        await call
-    return error.value
 
 
 async def stored(floor: Floor, *, route: str = "standard", **changes: Any) -> StoredQuote:
@@ -123,6 +118,7 @@ async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
     assert list(error.fields or {}) == ["destinationTag"]
 
 
+@pytest.mark.proves("field intermediateRefundAddress")
 async def test_an_intermediate_refund_address_is_for_private_routes(floor: Floor) -> None:
     error = await refused(create(floor, await floor.quote(), intermediate_refund_address="x"))
     assert list(error.fields or {}) == ["intermediateRefundAddress"]
@@ -157,10 +153,10 @@ async def test_a_fixed_order_carries_its_terms_to_the_venues(floor: Floor) -> No
     assert (first.payout_wallet, second.payout_wallet) == (None, 3)
 
 
+@pytest.mark.proves("code FIXED_RATE_QUOTE_EXPIRED")
 async def test_a_fixed_rate_ends_with_its_quote(floor: Floor) -> None:
     promised = await fixed(floor)
     floating = await floor.quote()
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(60)
     error = await refused(create(floor, promised, refund_address=EVM))
     assert (error.status, error.code) == (422, ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
@@ -180,11 +176,11 @@ async def test_a_rate_that_ends_before_its_venue_is_asked(floor: Floor, route: s
 
 async def test_a_fixed_rate_a_moment_before_its_end(floor: Floor) -> None:
     promised = await fixed(floor)
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(59.999)
     assert (await create(floor, promised, refund_address=EVM)).fixed
 
 
+@pytest.mark.proves("code FIXED_RATE_NOT_ALLOWED")
 async def test_an_account_without_fixed_rates(floor: Floor) -> None:
     quote = await fixed(floor)
     alice = replace(ALICE, fixed_rates=False)
@@ -192,6 +188,7 @@ async def test_an_account_without_fixed_rates(floor: Floor) -> None:
     assert (error.status, error.code) == (403, ErrorCode.FIXED_RATE_NOT_ALLOWED)
 
 
+@pytest.mark.proves("code STATIC_DEPOSIT_IN_USE")
 @pytest.mark.parametrize("route", ["standard", "private"])
 @pytest.mark.parametrize(
     ("held", "code"),
@@ -232,6 +229,7 @@ async def test_a_fallback_keeps_to_the_providers_asked_for(floor: Floor) -> None
     assert (await refused(create(floor, last))).code is ErrorCode.PROVIDER_EXCHANGE_FAILED
 
 
+@pytest.mark.proves("code INVALID_SWAP")
 async def test_a_filtered_quote_is_refused(floor: Floor) -> None:
     quote = await stored(floor, filtered=True)
     assert (await refused(create(floor, quote))).code is ErrorCode.INVALID_SWAP
@@ -271,8 +269,7 @@ async def test_other_leg_filters_re_price_a_private_quote(floor: Floor) -> None:
     order = await create(
         floor, quote, in_leg_excluded_swaps=[quote.legs[0]], out_leg_included_swaps=["cc"]
     )
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     assert row.legs[0] != quote.legs[0]
     assert row.legs[1] == "cc"
     assert order.out_amount != quote.amount_out
@@ -286,8 +283,7 @@ async def test_a_re_priced_route_opens_without_the_refund_address_it_did_not_get
     floor.venue("aa").traits = VenueTraits(requires_refund_address=True)
     quote = await stored(floor, route="private", legs=("bb", "cc"))
     order = await create(floor, quote, in_leg_excluded_swaps=["bb"], refund_address=refund)
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     assert (row.legs[0], order.rerouted) == (first, False)
 
 

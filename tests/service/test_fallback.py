@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,31 +13,12 @@ from service.orders_fixtures import (
     Floor,
     caller,
     exchange,
-    venues_at,
+    only_order,
+    refused,
+    row_of,
 )
-from swapdesk.clock import ManualClock
-from swapdesk.service.errors import ServiceError
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
-
-
-@pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    yield floor
-    await floor.store.close()
-
-
-async def refused(call: Awaitable[Any]) -> ServiceError:
-    with pytest.raises(ServiceError) as error:
-        await call
-    return error.value
-
-
-async def only_order(floor: Floor) -> Order:
-    listed = await floor.listed(caller())
-    assert listed.total == len(listed.orders) == 1
-    return listed.orders[0]
 
 
 async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor) -> None:
@@ -69,8 +47,7 @@ async def test_a_private_order_avoids_the_venue_that_refused(floor: Floor, posit
     order = await floor.desk.create(caller(), exchange(quote), "exchange")
     assert order.status == 0
     assert order.rerouted
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     assert row.legs[0 if position == "in" else 1] != quote.legs[0 if position == "in" else 1]
     assert row.legs[0] != row.legs[1]
     kept = [key for key in floor.openings if key.endswith("#2")]
@@ -81,14 +58,14 @@ async def test_no_venue_of_a_private_order_learns_both_ends(floor: Floor) -> Non
     quote = await floor.quote(route="private")
     floor.venue(quote.legs[0]).trouble.reject = True
     order = await floor.desk.create(caller(), exchange(quote), "exchange")
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     assert row.legs[1] == quote.legs[1], "who knows the receiver already pays the receiver"
     for venue in floor.adapters:
         sides = {leg.key.removeprefix(order.service_id).split("#")[0] for leg in venue.opened}
         assert len(sides) <= 1, (venue.provider.short_name, sides)
 
 
+@pytest.mark.proves("code PROVIDER_EXCHANGE_FAILED")
 async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floor: Floor) -> None:
     for venue in floor.adapters:
         venue.trouble.reject = True
@@ -110,7 +87,6 @@ async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floo
 
 async def answered(floor: Floor, creating: asyncio.Task[Order], seconds: float) -> None:
     """Let the clock run until the request is answered, or for so many seconds."""
-    assert isinstance(floor.clock, ManualClock)
     until = floor.clock.monotonic() + seconds
     while not creating.done() and floor.clock.monotonic() < until:
         floor.clock.advance(0.25)
@@ -159,6 +135,7 @@ async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None
     assert (await refused(twin)).code is ErrorCode.SERVICE_UNAVAILABLE
 
 
+@pytest.mark.proves("status NEW", "leg NEW")
 async def test_an_order_between_two_venues_is_new(floor: Floor) -> None:
     floor.venue("aa").trouble.reject = True
     floor.venue("bb").trouble.answers_lost = 1

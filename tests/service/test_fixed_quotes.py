@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, limits, quotes, refusal
+from service.quote_calls import asked, limits, quotes, refusal, stored_quote
 from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
@@ -47,6 +47,7 @@ async def stored_of(service: ServiceParts, row: Quote) -> Any:
     return await service.store.get_quote(FIRST.partner_id, row.quote_id)
 
 
+@pytest.mark.proves("input get_quotes fixed")
 async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
@@ -62,6 +63,7 @@ async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
         assert row.amount_in_usd is None
 
 
+@pytest.mark.proves("input get_quotes fixed")
 async def test_rows_are_floating_unless_asked(
     api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
@@ -90,6 +92,7 @@ async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rate
         assert not any(code in row.rate_id.split("-") for code in ends)
 
 
+@pytest.mark.proves("input get_private_send_quotes fixed")
 async def test_fixed_private_send(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -101,13 +104,13 @@ async def test_fixed_private_send(
     assert all(row.fixed for row in found.quotes)
     # A minute, although the rates stand for seven (contract 6.28).
     assert {row.valid_until for row in found.quotes} == {clock.now() + QUOTE_VALID}
-    stored = await service.store.get_quote(FIRST.partner_id, found.quotes[0].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, found.quotes[0].quote_id)
     assert stored.expires == clock.now() + QUOTE_VALID
     assert stored.fixed
     assert len(stored.rates) == 2
 
 
+@pytest.mark.proves("code FIXED_RATE_NOT_ALLOWED")
 @pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
 async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str) -> None:
     parameters = fixed()
@@ -141,6 +144,7 @@ async def test_a_rate_without_an_end_is_none(
 # By the amount received
 
 
+@pytest.mark.proves("input get_quotes amountType")
 @pytest.mark.parametrize("fixed_", [None, "false"])
 async def test_receive_needs_a_fixed_rate(api: httpx2.AsyncClient, fixed_: str | None) -> None:
     parameters = asked("1", amountType="receive")
@@ -153,6 +157,7 @@ async def test_receive_needs_a_fixed_rate(api: httpx2.AsyncClient, fixed_: str |
     }
 
 
+@pytest.mark.proves("input get_quotes amountType")
 async def test_reverse_standard_rows(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     rows = await quotes(api, received(types="standard"))
     assert [row.swap for row in rows] == ["fa", "fb", "ff"], "the least to send comes first"
@@ -326,6 +331,7 @@ async def test_reverse_private_send(api: httpx2.AsyncClient, service: ServicePar
         assert (await stored_of(service, row)).purpose == "private_send"
 
 
+@pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", ["amountOut", "amountOutUsd", "amountIn", "duration"])
 async def test_sorting_rows_of_one_amount_received(

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.http_calls import code
+from service.http_calls import code, raw_call
 from service.new_store import open_new
 from service.test_access import path_of
 from service.world import BTC, ETH, FIRST
@@ -55,38 +55,19 @@ async def test_every_answer_has_request_id_and_date(
     assert later.headers["x-request-id"] != answer.headers["x-request-id"]
 
 
-async def handshake(service: ServiceParts, path: str, headers: list[tuple[bytes, bytes]]) -> Any:
-    """The answer of the application to one WebSocket handshake."""
-    sent: list[Any] = []
-    scope = {
-        "type": "websocket",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": b"",
-        "headers": headers,
-        "subprotocols": [],
-        "extensions": {"websocket.http.response": {}},
-        "app": None,
-    }
+@pytest.mark.parametrize(("path", "status"), [("/v2/ws", 401), ("/v2/other", 404), ("/ws", 404)])
+async def test_refused_handshake_has_request_id_and_date(
+    service: ServiceParts, path: str, status: int
+) -> None:
     waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     connected = iter([{"type": "websocket.connect"}])
 
     async def receive() -> Any:
         return next(connected, None) or await waiting
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await build_service(service)(scope, receive, send)
-    return sent
-
-
-@pytest.mark.parametrize(("path", "status"), [("/v2/ws", 401), ("/v2/other", 404), ("/ws", 404)])
-async def test_refused_handshake_has_request_id_and_date(
-    service: ServiceParts, path: str, status: int
-) -> None:
-    start, body = (await handshake(service, path, []))[:2]
+    scope = {"type": "websocket", "path": path, "subprotocols": [], "app": None}
+    extensions: dict[str, Any] = {"websocket.http.response": {}}
+    start, body = (await raw_call(service, receive, [], **scope, extensions=extensions))[:2]
     headers = dict(start["headers"])
     assert start["status"] == status
     assert json.loads(body["body"])["requestId"].encode() == headers[b"x-request-id"]
@@ -106,6 +87,7 @@ async def test_the_stream_without_a_handshake(api: httpx2.AsyncClient, method: s
 # Route and method
 
 
+@pytest.mark.proves("code NOT_FOUND")
 @pytest.mark.parametrize(
     "path",
     [
@@ -140,6 +122,7 @@ async def test_nothing_outside_the_prefix(api: httpx2.AsyncClient, path: str) ->
     assert code(await api.get(f"http://service{path}")) == (404, "NOT_FOUND")
 
 
+@pytest.mark.proves("code METHOD_NOT_ALLOWED")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_other_methods_are_refused_with_allow(
     api: httpx2.AsyncClient, operation: Operation
@@ -184,6 +167,7 @@ async def store(tmp_path: Any, store_class: type[SqliteStore]) -> AsyncIterator[
     await opened.close()
 
 
+@pytest.mark.proves("code INTERNAL_SERVER_ERROR")
 @pytest.mark.parametrize("store_class", [DefectiveStore])
 async def test_a_defect_is_answered_without_details(
     api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
@@ -198,6 +182,7 @@ async def test_a_defect_is_answered_without_details(
     assert answer.json()["requestId"] in logged[0].getMessage()
 
 
+@pytest.mark.proves("code SERVICE_UNAVAILABLE")
 @pytest.mark.parametrize("store_class", [AbsentStore])
 async def test_a_store_that_does_not_answer(api: httpx2.AsyncClient) -> None:
     assert code(await api.get("/rateLimits")) == (503, "SERVICE_UNAVAILABLE")

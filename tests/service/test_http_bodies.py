@@ -8,9 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.http_calls import JSON, code, fields
-from service.world import AS_FIRST
-from swapdesk.service.app import build_service
+from service.http_calls import AUTHORIZED, JSON, code, fields, raw_call
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
@@ -59,6 +57,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
     return unwritten_store
 
 
+@pytest.mark.proves("code UNSUPPORTED_MEDIA_TYPE")
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     "content_type",
@@ -100,6 +99,7 @@ async def test_accepted_content_types(api: httpx2.AsyncClient, content_type: str
     assert answer.status_code == 422
 
 
+@pytest.mark.proves("code BAD_REQUEST")
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     "body",
@@ -118,6 +118,7 @@ def body_of(size: int) -> bytes:
     return frame % (b"a" * (size - len(frame) + 2))
 
 
+@pytest.mark.proves("code PAYLOAD_TOO_LARGE")
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
 async def test_body_limit(api: httpx2.AsyncClient, announced: bool, size: int, status: int) -> None:
@@ -142,28 +143,13 @@ async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> 
         pulled += 1
         return {"type": "http.request", "body": b" " * 65536, "more_body": True}
 
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v2/exchanges",
-        "raw_path": b"/v2/exchanges",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [
-            (b"authorization", AS_FIRST["Authorization"].encode()),
-            (b"content-type", b"application/json"),
-        ],
-    }
-    await build_service(service)(scope, endless, send)
+    headers = [AUTHORIZED, (b"content-type", b"application/json")]
+    sent = await raw_call(service, endless, headers, path="/v2/exchanges")
     assert sent[0]["status"] == 413
     assert pulled <= BODY_LIMIT // 65536 + 1
 
 
+@pytest.mark.proves("code VALIDATION_ERROR")
 @pytest.mark.parametrize("path", CREATES)
 async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient, path: str) -> None:
     body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}

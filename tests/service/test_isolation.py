@@ -9,9 +9,10 @@ import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
+from service.quote_calls import stored_quote
 from service.test_orders_api import created, quote_of, without_id
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH, FIRST
+from service.world import AS_SECOND, BTC, ETH
 from swapdesk.service.handlers import ServiceParts
 
 UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
@@ -32,6 +33,7 @@ async def secrets(api: httpx2.AsyncClient) -> list[str]:
     return found
 
 
+@pytest.mark.proves("code NOT_FOUND", "input get_order serviceId")
 async def test_details_of_a_foreign_order_are_those_of_none(
     api: httpx2.AsyncClient, secrets: list[str]
 ) -> None:
@@ -81,8 +83,7 @@ async def test_a_foreign_quote_is_no_quote(
     assert len({json.dumps(without_id(answer)[2]) for answer in answers}) == 1
     assert len({without_id(answer)[1] for answer in answers}) == 1
     assert sum(len(venue.opened) for venue in venue_list) == 0
-    stored = await service.store.get_quote(FIRST.partner_id, quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, quote_id)
     assert stored.consumed_by is None, "and it is still good for its owner"
     body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
     assert (await api.post("/exchanges", json=body)).status_code == 200

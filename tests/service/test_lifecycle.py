@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 import manual_time
-from service.orders_fixtures import EVM, Floor, caller, until, venues_at
+from service.orders_fixtures import EVM, Floor, caller, row_of, until
 from service.venue import PlainVenue
-from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
-
-
-@pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    yield floor
-    await floor.store.close()
 
 
 async def state(floor: Floor, order: Order) -> Order:
@@ -31,18 +21,30 @@ async def state(floor: Floor, order: Order) -> Order:
 
 async def legs(floor: Floor, order: Order) -> list[tuple[PlainVenue, str]]:
     """Venue and key of each leg, in the order of the money."""
-    row = await floor.desk.find(caller().partner.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     return [
         (floor.venue(code), f"{order.service_id}:{position}")
         for code, position in zip(row.legs, ("in", "out"), strict=False)
     ]
 
 
+async def begun(floor: Floor, **body: str) -> tuple[Order, PlainVenue, str]:
+    """An order of one leg, with the leg's venue and key."""
+    order = await floor.create(**body)
+    ((venue, key),) = await legs(floor, order)
+    return order, venue, key
+
+
 async def shown(floor: Floor) -> list[int]:
     return [row.status for row in await floor.store.read_outbox(0, 1000)]
 
 
+@pytest.mark.proves(
+    "status CONFIRMING",
+    "display DEPOSIT_DETECTED",
+    "display EXCHANGE_IN_PROGRESS",
+    "field orderFinishedReceived",
+)
 async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     order = await floor.create()
     begun = order.created
@@ -81,8 +83,7 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
 
 
 async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     told = order.eta
     assert told is not None
     await floor.work(600)
@@ -97,6 +98,19 @@ async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
     assert (order.status, order.eta) == (4, told + Decimal("10.5"))
 
 
+@pytest.mark.proves(
+    "display SENDING_TO_INTERMEDIARY",
+    "display REACHED_INTERMEDIARY",
+    "display INITIATING_SECOND_EXCHANGE",
+    "display SECOND_EXCHANGE_IN_PROGRESS",
+    "display SENDING_TO_RECEIVER",
+    "display SWAP_COMPLETED",
+    "leg WAITING",
+    "leg CONFIRMING",
+    "leg EXCHANGING",
+    "leg SENDING",
+    "leg FINISHED",
+)
 async def test_a_private_order_to_its_end(floor: Floor) -> None:
     order = await floor.create(route="private")
     (first, first_key), (second, second_key) = await legs(floor, order)
@@ -138,18 +152,8 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
     assert between.payout_hash not in order.model_dump_json()
 
 
-async def test_a_leg_that_finished_unseen_is_told_step_by_step(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
-    venue.move(key, LegStatus.FINISHED)
-    await floor.work()
-    assert (await state(floor, order)).status == 4
-    assert await shown(floor) == [0, 1, 2, 4]
-
-
 async def test_a_fallback_payout_finishes_the_order(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.move(key, LegStatus.FALLBACK, deposit_arrived=True)
     await floor.work()
     order = await state(floor, order)
@@ -168,8 +172,7 @@ async def test_an_order_without_a_deposit_expires_after_thirty_minutes(floor: Fl
 
 
 async def test_a_deposit_seen_in_time_is_not_expired(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.WAITING, deposit_arrived=True))
     await floor.work(1800)
     assert (await state(floor, order)).status == 0
@@ -177,15 +180,13 @@ async def test_a_deposit_seen_in_time_is_not_expired(floor: Floor) -> None:
 
 async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) -> None:
     """A deposit made in time, while the venue's answer was under way."""
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     await floor.work(1790)
     asked = len(venue.asked)
     venue.trouble.report_slowly = True
     looking = asyncio.create_task(floor.work(8))
     await until(lambda: len(venue.asked) > asked)
     venue.move(key, LegStatus.CONFIRMING)
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(3)
     venue.trouble.released.set()
     await looking
@@ -195,8 +196,7 @@ async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) 
 
 
 async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.EXPIRED))
     await floor.work()
     assert (await state(floor, order)).status == 5
@@ -204,8 +204,7 @@ async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
 
 @pytest.mark.parametrize("said", [LegStatus.EXCHANGING, LegStatus.EXPIRED])
 async def test_a_late_deposit_is_refunded(floor: Floor, said: LegStatus) -> None:
-    order = await floor.create(refund_address=EVM)
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor, refund_address=EVM)
     await floor.work(1800)
     venue.tell(key, LegReport(said, deposit_arrived=True, deposit_hash="0xaa"))
     await floor.work(30)
@@ -233,8 +232,7 @@ async def test_a_late_deposit_is_refunded(floor: Floor, said: LegStatus) -> None
 
 
 async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     await floor.work(1800)
     venue.tell(key, LegReport(LegStatus.EXPIRED, deposit_arrived=True, deposit_hash="0xaa"))
     await floor.work(30)
@@ -244,8 +242,7 @@ async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) ->
 
 
 async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.move(key, LegStatus.FINISHED)
     await floor.work(10)
     done = await state(floor, order)
@@ -261,8 +258,7 @@ async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) ->
 
 
 async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    _, venue, key = await begun(floor)
     venue.move(key, LegStatus.FINISHED)
     await floor.work(10)
     asked = len(venue.asked)
@@ -273,8 +269,7 @@ async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floo
 
 
 async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue._poll_seconds = 0.2
     waits = []
     for seconds in (1, 20, 600):
@@ -289,8 +284,7 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
 
 
 async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
-    order = await floor.create(refund_address=EVM)
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor, refund_address=EVM)
     venue._poll_seconds = 0.2
     await floor.work(1800)
     assert (await state(floor, order)).status == 5
@@ -317,8 +311,7 @@ async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor:
 async def test_a_failure_after_the_deposit_is_flagged(
     floor: Floor, arrived: bool, flagged: bool
 ) -> None:
-    order = await floor.create(refund_address=EVM)
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.FAILED, deposit_arrived=arrived))
     await floor.work()
     failed = await state(floor, order)
@@ -342,8 +335,7 @@ async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
 
 
 async def test_a_refund_without_a_known_amount(floor: Floor) -> None:
-    order = await floor.create(refund_address=EVM)
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.REFUNDED, refund_hash="0xdd", refund_chain="ethereum"))
     await floor.work()
     order = await state(floor, order)
@@ -365,8 +357,7 @@ async def test_silence_moves_nothing_and_is_asked_ever_more_seldom(floor: Floor)
 
 
 async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.move(key, LegStatus.EXCHANGING)
     await floor.work()
     venue._reports.clear()
@@ -375,8 +366,7 @@ async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
 
 
 async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.WAITING, amount_out=Decimal("99")))
     await floor.work()
     assert (await state(floor, order)).out_amount == order.out_amount
@@ -388,14 +378,12 @@ async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
 
 
 async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
-    order = await floor.create()
-    ((venue, key),) = await legs(floor, order)
+    order, venue, key = await begun(floor)
     venue.trouble.hang = True
     creating = asyncio.create_task(floor.create())
     await until(lambda: bool(floor.desk._in_flight))
     creating.cancel()
     await asyncio.gather(creating, return_exceptions=True)
-    assert isinstance(floor.clock, ManualClock)
     floor.clock.advance(12)
     running = asyncio.create_task(floor.worker.run())
     begin = floor.clock.monotonic()

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.terms_world import venues
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
@@ -33,6 +33,7 @@ def venue_list(some: dict[str, PriceVenue]) -> list[CentralizedVenue]:
     return [*some.values()]
 
 
+@pytest.mark.proves("input get_quotes markup")
 @pytest.mark.parametrize("markup", ["0.01", "1.5", "4"])
 async def test_a_markup_is_in_the_price_of_those_that_take_one(
     api: httpx2.AsyncClient, service: ServiceParts, markup: str
@@ -43,9 +44,7 @@ async def test_a_markup_is_in_the_price_of_those_that_take_one(
         assert row.markup_supported
         assert row.applied_api_markup == row.api_markup_value == Decimal(markup)
         assert row.markup_type == "percentage"
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert stored.markup == Decimal(markup)
     kept = Decimal("0.996") * (1 - Decimal(markup) / 100)
     assert rows[0].amount_out == quantize((30_000 * kept - 1) / 3000, 18, up=False)
@@ -67,9 +66,7 @@ async def test_the_second_leg_alone_takes_the_markup(
     assert len(rows) == 2
     for row in rows:
         assert row.applied_api_markup == 2
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         assert set(stored.legs) == {"fa", "fb"}
         assert stored.markup == 2
     assert {terms.markup for terms in some["fa"].terms} == {Decimal(0), Decimal(2)}
@@ -77,6 +74,7 @@ async def test_the_second_leg_alone_takes_the_markup(
     assert {*some["pl"].terms, *some["ff"].terms} <= {FLOATING}
 
 
+@pytest.mark.proves("input get_private_send_quotes markup")
 async def test_markup_of_private_sends(api: httpx2.AsyncClient) -> None:
     async def best(**more: str) -> Decimal:
         parameters = {"amount": "0.5", "from": BTC.id, **more}

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 import manual_time
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.groups import group, opened, row
 from service.orders_fixtures import EVM, XRP, venues_at
 from service.valid import require_valid
 from service.venue import PlainVenue
@@ -40,7 +40,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
-from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
+from swapdesk.wire.multi import MultiExchangeStatus
 
 UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 
@@ -50,30 +50,12 @@ def venue_list() -> list[PlainVenue]:
     return venues_at()
 
 
-def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
-    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
-
-
-async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
-    answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
-    assert answer.status_code == 200, answer.text
-    decode(MultiExchange, answer.content, side="client")
-    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
-    return found
-
-
 async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     answer = await api.get(f"/exchanges/multi/{multi_id}")
     assert answer.status_code == 200, answer.text
     decode(MultiExchangeStatus, answer.content, side="client")
     found: dict[str, Any] = json.loads(answer.content, parse_float=str)
     return found
-
-
-async def opened(service: ServiceParts, clock: ManualClock) -> None:
-    """The worker sets up what is due."""
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
 
 
 @pytest.fixture
@@ -121,6 +103,7 @@ def ids(told: dict[str, Any]) -> list[str]:
     return [each["order"]["serviceId"] for each in told["orders"]]
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 async def test_a_group_is_created_new_and_opened_by_the_worker(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
@@ -154,6 +137,7 @@ async def test_a_group_is_created_new_and_opened_by_the_worker(
     assert json.loads(details.content, parse_float=str) == now["orders"][0]
 
 
+@pytest.mark.proves("input list_orders multiId")
 async def test_the_list_of_orders_by_their_group(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
@@ -204,6 +188,7 @@ BAD_ROWS: list[tuple[str, dict[str, Any], str, str | None]] = [
 ]
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 @pytest.mark.parametrize(
     ("bad", "code", "field"), [each[1:] for each in BAD_ROWS], ids=[each[0] for each in BAD_ROWS]
 )
@@ -274,6 +259,7 @@ async def test_one_source_chain_a_group(api: httpx2.AsyncClient) -> None:
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 
 
+@pytest.mark.proves("input create_multi_exchange orders")
 async def test_fifty_orders_and_not_one_more(api: httpx2.AsyncClient) -> None:
     assert len(ids(await group(api, *[row(0.5)] * 50))) == 50
     answer = await api.post("/exchanges/multi", json={"orders": [row(0.5)] * 51})
@@ -298,6 +284,7 @@ async def test_bodies_are_closed_down_to_the_last_filter(api: httpx2.AsyncClient
         assert (answer.status_code, list(answer.json()["fields"])) == (422, [path])
 
 
+@pytest.mark.proves("input create_multi_exchange filters")
 async def test_filters_of_the_group_and_of_an_order(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -383,6 +370,7 @@ async def test_a_group_whose_orders_all_fail(api: httpx2.AsyncClient) -> None:
     require_valid(document, "MultiExchangeStatus", shown)
 
 
+@pytest.mark.proves("input get_multi_exchange multiId")
 async def test_a_group_is_its_owners_for_48_hours(
     api: httpx2.AsyncClient, anyone: httpx2.AsyncClient, clock: ManualClock
 ) -> None:

@@ -14,7 +14,7 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from patience import PATIENCE
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.groups import opened, row, set_up
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
@@ -28,7 +28,6 @@ from swapdesk.service.app import Onchain, assemble
 from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
@@ -79,20 +78,6 @@ def service(
     )
 
 
-def row(amount: float = 0.5, **more: Any) -> dict[str, Any]:
-    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
-
-
-async def set_up(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
-) -> tuple[str, list[str]]:
-    """A group whose orders await their deposits: its id and theirs."""
-    told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
-    return told["multiId"], [each["order"]["serviceId"] for each in told["orders"]]
-
-
 async def build(
     api: httpx2.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
 ) -> dict[str, Any]:
@@ -127,6 +112,7 @@ async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.proves("input build_multi_transactions sender")
 async def test_a_bundle_from_the_build_to_its_confirmation(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -177,6 +163,7 @@ async def test_a_bundle_from_the_build_to_its_confirmation(
     assert len(bundler.taken) == 2
 
 
+@pytest.mark.proves("code NOT_FOUND", "code ALREADY_SUBMITTED")
 async def test_only_one_of_many_submissions_counts(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -208,6 +195,7 @@ async def test_nothing_awaits_its_signatures_before_a_build(
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
+@pytest.mark.proves("input submit_multi_transactions signatures")
 async def test_signatures_that_are_not_the_owners(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -262,6 +250,7 @@ async def test_a_build_replaces_the_one_before_and_keeps_its_nonces(
     assert len(bundler.taken) == 1
 
 
+@pytest.mark.proves("input build_multi_transactions serviceIds")
 async def test_some_of_the_orders_and_later_the_others(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
@@ -295,6 +284,9 @@ async def test_the_vendors_name_of_the_orders(
         assert refused.json()["fields"]["serviceIds"]["value"] == [UNKNOWN]
 
 
+@pytest.mark.proves(
+    "input build_multi_transactions sender", "input build_multi_transactions serviceIds"
+)
 async def test_orders_that_cannot_be_paid_by_a_bundle(
     api: httpx2.AsyncClient,
     service: ServiceParts,
@@ -318,8 +310,7 @@ async def test_orders_that_cannot_be_paid_by_a_bundle(
         assert (answer.status_code, list(answer.json()["fields"])) == (422, ["sender"])
     venue_list[0].move(f"{ids[0]}:in", LegStatus.CONFIRMING)
     clock.advance(10)
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
+    await opened(service, clock)
     assert "awaits no deposit" in (await refused(serviceIds=[ids[0]]))["serviceIds"]["message"]
     assert (await build(api, multi_id))["transactions"][0]["serviceIds"] == [ids[1]]
     clock.advance(timedelta(minutes=31).total_seconds())
@@ -512,6 +503,9 @@ async def test_the_watch_works_in_the_background_once_something_is_submitted(
         await asyncio.gather(watching, return_exceptions=True)
 
 
+@pytest.mark.proves(
+    "input build_multi_transactions multiId", "input submit_multi_transactions multiId"
+)
 async def test_a_foreign_group_is_no_group(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:

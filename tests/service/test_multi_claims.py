@@ -63,6 +63,7 @@ def claim_all(path: str, process: int, count: int, won: Any) -> None:
     won.put((process, asyncio.run(claim())))
 
 
+@pytest.mark.proves("code ALREADY_SUBMITTED")
 @pytest.mark.timeout(900)
 def test_each_bundle_is_claimed_once_by_many_processes(
     tmp_path: Path, request: pytest.FixtureRequest

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any
 
 import httpx2
 import pytest
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.groups import opened, row
 from service.orders_fixtures import EVM
 from service.orders_fixtures import XRP as XRP_ADDRESS
 from service.price_venue import PriceVenue
-from service.world import BTC, ETH, FIRST, XRP
+from service.world import FIRST, XRP
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 
 
@@ -24,10 +22,6 @@ from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 def venue_list(aa: PriceVenue) -> list[CentralizedVenue]:
     """One venue with fixed rates, which refuses to open, and a better one without."""
     return [aa, PriceVenue("kept", fee=Decimal("0.02"), traits=VenueTraits(fixed=True))]
-
-
-def row(**more: Any) -> dict[str, Any]:
-    return {"from": ETH.id, "to": BTC.id, "amount": 0.5, "addressTo": BTC_ADDRESS, **more}
 
 
 async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
@@ -45,8 +39,7 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     assert stored.fixed
     assert stored.rates[0] is not None
     assert other.rates == ()
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
+    await opened(service, clock)
     now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
     assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
     back = {"refundAddress": XRP_ADDRESS, "refundExtraId": "7"}

@@ -9,10 +9,10 @@ import httpx2
 import pytest
 from solders.pubkey import Pubkey
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
+from service import groups
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, SOL, TOKENS, USDC_SOL
+from service.world import AS_SECOND, SOL, TOKENS, USDC_SOL
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.solana import Blockhash, SolanaUnreachable
 from swapdesk.chain.solana import (
@@ -31,7 +31,6 @@ from swapdesk.chain.solana import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
 from swapdesk.wire.tokens import Token
@@ -73,17 +72,16 @@ def onchain(node: OneHash) -> Onchain:
 
 
 def row(amount: float, token: str = SOL.id) -> dict[str, Any]:
-    return {"from": token, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS}
+    return {**groups.row(amount), "from": token}
 
 
 async def set_up(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
 ) -> tuple[str, dict[str, dict[str, Any]]]:
-    told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
-    assert isinstance(service.worker, Worker)
-    await service.worker.step(clock.now())
-    now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
-    return told["multiId"], {each["serviceId"]: each for each in now["orders"]}
+    """A group that was set up: its id and its orders."""
+    multi_id, _ = await groups.set_up(api, service, clock, *rows)
+    now = (await api.get(f"/exchanges/multi/{multi_id}")).json()
+    return multi_id, {each["serviceId"]: each for each in now["orders"]}
 
 
 async def asked(api: httpx2.AsyncClient, multi_id: str, sender: str = SENDER) -> dict[str, Any]:
@@ -103,6 +101,7 @@ def messages(told: dict[str, Any]) -> list[ReadMessage]:
     return found
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_deposits_in_sol(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -172,6 +171,7 @@ async def test_the_build_of_some_orders_is_the_same(
     assert nothing.status_code == 404
 
 
+@pytest.mark.proves("input get_multi_transactions multiId", "input get_multi_transactions sender")
 async def test_what_cannot_be_asked_for(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, node: OneHash
 ) -> None:

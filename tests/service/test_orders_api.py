@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import timedelta
 from typing import Any
@@ -11,9 +10,9 @@ import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
-from service.orders_fixtures import EVM, venues_at
+from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_READER, BTC, BY_PARTNER_ID, ETH, SOL
+from service.world import BTC, ETH, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339
@@ -55,6 +54,7 @@ async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int,
     return [o["serviceId"] for o in body["orders"]], body["total"], body["totalPages"]
 
 
+@pytest.mark.proves("input get_order serviceId")
 async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncClient) -> None:
     for kind in ("standard", "private"):
         body = {"quoteId": await quote_of(api, kind=kind), "addressTo": BTC_ADDRESS}
@@ -77,19 +77,7 @@ async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncCli
             assert absent not in details.json()
 
 
-async def test_a_private_send_over_http(api: httpx2.AsyncClient) -> None:
-    quotes = await api.get("/quotes/private-send", params={"amount": "0.5", "from": ETH.id})
-    quote_id = quotes.json()["quotes"][0]["quoteId"]
-    body = {"quoteId": quote_id, "addressTo": EVM}
-    answer = await api.post("/exchanges/private-send", json=body)
-    assert answer.status_code == 200, answer.text
-    order = answer.json()
-    assert order["anonymous"] is True
-    assert order["inTokenId"] == order["outTokenId"] == ETH.id
-    assert "in" not in order
-    assert "swapName" not in order
-
-
+@pytest.mark.proves("code PROVIDER_EXCHANGE_FAILED")
 async def test_create_answers_502_when_no_venue_opens(
     api: httpx2.AsyncClient, venue_list: list[PlainVenue]
 ) -> None:
@@ -101,16 +89,6 @@ async def test_create_answers_502_when_no_venue_opens(
         assert (answer.status_code, answer.json()["code"]) == (502, "PROVIDER_EXCHANGE_FAILED")
     ids, total, _ = await listed(api, status=6)
     assert total == len(ids) == 1
-
-
-async def test_twins_over_http_get_one_answer(
-    api: httpx2.AsyncClient, venue_list: list[PlainVenue]
-) -> None:
-    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
-    answers = await asyncio.gather(*(api.post("/exchanges", json=body) for _ in range(16)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.content for answer in answers}) == 1
-    assert sum(len(venue.opened) for venue in venue_list) == 1
 
 
 async def test_an_order_ends_48_hours_after_its_creation_to_the_millisecond(
@@ -141,6 +119,19 @@ def without_id(answer: httpx2.Response) -> tuple[int, bytes, dict[str, str]]:
     return answer.status_code, body, headers
 
 
+@pytest.mark.proves(
+    "input list_orders page",
+    "input list_orders pageSize",
+    "input list_orders multiId",
+    "input list_orders status",
+    "input list_orders from",
+    "input list_orders to",
+    "input list_orders sortBy",
+    "input list_orders sortOrder",
+    "input list_orders anonymous",
+    "input list_orders inTokenId",
+    "input list_orders outTokenId",
+)
 async def test_lists_filter_sort_and_page(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
@@ -183,6 +174,7 @@ async def test_lists_filter_sort_and_page(
     assert (await listed(api, sortBy="updated"))[0][0] == ids[0]
 
 
+@pytest.mark.proves("input list_orders from", "input list_orders to")
 async def test_from_after_to_is_refused(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     moment = rfc3339(clock.now())
     later = rfc3339(clock.now() + timedelta(milliseconds=1))
@@ -190,21 +182,6 @@ async def test_from_after_to_is_refused(api: httpx2.AsyncClient, clock: ManualCl
     assert refused.status_code == 422
     assert list(refused.json()["fields"]) == ["from"]
     assert (await api.get("/orders", params={"from": moment, "to": moment})).status_code == 200
-
-
-async def test_who_may_read_and_write(api: httpx2.AsyncClient, anyone: httpx2.AsyncClient) -> None:
-    order = await created(api)
-    path = f"/orders/{order['serviceId']}"
-    for headers in (AS_READER, BY_PARTNER_ID):
-        assert (await anyone.get(path, headers=headers)).status_code == 200
-    assert (await anyone.get("/orders", headers=AS_READER)).status_code == 200
-    refused = await anyone.get("/orders", headers=BY_PARTNER_ID)
-    assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
-    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
-    refused = await anyone.post("/exchanges", json=body, headers=AS_READER)
-    assert (refused.status_code, refused.json()["code"]) == (403, "ACCESS_DENIED")
-    refused = await anyone.post("/exchanges", json=body, headers=BY_PARTNER_ID)
-    assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
 
 
 @pytest.mark.parametrize("dialect", Dialect)

@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import manual_time
 from service.blade import Cut
+from service.http_calls import calling
 from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.test_orders_api import BTC_ADDRESS, created
@@ -57,7 +58,6 @@ from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.price_tiers import PriceTier
 
-BASE = "http://service/v2"
 TERMS = CallTerms(
     chain_id=8453,
     asset="0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
@@ -178,8 +178,7 @@ class Caller:
 
     def __init__(self, service: ServiceParts, address: str, payer: str | None = None) -> None:
         self.pays = None if payer is None else Pays(payer, service.clock)  # type: ignore[arg-type]
-        transport = httpx2.ASGITransport(app=build_service(service), client=(address, 1))
-        self.http = httpx2.AsyncClient(transport=transport, base_url=BASE, auth=self.pays)
+        self.http = calling(build_service(service), address=address, auth=self.pays)
 
 
 @pytest.fixture
@@ -213,7 +212,7 @@ async def test_what_is_priced_asks_for_its_price_and_credentials_skip_it(
         assert answer.headers["x-request-id"]
         asked = required(answer)
         assert asked["x402Version"] == 2
-        assert asked["resource"]["url"] == f"{BASE}{path}"
+        assert asked["resource"]["url"] == f"http://service/v2{path}"
         assert asked["accepts"] == [
             {
                 "scheme": "exact",

@@ -163,6 +163,7 @@ async def test_limits_are_the_widest_over_all_venues(api: httpx2.AsyncClient) ->
     assert found.private.min > 10
 
 
+@pytest.mark.proves("input get_pair_limits tokenIdFrom", "input get_pair_limits tokenIdTo")
 async def test_sides_by_cex_id(api: httpx2.AsyncClient) -> None:
     assert await limits(api, "BTC", "eth") == await limits(api, BTC.id, ETH.id.upper())
     body = await refusal(api, "/minMax", {"tokenIdFrom": "BTC", "tokenIdTo": "NOPE"})

@@ -211,6 +211,12 @@ async def test_weeks(api: httpx2.AsyncClient) -> None:
     }
 
 
+@pytest.mark.proves(
+    "input get_chart metric",
+    "input get_chart granularity",
+    "input get_chart from",
+    "input get_chart to",
+)
 @pytest.mark.usefixtures("history")
 async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     async def chart(**asked: str) -> list[tuple[str, Decimal, int]]:
@@ -245,6 +251,7 @@ async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     assert (unnamed.status_code, set(unnamed.json()["fields"])) == (422, {"metric"})
 
 
+@pytest.mark.proves("input get_chart from", "input get_chart to")
 async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx2.AsyncClient) -> None:
     async def asked(**parameters: str) -> httpx2.Response:
         return await api.get("/stats/chart", params={"metric": "volume"} | parameters)
@@ -281,6 +288,7 @@ async def test_a_chart_has_no_points_outside_of_its_calendar(
     assert [one["date"] for one in figures(points)] == [day[:length] for day in days]
 
 
+@pytest.mark.proves("input get_commissions month")
 @pytest.mark.usefixtures("history")
 async def test_a_month_scopes_the_summary(api: httpx2.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:
@@ -339,6 +347,7 @@ async def test_an_account_without_orders(api: httpx2.AsyncClient) -> None:
 # Payouts and reversals
 
 
+@pytest.mark.proves("input get_commissions month")
 async def test_payouts_by_month(store: SqliteStore) -> None:
     await finish(
         store,

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 
 from manual_time import pass_seconds
+from service.http_calls import running, small_service
 from service.loopback import serving
 from service.test_stream import Listener, stream
-from service.world import CHAINS, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import StoredPartner, Tier
-from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store import partners
 from swapdesk.service.store.database import connect
@@ -30,8 +27,7 @@ from swapdesk.wire.encoding.dialect import Dialect
 @pytest.fixture
 def service(clock: ManualClock, store: SqliteStore) -> ServiceParts:
     """Without any partner of its own."""
-    rng = random.Random(7)
-    return assemble(clock, rng, store, CHAINS, TOKENS, [], (), INTERMEDIARIES)
+    return small_service(clock, store, ())
 
 
 @pytest.fixture
@@ -39,17 +35,6 @@ def operator(store: SqliteStore) -> Iterator[sqlite3.Connection]:
     """A connection as that of a command: not one of the service."""
     with contextlib.closing(connect(store.path, writes=True)) as db:
         yield db
-
-
-@pytest.fixture
-async def running(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
-    app = build_service(service)
-    transport = httpx2.ASGITransport(app=app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as client,
-    ):
-        yield client
 
 
 def using(key: NewKey) -> dict[str, str]:
@@ -104,19 +89,20 @@ async def test_every_change_is_taken_up(
 
 
 async def test_keys_differ_in_scope_and_dialect_and_one_is_revoked_alone(
-    running: httpx2.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
+    service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
 ) -> None:
     _, first = created(operator, clock)
-    _, reader = partners.add_key(operator, "Shop", "read", Dialect.VENDOR, clock.now())
-    await pass_seconds(clock, 2)
-    body = {"quoteId": "0" * 24, "addressTo": "x"}
-    refused = await running.post("/exchanges", json=body, headers=using(reader))
-    assert (refused.status_code, refused.json()["code"]) == (403, "ACCESS_DENIED")
-    assert (await running.get("/orders", headers=using(reader))).status_code == 200
-    partners.revoke(operator, first.key, clock.now())
-    await pass_seconds(clock, 2)
-    assert (await running.get("/orders", headers=using(first))).status_code == 401
-    assert (await running.get("/orders", headers=using(reader))).status_code == 200
+    async with running(service) as api:
+        _, reader = partners.add_key(operator, "Shop", "read", Dialect.VENDOR, clock.now())
+        await pass_seconds(clock, 2)
+        body = {"quoteId": "0" * 24, "addressTo": "x"}
+        refused = await api.post("/exchanges", json=body, headers=using(reader))
+        assert (refused.status_code, refused.json()["code"]) == (403, "ACCESS_DENIED")
+        assert (await api.get("/orders", headers=using(reader))).status_code == 200
+        partners.revoke(operator, first.key, clock.now())
+        await pass_seconds(clock, 2)
+        assert (await api.get("/orders", headers=using(first))).status_code == 401
+        assert (await api.get("/orders", headers=using(reader))).status_code == 200
 
 
 async def test_streams_end_with_their_key_or_account(

@@ -1,104 +1,96 @@
-"""No state, code, input or bound without a test that proves it."""
+"""No state, code, input or bound without a test that proves it.
+
+A test says what it proves by a marker, ``proves``: kinds and names on the wire. Bounds and answers
+of errors need none: ``test_bounds`` and ``test_errors`` take each of them from the document and the
+table of operations.
+"""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import pytest
-
-from service.proofs.table import ROWS, gaps, missing
+from swapdesk.service.openapi import document
+from swapdesk.wire.encoding.query import wire_names
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operations import OPERATIONS
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatusCode
 
 TESTS = Path(__file__).parents[1]
+LISTED = Path(__file__).with_name("bounds.txt")
+MARKER = "pytest.mark.proves"
+LEFT_OUT = {f"pytest.mark.{name}" for name in ("long", "skip", "skipif", "xfail")}
+"""Tests that a usual run leaves out; they prove nothing."""
 
 
-@pytest.fixture(scope="module")
-def collected(request: pytest.FixtureRequest) -> dict[str, pytest.Item]:
-    """Every case of every file the table names, as pytest itself collects them."""
-    found: dict[str, pytest.Item] = {}
-    # The fixtures of a folder belong to its node, so nodes that exist already are taken.
-    folders = {node.path: node for node in request.node.iter_parents()}
-    for file in sorted({test.partition("::")[0] for tests in ROWS.values() for test in tests}):
-        path = TESTS / file
-        if path.parent not in folders:
-            folders[path.parent] = pytest.Dir.from_parent(folders[TESTS], path=path.parent)
-        module = pytest.Module.from_parent(folders[path.parent], path=path)
-        for item in request.session.genitems(module):
-            found[f"{file}::{item.nodeid.partition('::')[2]}"] = item
-    return found
+def proven() -> Iterator[str]:
+    """What the markers of all tests say."""
+    for path in TESTS.rglob("test_*.py"):
+        source = path.read_text(encoding="utf-8")
+        tree = ast.parse(source) if MARKER in source else ast.Module([], [])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                marks = {ast.unparse(each).partition("(")[0]: each for each in node.decorator_list}
+                mark = marks.get(MARKER)
+                if isinstance(mark, ast.Call) and not LEFT_OUT & marks.keys():
+                    yield from (ast.literal_eval(each) for each in mark.args)
+
+
+def promised() -> Iterator[str]:
+    """Every state, code and input of the operations."""
+    yield from (f"status {state.name}" for state in OrderStatusCode)
+    yield from (f"display {shown.value}" for shown in DisplayStatus)
+    yield from (f"leg {state.name}" for state in LegStatus)
+    yield from (f"code {code.value}" for code in ErrorCode)
+    for operation in OPERATIONS:
+        for model in (operation.path_parameters, operation.query, operation.body):
+            for key, field in ({} if model is None else model.model_fields).items():
+                yield f"input {operation.name} {wire_names(key, field)[0]}"
 
 
 def test_nothing_is_unproven_and_nothing_is_proven_that_is_gone() -> None:
-    assert gaps(ROWS) == (set(), set())
+    found = set(proven())
+    fields = {each for each in found if each.startswith("field ")}
+    assert found - fields == set(promised())
+    there = {each.serialization_alias or each.alias for each in Order.model_fields.values()}
+    assert {each.removeprefix("field ") for each in fields} <= there
 
 
-def test_every_test_of_the_table_exists(collected: dict[str, pytest.Item]) -> None:
-    assert missing(ROWS, set(collected)) == set()
+def words(schema: dict[str, Any], of: str = "") -> Iterator[str]:
+    """A schema as the words of ``bounds.txt``."""
+    writings: dict[str, Callable[[Any], str]] = {
+        "type": str,
+        "enum": lambda value: "enum=" + "|".join(value),
+        "exclusiveMinimum": lambda value: "exclusive",
+        "nullable": lambda value: "nullable",
+        "default": lambda value: f"default={str(value).lower() if value is False else value}",
+    }
+    for name, value in schema.items():
+        if name == "items":
+            yield from words(value, "[]")
+        elif name == "allOf" or (name == "anyOf" and schema.get("nullable")):
+            # Beside a reference null is an alternative of its own.
+            yield from words(value[0], of)
+        elif name != "description":
+            yield of + writings.get(name, f"{name}={{}}".format)(value)
 
 
-def test_no_test_of_the_table_is_left_out_of_a_usual_run(collected: dict[str, pytest.Item]) -> None:
-    named = {test for tests in ROWS.values() for test in tests}
-    left_out = {"long", "skip", "skipif", "xfail"}
-    for name, item in collected.items():
-        if name in named or name.partition("[")[0] in named:
-            marks = {mark.name for mark in item.iter_markers()}
-            assert not marks & left_out, name
-
-
-@cache
-def functions(file: str) -> dict[str, tuple[ast.AST, str]]:
-    """Every function of a file: its tree, and its text with its decorators."""
-    source = (TESTS / file).read_text()
-    lines = source.splitlines()
-    found: dict[str, tuple[ast.AST, str]] = {}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            found[node.name] = node, "\n".join(lines[first - 1 : node.end_lineno])
-    return found
-
-
-def told(test: str) -> str:
-    """What a test says: its case, its text, and the functions beside it that it calls."""
-    file, _, name = test.partition("::")
-    beside = functions(file)
-    tree, text = beside[name.partition("[")[0]]
-    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return "\n".join([name, text, *(beside[each][1] for each in called & beside.keys())])
-
-
-def spellings(name: str) -> Iterator[str]:
-    """An input by its name on the wire, and as the models call it."""
-    yield name
-    yield re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
-
-
-def test_the_test_of_an_input_speaks_of_it() -> None:
-    for (kind, key), tests in ROWS.items():
-        if kind != "input":
-            continue
-        name = key.partition(" ")[2]
-        pattern = "|".join(rf"\b{spelling}_?\b" for spelling in spellings(name))
-        for test in tests:
-            assert re.search(pattern, told(test)), (key, test)
-
-
-# The table itself is held to something
-
-
-def test_a_test_or_a_case_that_does_not_exist_is_seen(collected: dict[str, pytest.Item]) -> None:
-    file = "service/test_bounds.py::test_both_sides_of_every_bound"
-    wrong = (file + "s", file + "[get_quotes-query-dateFrom]")
-    rows = {("status", "NEW"): (file, file + "[get_quotes-query-to]", *wrong)}
-    assert missing(rows, set(collected)) == set(wrong)
-
-
-# Success
+def test_the_bounds_are_those_that_were_written_down() -> None:
+    served = document("1")
+    stated = {}
+    for operation in OPERATIONS:
+        described = served["paths"][operation.path][operation.method.lower()]
+        for one in described.get("parameters", []):
+            stated[f"{operation.name} {one['in']} {one['name']}"] = set(words(one["schema"]))
+        if operation.body is not None:
+            schema = served["components"]["schemas"][operation.body.__name__]
+            for name, inner in schema["properties"].items():
+                stated[f"{operation.name} body {name}"] = set(words(inner))
+    lines = LISTED.read_text(encoding="utf-8").splitlines()
+    listed = [line.split() for line in lines if not line.startswith("#")]
+    assert stated == {" ".join(line[:3]): set(line[3:]) for line in listed}
 
 
 def test_every_operation_succeeds_in_some_test() -> None:
@@ -116,14 +108,6 @@ def test_every_operation_succeeds_in_some_test() -> None:
         )
     ]
     assert not unproven, f"tests/client/test_against_service.py needs: await api.{unproven[0]}(...)"
-
-
-# What the table says by hand
-
-
-def test_every_unusual_field_is_one_of_an_order() -> None:
-    fields = {field.serialization_alias or field.alias for field in Order.model_fields.values()}
-    assert {name for kind, name in ROWS if kind == "order field"} <= fields
 
 
 def test_the_first_version_is_gone() -> None:

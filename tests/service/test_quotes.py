@@ -13,12 +13,11 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.quote_fields import check_fields
 from service.world import (
     AS_SECOND,
     BTC,
-    BY_PARTNER_ID,
     CHAINS,
     ETH,
     FIRST,
@@ -162,9 +161,7 @@ async def test_private_route_has_two_venues_and_the_best_hop(
     rows = await quotes(api, asked(types="private"))
     pairs = set()
     for row in rows:
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         first, second = stored.legs
         assert first != second
         pairs.add(stored.legs)
@@ -216,9 +213,7 @@ async def test_quotes_are_stored_for_their_partner(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     (row, *_) = await quotes(api, asked(types="standard"))
-    assert row.quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, row.quote_id)
     assert (stored.purpose, stored.route, stored.legs) == ("exchange", "standard", ("aa",))
     assert (stored.amount_in, stored.amount_out) == (row.amount_in, row.amount_out)
     assert stored.amount_in_usd == 30000
@@ -234,12 +229,7 @@ async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:
     assert drawn != sorted(str(one) for one in drawn)
 
 
-async def test_partner_id_may_quote(anyone: httpx2.AsyncClient, service: ServiceParts) -> None:
-    answer = await anyone.get("/quotes", params=asked(), headers=BY_PARTNER_ID)
-    row = answer.json()["quotes"][0]
-    assert await service.store.get_quote(FIRST.partner_id, row["quoteId"]) is not None
-
-
+@pytest.mark.proves("input get_quotes types")
 @pytest.mark.parametrize(
     ("types", "found"),
     [
@@ -254,6 +244,7 @@ async def test_types(api: httpx2.AsyncClient, types: Any, found: set[str]) -> No
     assert {row.type for row in await quotes(api, asked(types=types))} == found
 
 
+@pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
 @pytest.mark.parametrize(
     ("sort", "attribute"),
     [
@@ -284,6 +275,7 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
     assert {row.amount_out_usd for row in rows} == {None}
 
 
+@pytest.mark.proves("code VALIDATION_ERROR")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -323,6 +315,12 @@ async def test_parameters_of_quotes(api: httpx2.AsyncClient, name: str, value: s
     assert body["fields"].keys() == {name}
 
 
+@pytest.mark.proves(
+    "input get_quotes slippage",
+    "input get_quotes senderAddress",
+    "input get_quotes receiverAddress",
+    "input get_quotes refundAddress",
+)
 @pytest.mark.parametrize("name", ["slippage", "senderAddress", "receiverAddress", "refundAddress"])
 async def test_inputs_without_effect_on_centralized_routes(
     api: httpx2.AsyncClient, name: str

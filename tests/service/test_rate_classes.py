@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
 
+from service.http_calls import calling, small_service
 from service.test_access import path_of
-from service.world import CHAINS, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import Access, Operation, RateClass
@@ -40,11 +39,8 @@ async def api(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx2.As
         exchange_limits=a_minute(LIMITS[RateClass.EXCHANGE]),
         read_limits=a_minute(LIMITS[RateClass.READ]),
     )
-    parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(
-        transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
-    ) as client:
+    app = build_service(small_service(clock, store, [partner]))
+    async with calling(app, {"Authorization": "k:s"}) as client:
         yield client
 
 
@@ -76,6 +72,7 @@ COUNTED_AT_THE_DOOR = [
 signature is wrong: test_webhooks."""
 
 
+@pytest.mark.proves("code RATE_LIMIT_EXCEEDED")
 @pytest.mark.parametrize("operation", COUNTED_AT_THE_DOOR, ids=lambda operation: operation.name)
 async def test_each_call_counts_in_its_class(
     api: httpx2.AsyncClient, clock: ManualClock, operation: Operation

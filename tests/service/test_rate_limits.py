@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.http_calls import running
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.rate_limits import RequestCounter
 from swapdesk.service.store.records import StoreUnavailable
@@ -83,12 +83,9 @@ async def test_written_and_unwritten_requests_are_added(
 
 
 async def test_a_clean_shutdown_writes_the_count(service: ServiceParts, store: SqliteStore) -> None:
-    app = build_service(service)
-    async with app.router.lifespan_context(app):
-        transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
-            for _ in range(7):
-                await api.get("/chains", headers=BY_PARTNER_ID)
+    async with running(service, BY_PARTNER_ID) as api:
+        for _ in range(7):
+            await api.get("/chains")
     assert await store.requests_in_month(FIRST.partner_id, "2026-11") == 7
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from service.http_calls import calling, running, small_service
 from service.new_store import open_new
-from service.world import AS_FREE, BTC, BY_PARTNER_ID, CHAINS, ETH, FREE, INTERMEDIARIES, TOKENS
+from service.world import AS_FREE, BTC, BY_PARTNER_ID, ETH, FREE
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.rate_limits import (
     STRANGER_READS,
@@ -168,9 +168,8 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
     limits = RateWindows(per_minute=30, per_hour=60, per_day=90)
     keys = tuple(ApiKey(name, digest(b"secret")) for name in ("one", "two"))
     partner = Partner("p", "P", Tier.PRO, keys, limits, limits, limits)
-    parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    parts = small_service(clock, store, [partner])
+    async with calling(build_service(parts)) as api:
         for minute in range(3):
             answers = await asyncio.gather(
                 *(
@@ -214,14 +213,11 @@ async def test_an_address_without_credentials_has_sixty_reads_a_minute(
 ) -> None:
     """Whatever is asked for; another address, and whoever has credentials, is not concerned."""
     app = build_service(service)
-    there = httpx2.ASGITransport(app=app, client=("192.0.2.7", 1))
-    other = httpx2.ASGITransport(app=app, client=("192.0.2.8", 1))
-    base = "http://service/v2"
     asked = [("GET", "/chains"), ("POST", "/exchanges"), ("GET", "/orders"), ("GET", "/quotes")]
     clock.advance(60 - clock.now().timestamp() % 60)
     async with (
-        httpx2.AsyncClient(transport=there, base_url=base) as api,
-        httpx2.AsyncClient(transport=other, base_url=base) as neighbour,
+        calling(app, address="192.0.2.7") as api,
+        calling(app, address="192.0.2.8") as neighbour,
     ):
         for number in range(60):
             answer = await api.request(*asked[number % len(asked)])
@@ -253,10 +249,9 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
     store: SqliteStore, clock: ManualClock, path: str, by_key: int, by_id: int
 ) -> None:
     partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
-    parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx2.ASGITransport(app=build_service(parts))
+    parts = small_service(clock, store, [partner])
     public = {"partner-id": FREE.partner_id}
-    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    async with calling(build_service(parts)) as api:
 
         async def passed(headers: dict[str, str]) -> int:
             for number in range(100):
@@ -282,18 +277,13 @@ def test_half_of_a_limit(whole: int, half: int) -> None:
 
 async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualClock) -> None:
     passing = 0
-    for number in range(4):
+    for _ in range(4):
         # The store is opened anew without any shutdown of the service before it.
         store = SqliteStore.open(tmp_path / "service.db")
         limits = RateWindows(per_minute=9, per_hour=9, per_day=9)
         partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), limits, limits, ROOMY)
-        parts = assemble(
-            clock, random.Random(number), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES
-        )
-        transport = httpx2.ASGITransport(app=build_service(parts))
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
-        ) as api:
+        parts = small_service(clock, store, [partner])
+        async with calling(build_service(parts), {"Authorization": "k:s"}) as api:
             for _ in range(4):
                 passing += (await api.get("/quotes", params=QUOTE)).status_code == 200
         await store.close()
@@ -302,27 +292,11 @@ async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualCl
 
 async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -> None:
     used = []
-    for number in range(2):
+    partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)
+    for _ in range(2):
         store = SqliteStore.open(tmp_path / "service.db")
-        parts = assemble(
-            clock,
-            random.Random(number),
-            store,
-            CHAINS,
-            TOKENS,
-            [],
-            [Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)],
-            INTERMEDIARIES,
-        )
-        app = build_service(parts)
-        async with (
-            app.router.lifespan_context(app),
-            httpx2.AsyncClient(
-                transport=httpx2.ASGITransport(app=app),
-                base_url="http://service/v2",
-                headers={"Authorization": "k:s"},
-            ) as api,
-        ):
+        parts = small_service(clock, store, [partner])
+        async with running(parts, {"Authorization": "k:s"}) as api:
             for _ in range(3):
                 left = int((await api.get("/chains")).headers["ratelimit-remaining"])
                 used.append(ROOMY.per_day - left)

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from service.orders_fixtures import ALICE, BTC, EVM, Floor, caller, reopen, venues_at
+from service.orders_fixtures import BTC, EVM, Floor, caller, reopen, row_of, venues_at
 from service.test_exchange_terms import create, fixed
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
-from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import LegStatus, Order
 
 
@@ -23,12 +22,6 @@ async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
     floor = Floor(tmp_path / "service.db", ManualClock(), venues)
     yield floor
     await floor.store.close()
-
-
-async def row_of(floor: Floor, order: Order) -> StoredOrder:
-    row = await floor.store.get_order(ALICE.partner_id, order.service_id)
-    assert row is not None
-    return row
 
 
 async def shown(floor: Floor, order: Order) -> Order:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from service.orders_fixtures import ALICE, EVM, Floor, caller, venues_at
-from swapdesk.clock import ManualClock
+from service.orders_fixtures import EVM, Floor, caller, row_of
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus
-
-
-@pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    yield floor
-    await floor.store.close()
 
 
 @pytest.mark.parametrize("intermediate", [{}, {"intermediate_refund_address": "kept"}])
@@ -27,8 +17,7 @@ async def test_what_the_second_leg_gives_back_is_no_refund(
     floor: Floor, intermediate: dict[str, str]
 ) -> None:
     order = await floor.create(route="private", refund_address=EVM, **intermediate)
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     first, second = (floor.venue(code) for code in row.legs)
     first.move(f"{order.service_id}:in", LegStatus.FINISHED)
     second.tell(
@@ -53,8 +42,7 @@ async def test_what_the_second_leg_gives_back_is_no_refund(
 
 async def test_a_private_deposit_given_back_by_the_first_leg_is_a_refund(floor: Floor) -> None:
     order = await floor.create(route="private", refund_address=EVM)
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
+    row = await row_of(floor, order)
     floor.venue(row.legs[0]).tell(
         f"{order.service_id}:in",
         LegReport(

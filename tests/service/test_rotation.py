@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from service.new_store import open_new
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
@@ -69,12 +69,12 @@ async def chosen(
     found = set()
     for row in await quotes(api, parameters):
         assert row.quote_id is not None, row.error
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         found.add((stored.legs[-1], stored.payout_wallet))
     return found
 
 
+@pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_a_rotated_route_names_an_unused_wallet(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -94,6 +94,7 @@ async def test_without_rotation_no_wallet_is_named(
     assert found == {("aa", None), ("bb", None), ("cc", None)}
 
 
+@pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_standard_routes_are_not_rotated(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore
 ) -> None:
@@ -106,6 +107,7 @@ async def test_standard_routes_are_not_rotated(
     }
 
 
+@pytest.mark.proves("input get_quotes rotateFallback")
 async def test_strict_rotation_that_is_exhausted(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -126,6 +128,7 @@ async def test_strict_rotation_that_is_exhausted(
     ]
 
 
+@pytest.mark.proves("input get_quotes rotationLookback")
 @pytest.mark.parametrize(("lookback", "left"), [("1", {0, 1}), ("2", {0}), ("100", {0})])
 async def test_only_so_many_orders_count(
     api: httpx2.AsyncClient,
@@ -162,6 +165,7 @@ async def test_only_a_day_counts(
     assert {wallet for code, wallet in drawn if code == "aa"} == left
 
 
+@pytest.mark.proves("input get_quotes deviationThreshold")
 @pytest.mark.parametrize(
     ("threshold", "left"), [("0", set()), ("1", set()), ("3", {"bb"}), ("100", {"bb"})]
 )
@@ -213,6 +217,7 @@ async def test_a_fallback_needs_rotation(api: httpx2.AsyncClient) -> None:
         assert answer.status_code == 200, "without rotation the others count for nothing"
 
 
+@pytest.mark.proves("input get_private_send_quotes rotatePayoutWallets")
 async def test_private_sends_are_rotated(
     api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
@@ -220,8 +225,7 @@ async def test_private_sends_are_rotated(
     items = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]
     assert items
     for item in items:
-        stored = await service.store.get_quote(FIRST.partner_id, item["quoteId"])
-        assert stored is not None
+        stored = await stored_quote(service, item["quoteId"])
         assert stored.payout_wallet in (0, 1)
         assert stored.choice == RouteChoice(rotate_payout_wallets=True)
     store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
@@ -229,6 +233,11 @@ async def test_private_sends_are_rotated(
     assert answer.json() == {"total": 0, "quotes": []}
 
 
+@pytest.mark.proves(
+    "input get_private_send_quotes deviationThreshold",
+    "input get_private_send_quotes rotationLookback",
+    "input get_private_send_quotes rotateFallback",
+)
 @pytest.mark.parametrize(
     ("more", "left"),
     [
@@ -260,8 +269,7 @@ async def test_bounds_of_the_rotation_of_private_sends(
     answer = await api.get("/quotes/private-send", params=parameters)
     paid_by = set()
     for item in answer.json()["quotes"]:
-        stored = await service.store.get_quote(FIRST.partner_id, item["quoteId"])
-        assert stored is not None
+        stored = await stored_quote(service, item["quoteId"])
         paid_by.add(stored.legs[-1])
     assert paid_by == left
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.terms_world import COPY_OF_XMR, MONERO, XMR
 from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL, TOKENS
 from swapdesk.clock import ManualClock
@@ -32,21 +32,18 @@ FILTERS = (
 async def legs_of(service: ServiceParts, rows: list[Quote]) -> set[tuple[str, ...]]:
     found = set()
     for row in rows:
-        assert row.quote_id is not None
-        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(service, row.quote_id)
         found.add(stored.legs)
     return found
 
 
+@pytest.mark.proves("input get_quotes swaps")
 async def test_swaps_allow_and_leave_private_routes_out(
     api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     rows = await quotes(api, asked(swaps=["bb", "cc"]))
     assert [(row.type, row.swap) for row in rows] == [("standard", "bb"), ("standard", "cc")]
-    assert rows[0].quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, rows[0].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, rows[0].quote_id)
     assert stored.choice == RouteChoice(swaps=("bb", "cc"))
     assert await quotes(api, asked(swaps="bb", types="private")) == []
 
@@ -95,6 +92,16 @@ async def test_a_provider_that_is_not_routing(api: httpx2.AsyncClient, aa: Price
     assert len(await quotes(api, asked(types="private", inLegExcludedSwaps="aa"))) == 2
 
 
+@pytest.mark.proves(
+    "input get_quotes inLegIncludedSwaps",
+    "input get_quotes inLegExcludedSwaps",
+    "input get_quotes outLegIncludedSwaps",
+    "input get_quotes outLegExcludedSwaps",
+    "input get_private_send_quotes inLegIncludedSwaps",
+    "input get_private_send_quotes inLegExcludedSwaps",
+    "input get_private_send_quotes outLegIncludedSwaps",
+    "input get_private_send_quotes outLegExcludedSwaps",
+)
 @pytest.mark.parametrize(
     ("filters", "wanted"),
     [
@@ -187,13 +194,13 @@ async def middles(parts: ServiceParts, caller: Caller, **more: Any) -> set[str]:
         if row.quote_id is None:
             found.add(str(row.error))
             continue
-        stored = await parts.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, row.quote_id)
         assert stored.middle_token_id is not None
         found.add(stored.middle_token_id)
     return found
 
 
+@pytest.mark.proves("input get_quotes useXmr", "input get_private_send_quotes useXmr")
 async def test_xmr_pins_the_hop(clock: ManualClock, store: Any) -> None:
     parts, caller = hopping(clock, store, (*INTERMEDIARIES, COPY_OF_XMR.id, XMR.id))
     assert await middles(parts, caller, useXmr="true") == {XMR.id}
@@ -205,8 +212,7 @@ async def test_xmr_pins_the_hop(clock: ManualClock, store: Any) -> None:
         }
     send = PrivateSendQuery.model_validate({"amount": "0.5", "from": BTC.id, "useXmr": "true"})
     for item in (await parts.engine.private_send(caller, send)).quotes:
-        stored = await parts.store.get_quote(FIRST.partner_id, item.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, item.quote_id)
         assert stored.middle_token_id == XMR.id
         assert stored.choice.use_xmr is True
     choice = RouteChoice(use_xmr=True)
@@ -231,9 +237,7 @@ async def test_a_route_says_when_it_needs_a_refund_address(clock: ManualClock, s
     query = QuoteQuery.model_validate(asked())
     needs: dict[tuple[str, ...], bool | None] = {}
     for row in (await parts.engine.quotes(caller, query)).quotes:
-        assert row.quote_id is not None
-        stored = await parts.store.get_quote(FIRST.partner_id, row.quote_id)
-        assert stored is not None
+        stored = await stored_quote(parts, row.quote_id)
         assert stored.requires_refund_address == row.requires_refund_address
         needs[stored.legs] = row.requires_refund_address
     assert len(needs) == 7
@@ -262,9 +266,7 @@ async def test_a_route_that_loses_too_much_is_filtered(
     ]
     assert rows[1].filtered_reason == "price_impact"
     assert rows[0].filtered_reason is None
-    assert rows[1].quote_id is not None
-    stored = await service.store.get_quote(FIRST.partner_id, rows[1].quote_id)
-    assert stored is not None
+    stored = await stored_quote(service, rows[1].quote_id)
     assert stored.filtered
     excluded = frozenset({("cc",), ("bb",)})
     none = await service.engine.best_legs(BTC, ETH, Decimal("0.5"), "standard", exclude=excluded)

@@ -11,9 +11,10 @@ import httpx2
 import pytest
 from msgspec import Struct, field
 
-from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
+from service.http_calls import running, small_service
+from service.world import AS_FIRST, BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import assemble
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.scans import CLAIM, RETRY_AFTER, SCAN_SECONDS, TokenScans
@@ -208,15 +209,9 @@ async def test_verdicts_outlive_a_restart(
     await api.get("/minMax", params=PAIR)
     await settle(store)
     before = await verdict(api, BTC)
-    partners = service.directory.partners.values()
-    again = assemble(clock, service.rng, store, CHAINS, TOKENS, [], partners, [], scanner=scanner)
-    app = build_service(again)
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app=app), base_url=api.base_url, headers=api.headers
-        ) as next_api,
-    ):
+    partners = [*service.directory.partners.values()]
+    again = small_service(clock, store, partners, scanner=scanner)
+    async with running(again, AS_FIRST) as next_api:
         assert await verdict(next_api, BTC) == before
         await next_api.get("/minMax", params=PAIR)
         await settle(store)

@@ -47,10 +47,6 @@ async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx2.AsyncCl
         }
 
 
-async def test_a_path_sends_a_text(api: httpx2.AsyncClient) -> None:
-    assert (await refusal(api, "/tokens/12", {}))["fields"]["id"]["value"] == "12"
-
-
 async def posted(api: httpx2.AsyncClient, path: str, body: str) -> dict[str, Any]:
     answer = await api.post(path, content=body, headers={"content-type": "application/json"})
     told: dict[str, Any] = json.loads(answer.content, parse_float=lambda text: f"number {text}")

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from service.http_calls import calling
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created
 from service.valid import HeldAnswers
@@ -20,7 +21,6 @@ from swapdesk.service.orders.states import display, rank
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
-BASE = "http://service/v2"
 PARTNERS = (AS_FIRST, AS_SECOND, AS_FREE)
 
 
@@ -34,19 +34,11 @@ async def held(
     service: ServiceParts,
 ) -> AsyncIterator[tuple[list[httpx2.AsyncClient], HeldAnswers]]:
     """A client of each partner."""
-    application = build_service(service)
-    transport = httpx2.ASGITransport(app=application)
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+    app = build_service(service)
+    async with calling(app, AS_FIRST) as client:
         held = HeldAnswers((await client.get("/openapi.json")).json())
-    clients = [
-        httpx2.AsyncClient(
-            transport=transport,
-            base_url=BASE,
-            headers=each,
-            event_hooks={"response": [held.later]},
-        )
-        for each in PARTNERS
-    ]
+    hooks = {"response": [held.later]}
+    clients = [calling(app, each, event_hooks=hooks) for each in PARTNERS]
     yield clients, held
     for client in clients:
         await client.aclose()

@@ -46,6 +46,7 @@ async def test_above_one_maximum_only_that_row_has_an_error(api: httpx2.AsyncCli
     ]
 
 
+@pytest.mark.proves("code AMOUNT_TOO_LOW")
 async def test_both_sides_of_the_smallest_amount(api: httpx2.AsyncClient) -> None:
     assert await quotes(api, asked("0.00016667", types="standard"))
     body = await refusal(api, "/quotes", asked("0.00016666", types="standard"))
@@ -64,6 +65,7 @@ async def test_too_low_names_the_smallest_of_the_asked_routes(api: httpx2.AsyncC
     assert f"{plain(bounds.private.min.normalize())} BTC" in private["message"]
 
 
+@pytest.mark.proves("code QUOTE_OVER_LIMIT")
 async def test_both_sides_of_the_dollar_cap(api: httpx2.AsyncClient, cc: PriceVenue) -> None:
     """cc itself would take 500,000 USD."""
     assert cc.most == 500_000
@@ -98,6 +100,7 @@ async def test_a_refused_private_amount_is_told_one_that_is_taken(
         assert Decimal(figure) == (private.min if amount == "0.001" else private.max)
 
 
+@pytest.mark.proves("code QUOTE_OVER_LIMIT")
 async def test_over_every_maximum(api: httpx2.AsyncClient, cc: PriceVenue) -> None:
     cc.most = Decimal(300_000)
     assert await quotes(api, asked("5", types="standard"))

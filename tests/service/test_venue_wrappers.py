@@ -114,23 +114,14 @@ async def test_a_failing_venue_is_left_alone_and_asked_again(clock: ManualClock)
     assert inner.asked == 8
 
 
-def test_four_failures_and_a_success_do_not_open_the_breaker() -> None:
-    breaker = Breaker(ManualClock())
-    for _ in range(3):
-        for _ in range(4):
-            breaker.failed()
-            assert breaker.admits()
-        breaker.succeeded()
-    for _ in range(5):
-        assert breaker.admits()
-        breaker.failed()
-    assert not breaker.admits()
-
-
 def test_the_breaker_lets_one_probe_out() -> None:
     clock = ManualClock()
     breaker = Breaker(clock)
+    for _ in range(4):
+        breaker.failed()
+    breaker.succeeded()
     for _ in range(5):
+        assert breaker.admits(), "four failures and a success before do not count"
         breaker.failed()
     assert not breaker.admits()
     clock.advance(5)
@@ -264,5 +255,5 @@ async def test_a_failure_in_the_moment_of_a_cancellation_is_not_reported_as_lost
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     await failing_while_its_caller_is_cancelled(clock)
     await settle()
-    gc.collect()
+    gc.collect(1)
     assert reported == []

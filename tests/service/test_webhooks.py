@@ -6,8 +6,8 @@ import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 
 import manual_time
 from patience import PATIENCE
-from service.http_calls import JSON, code, fields
+from service.http_calls import JSON, calling, code, fields, raw_call, running
 from service.orders_fixtures import until
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
@@ -101,18 +101,6 @@ async def reaches(api: httpx2.AsyncClient, service_id: str, wanted: int) -> None
         return await status(api, service_id) == wanted
 
     await comes_true(reached)
-
-
-@asynccontextmanager
-async def running(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
-    """The service with what works in its background."""
-    application = build_service(service)
-    transport = httpx2.ASGITransport(app=application)
-    async with (
-        application.router.lifespan_context(application),
-        httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as client,
-    ):
-        yield client
 
 
 # An event wakes
@@ -326,6 +314,7 @@ async def test_another_implementation_signs(anyone: httpx2.AsyncClient, now: int
     assert (answer.status_code, answer.json()) == (200, {"received": True})
 
 
+@pytest.mark.proves("input receive_webhook source")
 async def test_a_source_is_known_by_its_own_secret(
     anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:
@@ -471,11 +460,10 @@ async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
 ) -> None:
     application = build_service(service)
 
-    def at(address: str) -> httpx2.AsyncClient:
-        transport = httpx2.ASGITransport(app=application, client=(address, 1))
-        return httpx2.AsyncClient(transport=transport, base_url="http://service/v2")
-
-    async with at("192.0.2.1") as crowd, at("192.0.2.2") as other:
+    async with (
+        calling(application, address="192.0.2.1") as crowd,
+        calling(application, address="192.0.2.2") as other,
+    ):
         for number in range(STRANGER_READS):
             path = "/webhooks/nobody" if number % 2 else "/webhooks/aa"
             answer = await crowd.post(path, content=b"{}", headers={**JSON, **AS_FIRST})
@@ -493,22 +481,10 @@ async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
 
 async def test_an_unsigned_body_is_not_read(service: ServiceParts) -> None:
     """What could be right for no body is refused before one byte of it is asked for."""
-    sent: list[Any] = []
 
     async def receive() -> Any:
         raise AssertionError("the body was read")
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v2/webhooks/aa",
-        "raw_path": b"/v2/webhooks/aa",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
-    }
-    await build_service(service)(scope, receive, send)
+    headers = [(b"content-type", b"application/json")]
+    sent = await raw_call(service, receive, headers, path="/v2/webhooks/aa")
     assert sent[0]["status"] == 401

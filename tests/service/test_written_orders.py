@@ -20,7 +20,6 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import ScanResult, TokenSecurityScan
 
 
@@ -68,20 +67,6 @@ async def test_a_whole_row_is_read_once_for_a_version(
     assert store.rows_read == 0
 
 
-async def test_the_next_state_is_told_at_once(
-    api: httpx2.AsyncClient,
-    order: dict[str, Any],
-    service: ServiceParts,
-    venue_list: list[PlainVenue],
-    clock: ManualClock,
-) -> None:
-    (venue,) = [each for each in venue_list if each.opened]
-    venue.move(f"{order['serviceId']}:in", LegStatus.CONFIRMING)
-    clock.advance(60)
-    await service.worker.step(clock.now())
-    assert (await api.get(f"/orders/{order['serviceId']}")).json()["status"] == 1
-
-
 async def test_another_verdict_of_its_token_is_told_at_once(
     api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
 ) -> None:
@@ -98,14 +83,6 @@ async def test_nobody_else_reads_what_was_written(
     api: httpx2.AsyncClient, order: dict[str, Any]
 ) -> None:
     answer = await api.get(f"/orders/{order['serviceId']}", headers=AS_SECOND)
-    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
-
-
-async def test_after_48_hours_it_is_told_no_more(
-    api: httpx2.AsyncClient, order: dict[str, Any], clock: ManualClock
-) -> None:
-    clock.advance(48 * 3600 + 1)
-    answer = await api.get(f"/orders/{order['serviceId']}")
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 

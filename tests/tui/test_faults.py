@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness import Sandbox
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.faults.triggers import targets
+from swapdesk.flows.faults.triggers import Triggers
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-from swapdesk.tui.app import DeskApp
 from swapdesk.tui.screens.faults import FaultsScreen
 from swapdesk.tui.screens.request_log import RequestLogScreen
-from swapdesk.tui.tapes.grammar import read_tape
-from swapdesk.tui.tapes.player import Player
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.wire.faults import FAULTS
+from swapdesk.wire.faults import FAULTS, FaultRefused
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from tui.desk_run import DeskRun, Market, open_desk, sandbox_desk
 from tui.near_control import near_control
@@ -85,38 +80,9 @@ async def test_every_fault_is_set_by_keys(sandbox: Sandbox, tmp_path: Path) -> N
         assert faults_of(sandbox) == []
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-async def test_every_fault_is_set_from_a_tape(sandbox: Sandbox, tmp_path: Path) -> None:
-    """At the pace of somebody who talks."""
-    async with sandbox_desk(sandbox, tmp_path) as run:
-        tape = await tape_of_all(run, what_is_met(await with_group(run)))
-
-    async def ready() -> Mapping[str, Any]:
-        return sandbox.ready
-
-    app = DeskApp(load_settings({}, Home.at(tmp_path)), ready)
-    player = Player(read_tape(tape), alone=True)
-    await app.run_async(**player.attach(app))
-    assert player.failure is None, player.failure.screen
-    assert set(faults_of(sandbox)) >= KEPT
-    sandbox.control("DELETE", "/faults")
-
-
 def what_is_met(made: tuple[str, str]) -> set[str]:
     order, group = made
-    return {f"serviceId {order}", f"multiId {group}", "venue hy", "chain base"}
-
-
-async def tape_of_all(run: DeskRun, met: set[str]) -> bytes:
-    """Sets every fault on the first of its targets that is among ``met``."""
-    desk = run.app.session.desk
-    acts = ["patience 20s", "press F", "wait lost_response"]
-    for fault in FAULTS.values():
-        place = next(at for at, key in enumerate(targets(desk, fault)) if key in met)
-        acts += ["press enter", f"wait set {fault.name}", "press home", *["press down"] * place]
-        acts += ["press enter", f"wait {fault.name} is set on", "press down"]
-    return "\n".join(acts).encode()
+    return {f"order {order}", f"group {group}", "provider hy", "chain base"}
 
 
 async def test_what_a_fault_is_given_is_gone_through_and_a_refusal_is_told(market: Market) -> None:
@@ -167,3 +133,7 @@ async def test_live_desk_has_no_page_of_faults(market: Market) -> None:
         shown = run.screen(RequestLogScreen).verbs.palette_entries([])
         assert shown
         assert "faults" not in {entry.key for entry in shown}
+        desk = run.app.session.desk
+        desk.link.control = near_control(market.parts)
+        with pytest.raises(FaultRefused, match="this profile is live"):
+            Triggers(desk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
@@ -91,6 +91,17 @@ async def test_a_first_page_that_is_never_drawn_keeps_no_desk_from_starting(
         await pilot.pause()
         assert app.session.ready
         assert market.started == 1
+
+
+async def test_a_sandbox_that_was_put_aside_is_named(market: Market) -> None:
+    async def started() -> Mapping[str, Any]:
+        return {**await market.start(), "putAside": "sandbox was put aside as sandbox.old-1"}
+
+    app_of_market = open_desk(
+        market.settings, started, clock=market.clock, transport=market.network
+    )
+    async with app_of_market as desk:
+        await desk.see("put aside as sandbox.old-1.")
 
 
 async def test_other_pages_open_with_the_desk(market: Market) -> None:

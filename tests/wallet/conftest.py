@@ -12,7 +12,9 @@ import pytest_asyncio
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from wallet.agents import CHEAP, Start
+from wallet.chains import Chains, served
 from wallet.owner import Owner, owning
+from wallet.signing import Trader, trader
 
 
 @pytest.fixture
@@ -38,6 +40,24 @@ async def start(keys: Path) -> AsyncIterator[Start]:
     yield begin
     for client in clients:
         await client.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
+    async with served(tmp_path_factory.mktemp("chains")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
+    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agent(someone: Trader) -> AsyncIterator[WalletClient]:
+    """The real process, one for all that is asked of it in a file, with its keys open."""
+    async with someone.agent() as made:
+        yield made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

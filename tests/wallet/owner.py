@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,17 +14,41 @@ from swapdesk.flows.transactions.transactor import Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home
-from swapdesk.settings import load_settings
+from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import served
+from wallet.chains import Chains, served
 from wallet.signing import CHAIN, Trader, trader
 
 PAID = 10**15
 """Wei of each payment."""
+
+
+class Desk(Struct):
+    """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
+
+    settings: Settings
+    trader: Trader
+
+    async def wallet(self, program: Sequence[str] = CHEAP) -> LocalWallet:
+        chains = self.trader.place.chains
+        wallet = LocalWallet(self.settings, SystemClock(), chains, program=program)
+        await wallet.unlock(PASSPHRASE)
+        return wallet
+
+    async def account(self, wallet: LocalWallet) -> Account:
+        return next(
+            one for one in (await wallet.accounts()).accounts if one.address == self.trader.address
+        )
+
+
+async def desk_on(world: Chains, home: Path) -> Desk:
+    """A new key with money, and the desk it belongs to."""
+    settings = load_settings({}, Home.at(home))
+    return Desk(settings, await trader(world, settings.places.keys))
 
 
 class Owner(Struct):
@@ -91,15 +115,15 @@ async def contested(
 @asynccontextmanager
 async def owning(directory: Path) -> AsyncIterator[Owner]:
     async with served(directory / "chains") as world:
-        settings = load_settings({}, Home.at(directory / "home"))
-        someone = await trader(world, settings.places.keys)
-        clock = SystemClock()
-        wallet = LocalWallet(settings, clock, someone.place.chains, program=CHEAP)
-        await wallet.unlock(PASSPHRASE)
+        desk, clock = await desk_on(world, directory / "home"), SystemClock()
+        wallet = await desk.wallet()
         try:
-            (account,) = (
-                one for one in (await wallet.accounts()).accounts if one.address == someone.address
+            yield Owner(
+                desk.trader,
+                await desk.account(wallet),
+                wallet,
+                bumping(wallet, clock),
+                cancelling(wallet, clock),
             )
-            yield Owner(someone, account, wallet, bumping(wallet, clock), cancelling(wallet, clock))
         finally:
             await wallet.close()

@@ -19,6 +19,7 @@ from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import Chains
@@ -151,9 +152,25 @@ class Trader(Struct):
     def payment(units: int = 10**15, to: str = DEPOSIT) -> TransactionPayload:
         return TransactionPayload(Purpose.DEPOSIT, to, "0x", units)
 
+    @staticmethod
+    async def signed(
+        agent: WalletClient, payload: TransactionPayload, promise: Promise
+    ) -> SignedTransaction:
+        """Raises Refused."""
+        made = await agent.sign(await agent.review(payload, promise))
+        assert isinstance(made, SignedTransaction)
+        return made
+
+    async def settled(self, agent: WalletClient, one: SignedTransaction) -> SignedTransaction:
+        """What was sent, once it is in a block and as many follow as count."""
+        await self.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
+        while (told := await agent.resolve(one.hash)).state is not TransactionState.SUCCEEDED:
+            assert told.state in (TransactionState.SENT, TransactionState.MINED)
+        return told
+
     async def paid(self) -> int:
         """Wei that arrived at the deposit address so far."""
-        return self.world.chain(CHAIN).account(bytes.fromhex(DEPOSIT[2:])).balance
+        return self.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
 
 
 async def trader(world: Chains, keys: Path, *, confirmations: int = 2) -> Trader:

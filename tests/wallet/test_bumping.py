@@ -18,7 +18,7 @@ from swapdesk.flows.signing.running_signings import replace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION as OF_CANCELLING
-from swapdesk.flows.wallet.replacement import HIGHER_FEE
+from swapdesk.flows.wallet.replacement import HIGHER_FEE, Replacement
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
@@ -61,22 +61,24 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     assert await owner.trader.paid() == before + PAID
 
 
-async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
-    """The higher fee was reviewed, and the first reaches a block before it is signed."""
+@pytest.mark.parametrize("verb", ["bumping", "cancelling"])
+async def test_the_first_may_be_executed_after_all(owner: Owner, verb: str) -> None:
+    """The other one was reviewed, and the first reaches a block before it is signed."""
     before = await owner.trader.paid()
-    client, first = await owner.waiting("overtaken")
-    proposed = await owner.bumping.propose(first.hash)
+    replacement: Replacement = getattr(owner, verb)
+    client, first = await owner.waiting(f"{verb} is overtaken")
+    proposed = await replacement.propose(first.hash)
     assert isinstance(proposed, Proposal)
     await client.resolve(first.hash)
     await owner.mined(first.hash)
     ended: object
     try:
-        ended = await owner.bumping.replace(proposed)
+        ended = await replacement.replace(proposed)
     except Refused as refused:
         # The second look sees that the nonce is used; nothing was signed.
         ended = refused
     if isinstance(ended, Outcome) and ended.done:
-        assert ended.hash == first.hash
+        assert (verb, ended.hash) == ("bumping", first.hash)
     await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
     told = await owner.bumping.propose(first.hash)
@@ -234,23 +236,6 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     assert await owner.states("withdrawn") == {first.hash: State.SENT}
     await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
-
-
-async def test_a_session_that_waits_asks_for_the_cancellation(
-    owner: Owner, session: SwapSigning
-) -> None:
-    before = await owner.trader.paid()
-    _, first = await owner.waiting("taken back")
-    session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.cancelling, session))
-    assert session.agree((await opened(session)).id)
-    assert await asking is None
-    assert (await owner.states("taken back"))[first.hash] is State.REPLACED
-    session.seen(first)
-    said = await replace(owner.wallet, owner.bumping, session)
-    assert said is not None
-    assert "cancelled" in said
-    assert await owner.trader.paid() == before
 
 
 async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:

@@ -113,25 +113,6 @@ async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:
     await owner.executed(first.hash)
 
 
-async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
-    """The first reaches the chain after its cancellation was reviewed and signed."""
-    before = await owner.trader.paid()
-    client, first = await owner.waiting("race")
-    proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposal)
-    await client.resolve(first.hash)
-    await owner.mined(first.hash)
-    ended: object
-    try:
-        ended = await owner.cancelling.replace(proposed)
-    except Refused as refused:
-        # The second look sees that the nonce is used; nothing was signed.
-        ended = refused
-    assert not (isinstance(ended, Outcome) and ended.done)
-    assert await owner.trader.paid() == before + PAID
-    await owner.executed(first.hash)
-
-
 async def test_one_that_was_never_sent_is_given_up(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.signed("unsent")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
-import pytest_asyncio
 from msgspec.structs import replace
 
-from patience import PATIENCE
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
 from swapdesk.wallet.accounts import Kind
@@ -20,10 +16,8 @@ from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import served
-from wallet.signing import CHAIN, CHAIN_ID, DOLLARS, ETH, ROUTER, USDC, Trader, trader
+from wallet.signing import CHAIN, DOLLARS, ETH, ROUTER, USDC, Trader
 
 NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
 
@@ -31,25 +25,12 @@ NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Trader]:
-    """Whoever lets somebody take something takes it back."""
-    async with served(tmp_path_factory.mktemp("chains")) as world:
-        yield await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
-
-
-async def executed(agent: WalletClient, payload: TransactionPayload, promise: Promise) -> None:
-    """Review, sign, send, and wait until it counts."""
-    review = await agent.review(payload, promise)
-    assert not review.refused, review.findings
-    signed = await agent.sign(review)
-    assert isinstance(signed, SignedTransaction)
-    sent = await agent.broadcast(signed.hash)
-    async with asyncio.timeout(PATIENCE):
-        while sent.state not in FINAL:
-            await asyncio.sleep(0.02)  # between two looks
-            sent = await agent.resolve(signed.hash)
-    assert sent.state is TransactionState.SUCCEEDED
+async def executed(
+    someone: Trader, agent: WalletClient, payload: TransactionPayload, promise: Promise
+) -> None:
+    signed = await someone.signed(agent, payload, promise)
+    await agent.broadcast(signed.hash)
+    await someone.settled(agent, signed)
 
 
 async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> None:
@@ -59,7 +40,7 @@ async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> 
         told = await client.balances(someone.address, CHAIN, [ETH, USDC, NO_TOKEN])
     finally:
         await client.close()
-    coins = someone.world.chain(CHAIN).account(bytes.fromhex(someone.address[2:])).balance
+    coins = someone.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(someone.address[2:]))
     assert 9 * 10**18 < coins <= 10 * 10**18
     assert [(one.asset.symbol, one.units) for one in told.balances] == [
         ("ETH", coins),
@@ -90,14 +71,14 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
 
         data = erc20.APPROVE.call(ROUTER["fa"], 100 * 10**6)
         payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
-        await executed(agent, payload, someone.promise("allow"))
+        await executed(someone, agent, payload, someone.promise("allow"))
         told = await agent.allowances(someone.address, CHAIN, [USDC])
         assert told.allowances == (Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),)
         assert told.complete
 
         call = await agent.revocation(USDC.contract, ROUTER["fa"])
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(agent, end, someone.promise("revoke", venue=None, sell_units=0))
+        await executed(someone, agent, end, someone.promise("revoke", venue=None, sell_units=0))
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
 
         with pytest.raises(Refused) as refused:
@@ -115,32 +96,18 @@ async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) ->
         data = erc20.APPROVE.call(MULTICALL3, erc20.UNLIMITED)
         payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
         promise = someone.promise("allow anything", venue=None, unlimited=True)
-        await executed(client, payload, promise)
+        await executed(someone, client, payload, promise)
     finally:
         await client.close()
     async with someone.agent() as agent:
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
         call = await agent.revocation(USDC.contract, MULTICALL3)
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(agent, end, someone.promise("nothing", venue=None, sell_units=0))
+        await executed(someone, agent, end, someone.promise("nothing", venue=None, sell_units=0))
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
     assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
     # Where no contract stands nobody can take anything, which leaves no doubt.
     assert told.complete
-
-
-async def test_a_node_of_another_chain_is_not_believed(someone: Trader) -> None:
-    (link,) = someone.place.chains
-    other = replace(link, chain_id=CHAIN_ID + 1)
-    client = await WalletClient.start(replace(someone.place, chains=(other,)), program=CHEAP)
-    try:
-        with pytest.raises(Refused) as refused:
-            await client.balances(someone.address, CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.OTHER_CHAIN
-        with pytest.raises(Refused):
-            await client.allowances(someone.address, CHAIN, [USDC])
-    finally:
-        await client.close()
 
 
 async def test_a_node_that_is_gone_is_said(someone: Trader) -> None:
@@ -172,7 +139,7 @@ async def test_what_permit2_may_let_others_take_is_seen_and_ended(someone: Trade
     data = permit2.APPROVE.call(USDC.contract, ROUTER["fa"], 7 * 10**6, ends)
     payload = TransactionPayload(Purpose.APPROVE, PERMIT2, "0x" + data.hex(), 0)
     async with someone.agent() as agent:
-        await executed(agent, payload, someone.promise("grant"))
+        await executed(someone, agent, payload, someone.promise("grant"))
         told = await agent.allowances(someone.address, CHAIN, [USDC])
         assert told.complete
         (grant,) = told.allowances
@@ -184,5 +151,7 @@ async def test_what_permit2_may_let_others_take_is_seen_and_ended(someone: Trade
         call = await agent.revocation(USDC.contract, grant.spender, permit2=True)
         assert call.to == PERMIT2
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(agent, end, someone.promise("revoke grant", venue=None, sell_units=0))
+        await executed(
+            someone, agent, end, someone.promise("revoke grant", venue=None, sell_units=0)
+        )
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()

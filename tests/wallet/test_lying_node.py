@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
+from sandbox.evm.rewinding import rewind
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.evm_answers import TransactionReceipt
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.chains import Chains, served
-from wallet.signing import CHAIN, DEPOSIT, USDC, Trader, trader
+from swapdesk.wallet.transactions import TransactionState
+from wallet.signing import CHAIN, DEPOSIT, USDC, Trader
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
-    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
-
-
-async def signed(
-    agent: WalletClient, payload: TransactionPayload, promise: Promise
-) -> SignedTransaction:
-    made = await agent.sign(await agent.review(payload, promise))
-    assert isinstance(made, SignedTransaction)
-    return made
-
-
-async def executed(someone: Trader, one: SignedTransaction) -> None:
-    await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
-
-
-async def resolved(agent: WalletClient, one: SignedTransaction) -> SignedTransaction:
-    while (told := await agent.resolve(one.hash)).state is not State.SUCCEEDED:
-        assert told.state in (State.SENT, State.MINED)
-    return told
 
 
 def tokens(units: int) -> TransactionPayload:
@@ -68,34 +37,33 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
     promise = someone.deposit(intent) if coins else someone.deposit(intent, 10**6, sell=USDC)
     payload = someone.payment() if coins else tokens(10**6)
     async with someone.agent() as agent:
-        one = await signed(agent, payload, promise)
+        one = await someone.signed(agent, payload, promise)
         await agent.broadcast(one.hash)
-        await executed(someone, one)
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
         someone.world.faults.add(CHAIN, "forged_receipt", 1)
         told = await agent.resolve(one.hash)
         assert told.state is State.SENT
         assert told.problem is not None
         assert "the node tells a failure" in told.problem
         with pytest.raises(Refused):
-            await signed(agent, payload, promise)
-        assert (await resolved(agent, one)).problem is None
+            await someone.signed(agent, payload, promise)
+        assert (await someone.settled(agent, one)).problem is None
 
 
 async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -> None:
     async with someone.agent() as agent:
-        one = await signed(agent, someone.payment(), someone.deposit("early"))
+        one = await someone.signed(agent, someone.payment(), someone.deposit("early"))
         someone.world.faults.add(CHAIN, "drop_transaction", 1)
         assert (await agent.broadcast(one.hash)).state is State.SENT
         # The node has forgotten it, so it gets the same bytes again.
         assert (await agent.resolve(one.hash)).state in (State.SENT, State.MINED)
-        await executed(someone, one)
-        await resolved(agent, one)
+        await someone.settled(agent, one)
 
 
 async def test_a_silent_node_leaves_a_payment_where_it_was(someone: Trader) -> None:
     before = await someone.paid()
     async with someone.agent() as agent:
-        one = await signed(agent, someone.payment(), someone.deposit("silent"))
+        one = await someone.signed(agent, someone.payment(), someone.deposit("silent"))
         someone.world.faults.add(CHAIN, "node_down")
         with pytest.raises(Refused) as refused:
             await agent.broadcast(one.hash)
@@ -105,23 +73,21 @@ async def test_a_silent_node_leaves_a_payment_where_it_was(someone: Trader) -> N
         assert known.problem
         someone.world.faults.clear()
         await agent.broadcast(one.hash)
-        await executed(someone, one)
-        await resolved(agent, one)
+        await someone.settled(agent, one)
     assert await someone.paid() == before + 10**15
 
 
 async def test_a_reorganisation_pays_once(someone: Trader) -> None:
     before = await someone.paid()
     async with someone.agent() as agent:
-        one = await signed(agent, someone.payment(), someone.deposit("reorganised"))
+        one = await someone.signed(agent, someone.payment(), someone.deposit("reorganised"))
         await agent.broadcast(one.hash)
-        await executed(someone, one)
-        await someone.world.chain(CHAIN).reorganise(3)
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
+        await rewind(someone.world.chain(CHAIN))
         await agent.resolve(one.hash)
-        await executed(someone, one)
-        await resolved(agent, one)
+        await someone.settled(agent, one)
         with pytest.raises(Refused):
-            await signed(agent, someone.payment(), someone.deposit("reorganised"))
+            await someone.signed(agent, someone.payment(), someone.deposit("reorganised"))
     assert await someone.paid() == before + 10**15
 
 
@@ -142,7 +108,7 @@ class _Late(EvmClient):
 async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Trader) -> None:
     chain = someone.world.chain(CHAIN)
     async with someone.agent() as agent:
-        one = await signed(agent, someone.payment(), someone.deposit("late"))
+        one = await someone.signed(agent, someone.payment(), someone.deposit("late"))
     records = Records(RecordsFile(Path(someone.place.directory), writable=True))
     try:
         records.move(one.hash, State.SENT, among=frozenset({State.SIGNED}))
@@ -174,7 +140,7 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
     from wallet.signing import CHAIN_ID
 
     async with someone.agent() as agent:
-        one = await signed(agent, someone.payment(), someone.deposit("overtaken"))
+        one = await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))
         key = await agent.export(someone.address, export_phrase(someone.address), PASSPHRASE)
         elsewhere = EthAccount.from_key(key.reveal().decode()).sign_transaction(
             {
@@ -198,4 +164,4 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
             assert told.state is State.SENDING
         # Nobody knows here what the other one paid, so the same intent pays no more.
         with pytest.raises(Refused):
-            await signed(agent, someone.payment(), someone.deposit("overtaken"))
+            await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))

@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import pytest_asyncio
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Locked, Refused
-from swapdesk.wallet.payload import ChainStep
-from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction, TransactionState
 from wallet.agents import PASSPHRASE
-from wallet.chains import Chains, served
+from wallet.chains import Chains
 from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, USDC, Trader, trader
+from wallet.signing import CHAIN_ID, DEPOSIT, Trader
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
-    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
 
 
 def codes(error: Refused) -> set[str]:
@@ -124,10 +109,8 @@ async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> N
         assert await someone.paid() == before
         sent = await agent.broadcast(signed.hash)
         assert sent.state is State.SENT
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
         assert (await agent.broadcast(signed.hash)).state in (State.SENT, State.MINED)
-        while (done := await agent.resolve(signed.hash)).state is not State.SUCCEEDED:
-            assert done.state in (State.SENT, State.MINED)
+        done = await someone.settled(agent, signed)
         assert done.confirmations >= 2
         assert await someone.paid() == before + 10**15
 
@@ -141,8 +124,7 @@ async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> N
 
 async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
     async with someone.agent() as agent:
-        first = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
-        assert isinstance(first, SignedTransaction)
+        first = await someone.signed(agent, someone.payment(), someone.deposit("first"))
         review = await agent.review(someone.payment(), someone.deposit("second"))
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
@@ -152,66 +134,9 @@ async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trad
         with pytest.raises(Refused):
             await agent.abandon(first.hash)
         # Its nonce is free, and the same intent may pay after all.
-        again = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
-        assert isinstance(again, SignedTransaction)
+        again = await someone.signed(agent, someone.payment(), someone.deposit("first"))
         assert again.nonce == first.nonce
         await agent.abandon(again.hash)
-
-
-async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None:
-    before = await someone.paid()
-    promise = someone.deposit("bump")
-    async with someone.agent() as agent:
-        first = await agent.sign(await agent.review(someone.payment(), promise))
-        assert isinstance(first, SignedTransaction)
-        other = replace(someone.payment(), value=1)
-        review = await agent.review(other, promise, replaces=first.hash)
-        with pytest.raises(Refused):
-            await agent.sign(review)
-        review = await agent.review(someone.payment(), promise, replaces=first.hash)
-        assert not review.refused, review.findings
-        bumped = await agent.sign(review)
-        assert isinstance(bumped, SignedTransaction)
-        assert (bumped.nonce, bumped.replaces) == (first.nonce, first.hash)
-        await agent.broadcast(bumped.hash)
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(bumped.hash[2:]))
-        while (await agent.resolve(bumped.hash)).state is not State.SUCCEEDED:
-            pass
-        states = {one.hash: one.state for one in await agent.transactions("bump")}
-        assert states == {first.hash: State.REPLACED, bumped.hash: State.SUCCEEDED}
-        # The first one can never be executed any more, and sending it changes nothing.
-        assert (await agent.broadcast(first.hash)).state is State.REPLACED
-    assert await someone.paid() == before + 10**15
-
-
-async def test_one_confirmation_is_signed_once_whatever_is_offered_beside_it(
-    someone: Trader,
-) -> None:
-    """Eight documents of Permit2 with keys and nonces of their own, each for all of it."""
-    promise = someone.promise("eight")
-    async with someone.agent() as agent:
-        first = await agent.sign(await agent.review(someone.transfer_by_permit2(1), promise))
-        assert isinstance(first, Signature)
-        assert first.taken == promise.sell_units
-        in_a_chain = ChainStep("chain", 0, 2, complete=False, chained=True)
-        others = [
-            *(someone.transfer_by_permit2(nonce) for nonce in range(2, 9)),
-            someone.transfer_by_permit2(9, step=in_a_chain),
-            someone.transfer_by_permit2(10, units=1),
-            someone.permit(),
-        ]
-        for payload in others:
-            review = await agent.review(payload, promise)
-            assert "ALLOWANCE_SUM" in {one.code for one in review.findings}
-            with pytest.raises(Refused) as refused:
-                await agent.sign(review)
-            assert "ALLOWANCE_SUM" in codes(refused.value)
-        halves = someone.promise("halves")
-        for nonce, units in ((20, 60 * 10**6), (21, 40 * 10**6)):
-            payload = someone.transfer_by_permit2(nonce, units=units)
-            signed = await agent.sign(await agent.review(payload, halves))
-            assert isinstance(signed, Signature)
-        assert signed.taken == halves.sell_units
 
 
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
@@ -292,22 +217,3 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
         assert refused.value.code is Code.STALE_REVIEW
-
-
-async def test_revoking_and_approving_are_transactions_of_the_token(someone: Trader) -> None:
-    from swapdesk.chain.calldata.erc20 import APPROVE
-    from swapdesk.wallet.payload import TransactionPayload
-    from wallet.signing import ROUTER
-
-    assert USDC.contract is not None
-    data = "0x" + APPROVE.call(ROUTER["ba"], 100 * 10**6).hex()
-    payload = TransactionPayload(Purpose.APPROVE, USDC.contract, data, 0)
-    async with someone.agent() as agent:
-        review = await agent.review(payload, someone.promise("approve", venue="ba"))
-        assert not review.refused, review.findings
-        signed = await agent.sign(review)
-        assert isinstance(signed, SignedTransaction)
-        await agent.broadcast(signed.hash)
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
-        while (await agent.resolve(signed.hash)).state is not State.SUCCEEDED:
-            pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,7 +18,7 @@ from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, Type
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import Signature, SignedTransaction
-from wallet.chains import Chains, served
+from wallet.chains import Chains
 from wallet.signing import CHAIN, CHAIN_ID, ETH, USDC, WETH, Trader, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,23 +37,11 @@ DIGEST_OF = method(f"digestOf({venues.ORDER_TUPLE})", "order")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
     made = await trader(world, tmp_path_factory.mktemp("wallet") / "keys", confirmations=1)
     other = ChainLink("arbitrum", Kind.EVM, OTHER_CHAIN_ID, world.url("arbitrum"), 1)
     made.place = replace(made.place, chains=(*made.place.chains, other))
     return made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def agent(someone: Trader) -> AsyncIterator[WalletClient]:
-    async with someone.agent() as client:
-        yield client
 
 
 def soon() -> int:
@@ -81,9 +68,7 @@ async def executed(
     signed = await agent.sign(review)
     assert isinstance(signed, SignedTransaction)
     await agent.broadcast(signed.hash)
-    await trader.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
-    while (done := await agent.resolve(signed.hash)).state.value != "succeeded":
-        assert done.state.value in ("sent", "mined")
+    await trader.settled(agent, signed)
     return review
 
 

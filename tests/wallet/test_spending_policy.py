@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,14 +25,13 @@ from swapdesk.wallet.protocol import AgentOperation
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.spending import (
     Limit,
-    PolicyChain,
     PolicyToken,
     Price,
     SpendingPolicy,
     SpendWindow,
 )
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import Chains, served
+from wallet.chains import Chains
 from wallet.dying_agent import dying_at
 from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Trader, trader
 
@@ -44,12 +41,6 @@ DOLLAR = PolicyToken(CHAIN_ID, USDC.contract, 6, "USDC", CHAIN)
 COIN = PolicyToken(CHAIN_ID, None, 18, "ETH", CHAIN)
 TEN = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(1_000), DOLLAR),))
 """Ten permits of 100 USDC."""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
-        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -97,29 +88,6 @@ async def test_the_eleventh_of_ten_payments_is_stopped(someone: Trader) -> None:
         await permit(agent, someone, 9, tenth)
         [use] = (await agent.policy()).uses
         assert (use.used, use.left) == (1_000, 0)
-
-
-async def test_a_kill_before_it_is_written_down_counts_nothing(someone: Trader) -> None:
-    await set_policy(someone, SpendingPolicy((Limit(SpendWindow.HOUR, Decimal(100), DOLLAR),)))
-    dying = await WalletClient.start(someone.place, program=dying_at("_insert_given"))
-    await dying.unlock(PASSPHRASE)
-    with pytest.raises(AgentGone):
-        await permit(dying, someone, 0)
-    await dying.close()
-    async with someone.agent() as agent:
-        await permit(agent, someone, 1)
-        assert (await refusal(agent, someone, 0)).findings[0].code == "POLICY_HOUR"
-
-
-async def test_what_was_signed_before_the_policy_counts(someone: Trader) -> None:
-    async with someone.agent() as agent:
-        assert (await agent.policy()).policy is None
-        for number in range(3):
-            await permit(agent, someone, number)
-        limit = Limit(SpendWindow.DAY, Decimal(350), DOLLAR)
-        status = await agent.set_policy(SpendingPolicy((limit,)), PASSPHRASE)
-        assert (status.uses[0].used, status.uses[0].left) == (300, 50)
-        assert "50 left, this is 100" in (await refusal(agent, someone, 3)).findings[0].words
 
 
 async def test_transactions_count_with_their_gas(someone: Trader) -> None:
@@ -228,29 +196,6 @@ async def test_a_seal_of_somebody_else_stops_everything(someone: Trader, tmp_pat
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
         assert refused.value.findings[0].code == "POLICY_CHANGED"
-
-
-async def test_what_is_allowed_and_until_when(someone: Trader) -> None:
-    past, router = datetime.now(UTC) - timedelta(seconds=1), ROUTER["fa"]
-    cases = [
-        (SpendingPolicy(until=past), {"POLICY_UNTIL"}),
-        (SpendingPolicy(until=past + timedelta(hours=1)), set()),
-        (SpendingPolicy(chains=(PolicyChain(1, "eth"),)), {"POLICY_CHAIN"}),
-        (SpendingPolicy(chains=(PolicyChain(CHAIN_ID, "any name"),)), set()),
-        (SpendingPolicy(tokens=(COIN,)), {"POLICY_TOKEN"}),
-        (SpendingPolicy(tokens=(COIN, DOLLAR)), set()),
-        (SpendingPolicy(payees=(DEPOSIT,)), {"POLICY_PAYEE"}),
-        (SpendingPolicy(payees=(router.lower(),)), set()),
-        (SpendingPolicy((Limit(SpendWindow.PAYMENT, Decimal(99), DOLLAR),)), {"POLICY_PAYMENT"}),
-        (SpendingPolicy((Limit(SpendWindow.HOUR, Decimal(100)),)), {"POLICY_PRICE"}),
-    ]
-    async with someone.agent() as agent:
-        for policy, codes in cases:
-            await agent.set_policy(policy, PASSPHRASE)
-            payload = someone.transfer_by_permit2(0)
-            review = await agent.review(payload, someone.promise("permit"))
-            found = {one.code for one in review.findings if one.code.startswith("POLICY")}
-            assert found == codes, policy
 
 
 async def test_a_policy_counts_as_the_contract_does(someone: Trader) -> None:

@@ -13,12 +13,10 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from sandbox.evm.bundling import deposit_address, over
-from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import (
     DEPOSIT_OF,
-    WITHDRAW_TO,
     InnerCall,
     account_address,
     encode_batch,
@@ -28,29 +26,23 @@ from swapdesk.flows.batch.withdrawing import (
     NOTHING_HELD,
     Withdrawal,
     WithdrawalSigning,
-    Withdrawing,
 )
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed, UnderWay
-from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import cancelling
-from swapdesk.paths import Home
-from swapdesk.settings import load_settings
-from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, TransactionState
-from wallet.chains import Chains, served
+from wallet.chains import Chains
 from wallet.dying_agent import MOMENTS, dying_at
-from wallet.owner import contested
-from wallet.signing import CHAIN, ETH, USDC, trader
+from wallet.owner import contested, desk_on
+from wallet.signing import CHAIN, ETH, USDC
 from wallet.test_signing_bundles import built, payload_of, promised
-from wallet.withdrawals import COINS, DOLLARS, Owner, journal_of, taken_out
+from wallet.withdrawals import COINS, DOLLARS, Opened, Owner, journal_of, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Signed = tuple[WithdrawalSigning, list[str]]
@@ -63,35 +55,36 @@ CASES = [
 ]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as running:
-        yield running
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
     """A new key, whose account does not stand yet."""
-    settings = load_settings({}, Home.at(tmp_path))
-    here, journal = over(world), journal_of(tmp_path)
-    yield Owner(settings, await trader(world, settings.places.keys), here, journal)
+    desk, here, journal = await desk_on(world, tmp_path), over(world), journal_of(tmp_path)
+    yield Owner(desk.settings, desk.trader, here, journal)
     journal.close()
     await here.client.close()
 
 
-async def stands(flow: Withdrawing, account: Account, owner: Owner) -> None:
+@pytest_asyncio.fixture(loop_scope="module")
+async def left(owner: Owner) -> AsyncIterator[Opened]:
+    async with opened(owner) as made:
+        await owner.fill(made.mine)
+        owner.left_by_bundle(made.mine)
+        yield made
+
+
+async def stands(left: Opened) -> None:
     """The first thing that is sent makes the smart account."""
-    step = await flow.propose(account, owner.link)
+    step = await left.propose()
     assert isinstance(step, Withdrawal)
     assert step.proposal.action.purpose is Purpose.DEPLOY
-    assert (await flow.send(step)).done
+    assert (await left.flow.send(step)).done
 
 
 def nothing_held(step: object) -> bool:
     return isinstance(step, Outcome) and step.code == NOTHING_HELD
 
 
-def session_of(owner: Owner, wallet: LocalWallet, account: Account, *, says: bool) -> Signed:
+def session_of(left: Opened, *, says: bool) -> Signed:
     """The page that signs, and a trader who says the same to each review."""
 
     def changed() -> None:
@@ -101,26 +94,23 @@ def session_of(owner: Owner, wallet: LocalWallet, account: Account, *, says: boo
             asyncio.get_running_loop().call_soon(answer, session.review.id)
 
     seen: list[str] = []
+    journal, link = left.owner.journal, left.owner.link
     session = WithdrawalSigning(
-        wallet, owner.journal, SystemClock(), account, owner.link, changed, coin="ETH"
+        left.wallet, journal, SystemClock(), left.account, link, changed, coin="ETH"
     )
     return session, seen
 
 
 async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds(
-    owner: Owner,
+    left: Opened,
 ) -> None:
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account = await owner.account(wallet)
-    refusing, asked = session_of(owner, wallet, account, says=False)
+    owner, mine, account = left.owner, left.mine, left.account
+    refusing, asked = session_of(left, says=False)
     with pytest.raises(NotAgreed):
         await refusing.carry_out()
     assert len(asked) == 1
     assert await owner.dollars(mine) == DOLLARS
-    session, asked = session_of(owner, wallet, account, says=True)
+    session, asked = session_of(left, says=True)
     before = await owner.dollars(account.address)
     outcome = await session.carry_out()
     assert outcome.done, outcome
@@ -132,31 +122,26 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
     assert session.whereabouts == "in your wallet"
     assert session.notice.startswith("is paid back: ")
     assert "25 USDC" in session.notice
-    nothing, asked = session_of(owner, wallet, account, says=True)
+    nothing, asked = session_of(left, says=True)
     nothing.finish(await nothing.carry_out())
     assert asked == []
     assert nothing.outcome is not None
     assert nothing.outcome.failure is not None
     assert nothing.outcome.failure.next == "you: r reads the wallet again"
-    await wallet.close()
 
 
-async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -> None:
+async def test_what_a_failed_bundle_left_comes_back_to_its_owner(left: Opened) -> None:
     """The account does not stand yet: it is made first."""
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account, flow = await owner.account(wallet), owner.flow(wallet)
+    owner, mine, account, flow = left.owner, left.mine, left.account, left.flow
     coins, dollars = await owner.here.coins(account.address), await owner.dollars(account.address)
-    first = await flow.propose(account, owner.link)
+    first = await left.propose()
     assert isinstance(first, Withdrawal)
     assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
     assert first.proposal.review.phrase is None
     assert not first.proposal.review.findings
     assert (await flow.send(first)).done
     assert owner.journal.withdrawals.open(account.address, CHAIN) == []
-    second = await flow.propose(account, owner.link)
+    second = await left.propose()
     assert isinstance(second, Withdrawal)
     assert second.proposal.action.purpose is Purpose.WITHDRAW
     assert not second.proposal.review.findings
@@ -177,182 +162,120 @@ async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -
         ("ETH", COINS, False),
         ("USDC", DOLLARS, False),
     ]
-    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+    assert await left.held() == (0, 0)
     assert await owner.dollars(account.address) == dollars + DOLLARS
     spent = coins + COINS - await owner.here.coins(account.address)
     assert 0 < spent < 2 * 10**16, "gas alone"
     entry = owner.journal.withdrawals.get(second.proposal.action.intent_id)
     assert entry is not None
     assert (entry.state, entry.hash, entry.sender) == (StepState.ACKED, ended.hash, mine)
-    assert nothing_held(await flow.propose(account, owner.link))
-    await wallet.close()
+    assert nothing_held(await left.propose())
 
 
-async def test_one_token_is_taken_out_and_the_rest_stays(owner: Owner) -> None:
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account, flow = await owner.account(wallet), owner.flow(wallet)
-    assert nothing_held(await flow.propose(account, owner.link, "DAI"))
-    ended, taken = await taken_out(flow, account, owner.link, "usdc")
+async def test_one_token_is_taken_out_and_the_rest_stays(left: Opened) -> None:
+    assert nothing_held(await left.propose("DAI"))
+    ended, taken = await left.taken_out("usdc")
     assert ended.done
     assert [one.symbol for one in taken] == ["USDC"]
-    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, 0)
-    assert USDC.contract is not None
-    assert nothing_held(await flow.propose(account, owner.link, USDC.contract))
-    rest, taken = await taken_out(flow, account, owner.link)
+    assert await left.held() == (COINS, 0)
+    assert nothing_held(await left.propose(USDC.contract))
+    rest, taken = await left.taken_out()
     assert rest.done
     assert [one.symbol for one in taken] == ["ETH"]
-    await wallet.close()
 
 
-async def test_a_withdrawal_that_was_taken_back_took_nothing_out(owner: Owner) -> None:
+async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -> None:
     """Asked for again while both wait, what goes on is the withdrawal, never its cancellation."""
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account, flow = await owner.account(wallet), owner.flow(wallet)
-    await stands(flow, account, owner)
-    step = await flow.propose(account, owner.link)
+    owner, account = left.owner, left.account
+    await stands(left)
+    step = await left.propose()
     assert isinstance(step, Withdrawal)
     owner.journal.withdrawals.begin(
         step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
     )
-    cancels = cancelling(wallet, SystemClock())
-    first, _ = await contested(wallet, cancels, owner.trader, step.proposal.review)
-    again = await flow.propose(account, owner.link)
+    cancels = cancelling(left.wallet, SystemClock())
+    first, _ = await contested(left.wallet, cancels, owner.trader, step.proposal.review)
+    again = await left.propose()
     assert isinstance(again, UnderWay)
     assert again.transaction.hash == first.hash
     under_way = await cancels.propose(first.hash)
     assert isinstance(under_way, UnderWay)
     assert (await cancels.replace(under_way)).done
-    ended = await flow.send(again)
+    ended = await left.flow.send(again)
     assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
     assert ended.cause == "Nothing was taken out. The transaction is replaced."
     assert owner.journal.withdrawals.open(account.address, CHAIN) == []
-    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, DOLLARS)
-    assert (await taken_out(flow, account, owner.link))[0].done
-    await wallet.close()
+    assert await left.held() == (COINS, DOLLARS)
+    assert (await left.taken_out())[0].done
 
 
 async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
     """A bundle that landed leaves what its gas did not cost at the EntryPoint."""
-    here, mine = owner.here, account_address(owner.trader.address)
-    wallet = await owner.wallet()
-    account, flow, agent = await owner.account(wallet), owner.flow(wallet), await wallet.client()
+    here, promise = owner.here, promised(owner.trader, "prepaid", "prepaid", first=700)
     one = await built(here, owner.trader, "prepaid", first=700)
-    review = await agent.review(
-        payload_of(one), promised(owner.trader, "prepaid", "prepaid", first=700)
-    )
-    signed = await agent.sign(review)
-    assert isinstance(signed, Signature)
-    await here.fund(mine, wei=one.operation.required_prefund, dollars=21_000_000)
-    await here.bundler.submit(CHAIN, one.operation.signed(bytes.fromhex(signed.signature[2:])))
-    assert (await here.landed(one.hash)).success
-    owner.left_by_bundle(mine)
 
     async def prepaid() -> int:
-        return int.from_bytes(
-            await here.client.call(Call(ENTRY_POINT, DEPOSIT_OF.call(mine))), "big"
-        )
+        asked = Call(ENTRY_POINT, DEPOSIT_OF.call(one.operation.sender))
+        return int.from_bytes(await here.client.call(asked), "big")
 
-    kept = await prepaid()
-    assert kept > 0
-    before = await here.coins(account.address)
-    ended, taken = await taken_out(flow, account, owner.link)
-    assert ended.done
-    assert (taken[-1].units, taken[-1].prepaid) == (kept, True)
-    assert await prepaid() == 0
-    assert before < await here.coins(account.address) + 10**16
-    await wallet.close()
+    async with opened(owner) as left:
+        agent = await left.wallet.client()
+        signed = await agent.sign(await agent.review(payload_of(one), promise))
+        assert isinstance(signed, Signature)
+        await owner.fill(left.mine, one.operation.required_prefund, 21_000_000)
+        await here.bundler.submit(CHAIN, one.operation.signed(bytes.fromhex(signed.signature[2:])))
+        assert (await here.landed(one.hash)).success
+        owner.left_by_bundle(left.mine)
+        kept, before = await prepaid(), await here.coins(left.account.address)
+        assert kept > 0
+        ended, taken = await left.taken_out()
+        assert ended.done
+        assert (taken[-1].units, taken[-1].prepaid) == (kept, True)
+        assert await prepaid() == 0
+        assert before < await here.coins(left.account.address) + 10**16
 
 
-async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(owner: Owner) -> None:
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine, dollars=0)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account, flow = await owner.account(wallet), owner.flow(wallet)
-    await stands(flow, account, owner)
-    owner.left_by_bundle(mine, BundleState.SIGNED)
-    needed = await flow.propose(account, owner.link)
+async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) -> None:
+    journal = left.owner.journal
+    await stands(left)
+    left.owner.left_by_bundle(left.mine, BundleState.SIGNED)
+    needed = await left.propose()
     assert isinstance(needed, Outcome)
     assert needed.code == "NEEDED_BY_BUNDLE"
     assert "is signed" in needed.cause
-    step = await flow.propose(account, owner.link, despite_bundle=True)
+    step = await left.propose(despite_bundle=True)
     assert isinstance(step, Withdrawal)
-    assert (await flow.send(step)).done
-    assert await owner.here.coins(mine) == 0
-    (bundle,) = [one for one in owner.journal.bundles.open() if one.batch_id == "batchsigned"]
-    owner.journal.bundles.ended(bundle, BundleState.REFUSED)
-    await wallet.close()
+    assert (await left.flow.send(step)).done
+    assert await left.held() == (0, 0)
+    (bundle,) = [one for one in journal.bundles.open() if one.batch_id == "batchsigned"]
+    journal.bundles.ended(bundle, BundleState.REFUSED)
 
 
-async def test_a_desk_that_lies_obtains_no_signature(owner: Owner) -> None:
-    """The call is the agent's own; one that does more, or for others, is refused by its gate."""
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
-    wallet = await owner.wallet()
-    account, agent = await owner.account(wallet), await wallet.client()
-    await stands(owner.flow(wallet), account, owner)
-    assert USDC.contract is not None
-    coins, dollars = (
-        InnerCall(account.address, COINS),
-        InnerCall(USDC.contract, 0, TRANSFER.call(account.address, DOLLARS)),
-    )
-    promise = owner.trader.promise(
-        "lied",
-        sell=ETH,
-        sell_units=0,
-        venue=None,
-        quote_id=None,
-        withdrawal=WithdrawalPromise((TakenOut(ETH, COINS), TakenOut(USDC, DOLLARS))),
+async def test_only_the_agents_own_call_is_signed(left: Opened) -> None:
+    agent = await left.wallet.client()
+    await stands(left)
+    taken = WithdrawalPromise((TakenOut(ETH, COINS),))
+    promise = left.owner.trader.promise(
+        "lied", sell=ETH, sell_units=0, venue=None, quote_id=None, withdrawal=taken
     )
     told = await agent.withdrawal(promise)
-    assert (told.to, told.data) == (mine, f"0x{encode_batch([coins, dollars]).hex()}")
-    lies = {
-        "another payee": [replace(coins, to=MALLORY), dollars],
-        "another payee of tokens": [
-            coins, replace(dollars, data=TRANSFER.call(MALLORY, DOLLARS))
-        ],
-        "less": [replace(coins, value=COINS - 1), dollars],
-        "one more": [coins, dollars, InnerCall(MALLORY, 1)],
-        "one left out": [coins],
-        "another order": [dollars, coins],
-        "an approval": [coins, replace(dollars, data=APPROVE.call(MALLORY, 1))],
-        "gas to somebody": [
-            coins, dollars, InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(MALLORY, 1))
-        ],
-    }  # fmt: skip
-    payloads = [
-        *(
-            TransactionPayload(Purpose.WITHDRAW, mine, f"0x{encode_batch(calls).hex()}", 0)
-            for calls in lies.values()
-        ),
-        TransactionPayload(Purpose.WITHDRAW, account_address(MALLORY), told.data, 0),
-        TransactionPayload(Purpose.WITHDRAW, mine, told.data, 1),
-        TransactionPayload(Purpose.DEPOSIT, mine, told.data, 0),
-    ]
-    for payload in payloads:
-        review = await agent.review(payload, promise)
-        assert any(one.severity is Severity.REFUSE for one in review.findings), payload
-        with pytest.raises(Refused) as refused:
-            await agent.sign(review)
-        assert refused.value.code in (Code.GATE, Code.BAD_REQUEST)
+    own = InnerCall(left.account.address, COINS)
+    assert (told.to, told.data) == (left.mine, f"0x{encode_batch([own]).hex()}")
+    stolen = encode_batch([replace(own, to=MALLORY)]).hex()
+    review = await agent.review(
+        TransactionPayload(Purpose.WITHDRAW, left.mine, f"0x{stolen}", 0), promise
+    )
+    assert "WITHDRAWAL_PAYEE_DIFFERS" in {one.code for one in review.findings}
+    with pytest.raises(Refused) as refused:
+        await agent.sign(review)
+    assert refused.value.code is Code.GATE
     # More than there is: the chain itself says no, before anything is signed.
     more = replace(promise, withdrawal=WithdrawalPromise((TakenOut(ETH, 100 * COINS),)))
     call = await agent.withdrawal(more)
     review = await agent.review(TransactionPayload(Purpose.WITHDRAW, call.to, call.data, 0), more)
     assert {"SIMULATION_FAILED", "SIMULATION_MISSING"} & {one.code for one in review.findings}
-    assert review.refused
     with pytest.raises(Refused):
         await agent.withdrawal(replace(promise, withdrawal=None))
-    assert await owner.here.coins(mine) == COINS
-    assert (await taken_out(owner.flow(wallet), account, owner.link))[0].done
-    await wallet.close()
 
 
 @pytest.mark.parametrize(("purpose", "moment"), CASES)
@@ -364,37 +287,32 @@ async def test_a_killed_agent_takes_out_everything_once(
     await owner.fill(mine)
     owner.left_by_bundle(mine)
     if purpose is Purpose.WITHDRAW:
-        wallet = await owner.wallet()
-        await stands(owner.flow(wallet), await owner.account(wallet), owner)
-        await wallet.close()
-    dying = await owner.wallet(dying_at(moment))
-    client = await dying.client()
-    step = await owner.flow(dying).propose(await owner.account(dying), owner.link)
-    assert isinstance(step, Withdrawal)
-    assert step.proposal.action.purpose is purpose
-    try:
-        said = await owner.flow(dying).send(step)
-        assert said.open, said
-        gone = await client.ended()
-    except AgentGone as error:
-        gone = error
-    assert f"signal {int(signal.SIGKILL)}" in gone.words
-    await dying.close()
-    again = await owner.wallet()
-    account = await owner.account(again)
-    known = [one for one in await (await again.client()).transactions() if one.purpose is purpose]
-    assert len(known) == (0 if moment == "_insert_given" else 1)
-    first = await owner.flow(again).propose(account, owner.link)
-    assert isinstance(first, UnderWay if known else Withdrawal)
-    ended, _ = await taken_out(owner.flow(again), account, owner.link)
-    assert ended.done, ended
-    signed = await (await again.client()).transactions()
-    assert [(one.purpose, one.state) for one in signed] == [
-        (Purpose.DEPLOY, TransactionState.SUCCEEDED),
-        (Purpose.WITHDRAW, TransactionState.SUCCEEDED),
-    ]
-    assert all(one.hash in {each.hash for each in signed} for one in known)
-    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+        async with opened(owner) as before:
+            await stands(before)
+    async with opened(owner, dying_at(moment)) as dying:
+        client, step = await dying.wallet.client(), await dying.propose()
+        assert isinstance(step, Withdrawal)
+        assert step.proposal.action.purpose is purpose
+        try:
+            said = await dying.flow.send(step)
+            assert said.open, said
+            gone = await client.ended()
+        except AgentGone as error:
+            gone = error
+        assert f"signal {int(signal.SIGKILL)}" in gone.words
+    async with opened(owner) as again:
+        client = await again.wallet.client()
+        known = [one for one in await client.transactions() if one.purpose is purpose]
+        assert len(known) == (0 if moment == "_insert_given" else 1)
+        assert isinstance(await again.propose(), UnderWay if known else Withdrawal)
+        ended, _ = await again.taken_out()
+        assert ended.done, ended
+        signed = await client.transactions()
+        assert [(one.purpose, one.state) for one in signed] == [
+            (Purpose.DEPLOY, TransactionState.SUCCEEDED),
+            (Purpose.WITHDRAW, TransactionState.SUCCEEDED),
+        ]
+        assert all(one.hash in {each.hash for each in signed} for one in known)
+        assert await again.held() == (0, 0)
     assert await owner.dollars(owner.trader.address) == 1_000 * 10**6 + DOLLARS
     assert owner.journal.withdrawals.open(owner.trader.address, CHAIN) == []
-    await again.close()

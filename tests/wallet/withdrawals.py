@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from sandbox.evm.bundling import Bundling
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
@@ -18,19 +21,15 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import Account, ChainLink
-from wallet.agents import CHEAP, PASSPHRASE
-from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Trader
+from wallet.agents import CHEAP
+from wallet.owner import Desk
+from wallet.signing import CHAIN, DEPOSIT, ETH, USDC
 
 COINS, DOLLARS = 3 * 10**15, 25_000_000
 
 
-class Owner(Struct):
-    """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
-
-    settings: Settings
-    trader: Trader
+class Owner(Desk):
     here: Bundling
     journal: Journal
 
@@ -38,18 +37,6 @@ class Owner(Struct):
     def link(self) -> ChainLink:
         (link,) = self.trader.place.chains
         return link
-
-    async def wallet(self, program: Sequence[str] = CHEAP) -> LocalWallet:
-        wallet = LocalWallet(
-            self.settings, SystemClock(), self.trader.place.chains, program=program
-        )
-        await wallet.unlock(PASSPHRASE)
-        return wallet
-
-    async def account(self, wallet: LocalWallet) -> Account:
-        return next(
-            one for one in (await wallet.accounts()).accounts if one.address == self.trader.address
-        )
 
     def flow(self, wallet: LocalWallet) -> Withdrawing:
         return Withdrawing(wallet, self.journal, SystemClock())
@@ -100,6 +87,35 @@ async def taken_out(
         ended, taken = await flow.send(step), flow.taken(step)
         if not ended.done or taken is not None:
             return ended, taken or ()
+
+
+class Opened(Struct):
+    """The wallet of an owner and its smart account, ``mine``, in which a bundle left something."""
+
+    owner: Owner
+    mine: str
+    wallet: LocalWallet
+    account: Account
+    flow: Withdrawing
+
+    async def propose(self, *more: Any, **how: Any) -> Any:
+        return await self.flow.propose(self.account, self.owner.link, *more, **how)
+
+    async def taken_out(self, token: str | None = None) -> tuple[Outcome, tuple[Taken, ...]]:
+        return await taken_out(self.flow, self.account, self.owner.link, token)
+
+    async def held(self) -> tuple[int, int]:
+        """Wei and units of the dollar in the smart account."""
+        return await self.owner.here.coins(self.mine), await self.owner.dollars(self.mine)
+
+
+@asynccontextmanager
+async def opened(owner: Owner, program: Sequence[str] = CHEAP) -> AsyncIterator[Opened]:
+    mine, wallet = account_address(owner.trader.address), await owner.wallet(program)
+    try:
+        yield Opened(owner, mine, wallet, await owner.account(wallet), owner.flow(wallet))
+    finally:
+        await wallet.close()
 
 
 def journal_of(directory: Path) -> Journal:

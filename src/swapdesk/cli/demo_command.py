@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +13,7 @@ from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.serve_command import read_speed
 
-if TYPE_CHECKING:
-    from swapdesk.flows.demo.choice import DemoChoice
-
-NAMES = ("private", "swap", "stuck", "dex")
+NAMES = ("private", "stuck")
 MOST_SEED = 2**32 - 1
 
 
@@ -53,12 +49,11 @@ def demo(
 ) -> int:
     """Show how an order goes through exchanges and chains, stage by stage.
 
-    NAME is private (how Alice pays Bob), swap (one exchange), stuck (an order that fails, and how
-    support finds it), or dex (a swap by a transaction of her own). Everything happens in the
-    sandbox, with transactions on its chains. With --auto the world is a new one of that seed, and
-    nothing of it is kept.
+    NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
+    Everything happens in the sandbox, with transactions on its chains. With --auto the world is a
+    new one of that seed, and nothing of it is kept.
     """
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
 
     if call.settings(lenient=True).live:
         raise own_refusal(
@@ -69,16 +64,10 @@ def demo(
     if amount is not None:
         require_digits(amount)
     choice = DemoChoice(name, seed, speed, amount, token)
-    return _tell(call, choice) if auto else _show(call, choice)
+    if auto:
+        from swapdesk.cli.demo_transcript import tell_demo
 
-
-def _tell(call: CliContext, choice: DemoChoice) -> int:
-    from swapdesk.cli.demo_transcript import tell_demo
-
-    return tell_demo(call, choice)
-
-
-def _show(call: CliContext, choice: DemoChoice) -> int:
+        return tell_demo(call, choice)
     from swapdesk.cli.main import open_desk
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
@@ -25,18 +23,15 @@ from swapdesk.cli.token_argument import find_token
 from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.connection import sandbox_connection
-from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import Demonstration, Stage
+from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import DemoFailed
-from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine, compared, link_pane, panes_of
+from swapdesk.flows.demo.link_search import Comparison
+from swapdesk.flows.demo.panes import link_pane, panes_of
+from swapdesk.flows.demo.stage import Movement, Pane, PaneLine, Stage
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import IsoTime, clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-from swapdesk.wire.quotes import RouteType
-
-T = TypeVar("T")
 
 _LABEL = 10
 IN_MEMORY = "/dev/shm"
@@ -47,10 +42,10 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
     """Carry it out and print what happened."""
     require_sandbox()
     try:
-        in_new_world(choice, lambda desk: tell(call.output, desk, choice))
-    except DemoRefused as error:
-        raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
+        tell_in_new_world(call.output, choice)
     except DemoFailed as error:
+        if error.field:
+            raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
         raise _failed(str(error)) from None
     except ChainUnreadable as error:
         raise _failed(f"{error}.") from None
@@ -59,20 +54,22 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
     return Exit.DONE
 
 
-def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
-    """Do ``work`` with a connected desk in a world of the seed, which ends with it."""
+def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
+    """Print a demonstration as it comes, and give it back with what it recorded. The world of the
+    seed ends with it."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
-    async def whole(place: Path) -> T:
+    async def whole(place: Path) -> Demonstration:
         settings = load_settings({}, Home.at(place / "home"))
-        speed, pools = choice.speed or USUAL_SPEED, DEMOS[choice.name].route is RouteType.DEX
-        async with open_world(place / "world", seed=choice.seed, speed=speed, pools=pools) as world:
+        speed = choice.speed or USUAL_SPEED
+        # Nobody swaps on a chain here.
+        async with open_world(place / "world", seed=choice.seed, speed=speed, pools=False) as world:
             desk = Desk.open(settings, clock=world.clock, transport=world.transport)
             try:
                 await desk.connect(sandbox_connection(world.ready, settings), follow=False)
                 await desk.catalog.load_in_steps()
                 await desk.refresh_reference()
-                return await work(desk)
+                return await _tell(output, desk, choice)
             finally:
                 await desk.close()
 
@@ -87,40 +84,22 @@ def _quick_place() -> str | None:
 
 
 def _failed(said: str) -> CommandError:
-    return CommandError(
-        Exit.REFUSED,
-        "DEMO_FAILED",
-        said,
-    )
+    return CommandError(Exit.REFUSED, "DEMO_FAILED", said)
 
 
-async def tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
-    """Print a demonstration as it comes, and give it back with what it recorded."""
+async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     if choice.token is not None:
-        token = find_token(choice.token, desk, field="token")
-        if choice.amount is not None:
-            read_amount(choice.amount, token)
-    shown = choice.begin(desk, str(choice.seed))
+        find_token(choice.token, desk, field="token")
+    shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
     told = _Transcript(output, shown)
     told.head(choice.seed, choice.speed or USUAL_SPEED)
     try:
+        await shown.begin()
         await shown.run(told.stage)
         told.end(await shown.last_look())
     finally:
         await shown.close()
     return shown
-
-
-class MovementFacts(Struct, frozen=True):
-    """A payment on a chain; ``amount`` is None for a token that the catalogue does not have."""
-
-    chain: str
-    block: int
-    hash: str
-    sender: str = field(name="from")
-    receiver: str = field(name="to")
-    symbol: str
-    amount: Decimal | None
 
 
 class PaneFacts(Struct, frozen=True):
@@ -142,7 +121,7 @@ class StageDocument(Struct, frozen=True, rename="camel"):
     service_id: str | None
     money: str
     next: str
-    transactions: tuple[MovementFacts, ...]
+    transactions: tuple[Movement, ...]
     panes: tuple[PaneFacts, ...]
 
 
@@ -163,39 +142,37 @@ class _Transcript:
         self._said: set[tuple[str, PaneLine]] = set()
 
     def head(self, seed: int, speed: Decimal) -> None:
-        demo, (sold, bought) = self._shown.demo, self._shown.tokens
+        shown, sold, bought = self._shown, self._shown.sold, self._shown.bought
         if self._output.json:
             return
         self._output.say(
-            f"{demo.title}: {exact_amount(self._shown.amount)} {sold.symbol} on"
+            f"{shown.demo.title}: {exact_amount(shown.amount)} {sold.symbol} on"
             f" {sold.chain_data.name} from Alice, {bought.symbol} on {bought.chain_data.name} to"
-            f" {demo.receiver}. Seed {seed}, speed x{copied_amount(speed)}."
+            f" Bob. Seed {seed}, speed x{copied_amount(speed)}."
         )
 
     def stage(self, stage: Stage) -> None:
-        row, facts = stage.row, stage.facts
-        panes = panes_of(facts, self._shown.demo.did)
+        row = stage.row
+        panes = panes_of(stage, self._shown.demo.did)
         if self._output.json:
             self._output.document(_stage(stage, panes))
             return
         many = len(self._shown.demo.rows)
         self._output.say(
             "",
-            f"{stage.number} of {many}  {row.title}, {clock_time(facts.at)} on the sandbox clock",
+            f"{stage.number} of {many}  {row.title}, {clock_time(stage.at)} on the sandbox clock",
             f"  {row.sentence}",
         )
         for pane in panes:
             self._pane(pane)
-        self._output.say(f"  Funds {facts.money} Next {facts.next}.")
+        self._output.say(f"  Funds {stage.money} Next {stage.next}.")
 
     def end(self, last: Stage) -> None:
-        facts = last.facts
-        if facts.search is None or facts.got is None:
+        if last.search is None or last.got is None:
             return
-        pane = link_pane(facts.search)
-        rows = compared(facts)
+        pane, rows = link_pane(last.search), last.compared
         if self._output.json:
-            self._output.document(LinkSearchDocument(_pane(pane), tuple(rows)))
+            self._output.document(LinkSearchDocument(_pane(pane), rows))
             return
         self._output.say("", "Link search, from Alice to Bob")
         self._lines([*pane.lines, PaneLine(pane.ending)])
@@ -222,28 +199,16 @@ def _label(line: PaneLine) -> str:
 
 
 def _stage(stage: Stage, panes: tuple[Pane, ...]) -> StageDocument:
-    facts = stage.facts
     return StageDocument(
         stage=stage.number,
         name=stage.row.name,
         title=stage.row.title,
         said=stage.row.sentence,
-        at=iso(facts.at),
-        service_id=None if facts.tracked is None else facts.tracked.service_id,
-        money=facts.money,
-        next=facts.next,
-        transactions=tuple(
-            MovementFacts(
-                chain=one.transfer.chain,
-                block=one.transfer.height,
-                hash=one.transfer.hash,
-                sender=one.transfer.sender,
-                receiver=one.transfer.receiver,
-                symbol=one.symbol,
-                amount=one.amount,
-            )
-            for one in facts.moved
-        ),
+        at=iso(stage.at),
+        service_id=stage.tracked.service_id,
+        money=stage.money,
+        next=stage.next,
+        transactions=stage.moved,
         panes=tuple(map(_pane, panes)),
     )
 

@@ -40,7 +40,7 @@ from swapdesk.cli.removed import of_removed
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {

@@ -13,11 +13,13 @@ import click
 from swapdesk.cli.command_error import CommandError, bad_input
 
 REMOVED: dict[str, str] = {
-    "serve --record": "a proxy between client and service records what is asked and told",
-    "serve --replay": "swapdesk serve --sandbox --seed N makes the same world for every test",
-    "support diff": "support open FILE --json prints a file, for any program that compares JSON",
+    "demo swap": "run swapdesk tape run docs/tapes/swap.tape",
+    "demo dex": "run swapdesk tape run docs/tapes/dex.tape",
+    "serve --record": "put a proxy between client and service that records what is told",
+    "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
+    "support diff": "compare the two JSON files with diff",
 }
-"""The command and the word of it that is gone: what takes its place."""
+"""The command and the word of it that is gone: what to do in its place."""
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:

@@ -61,7 +61,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "trigger clear": ("trigger_report:ActiveDocument",),
     "trigger clock": ("trigger_report:ClockDocument",),
     "trigger run": ("trigger_report:CasesDocument", "trigger_report:AnswersDocument"),
-    "trigger NAME": ("trigger_report:FaultDocument",),
+    "trigger NAME": ("swapdesk.flows.faults.triggers:FaultDocument",),
     "listen": ("listen_command:AttemptDocument",),
     "account limits": ("account_report:LimitsDocument",),
     "account commissions": ("account_report:CommissionsDocument",),

@@ -193,7 +193,10 @@ def _live_connection(settings: Settings) -> Connection:
 async def _sandbox_connection(session: CommandSession) -> Connection:
     assert session.sandbox is not None  # every profile that is not live has one
     try:
-        return sandbox_connection(await session.sandbox.ready(), session.settings)
+        ready = await session.sandbox.ready()
+        if put_aside := ready.get("putAside"):
+            session.call.output.talk(f"{put_aside}.")
+        return sandbox_connection(ready, session.settings)
     except UnsafePlace as error:
         raise _unsafe(error) from None
 

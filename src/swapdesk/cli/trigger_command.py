@@ -66,7 +66,6 @@ def set_fault(call: CliContext, target: str | None, **given: Any) -> int:
     members = {key: value for key, value in given.items() if value is not None}
     if "seconds" in members:
         members["seconds"] = Decimal(str(members["seconds"]))
-    _require_sandbox(call)
     return _run(call, lambda session: report_fault(session, name, target, members))
 
 
@@ -76,7 +75,6 @@ def list_faults(call: CliContext) -> int:
     """Every fault, what it may meet and what it shows; then those that are set."""
     from swapdesk.cli.trigger_report import report_faults
 
-    _require_sandbox(call)
     return _run(call, report_faults)
 
 
@@ -86,7 +84,6 @@ def clear(call: CliContext) -> int:
     """End every fault and every hold."""
     from swapdesk.cli.trigger_report import report_cleared
 
-    _require_sandbox(call)
     return _run(call, report_cleared)
 
 
@@ -97,7 +94,6 @@ def clock(call: CliContext, step: str) -> int:
     """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
     from swapdesk.cli.trigger_report import report_clock
 
-    _require_sandbox(call)
     return _run(call, lambda session: report_clock(session, step))
 
 
@@ -116,19 +112,15 @@ def run(call: CliContext, cases: str, answers: bool) -> int:
         raise bad_input("REMOVED", NO_FILES, field="cases")
     if answers:
         return report_answers(call.output)
-    _require_sandbox(call)
     return _run(call, report_run)
 
 
-def _require_sandbox(call: CliContext) -> None:
+def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
     """Exit 2 on a live profile, before its service is asked anything."""
+    from swapdesk.cli.session import run_session
+
     if call.settings().live:
         from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
 
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
-
-
-def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
-    from swapdesk.cli.session import run_session
-
     return run_session(call, work)

@@ -21,21 +21,6 @@ from swapdesk.wire.faults import FAULTS, FaultRefused, targets_of
 T = TypeVar("T")
 
 
-class TargetFacts(Struct, frozen=True):
-    """What a fault is to meet: an ``order``, by its id."""
-
-    kind: str
-    value: str
-
-
-class FaultDocument(Struct, frozen=True):
-    """A fault that was set. ``target`` None: whatever comes next; ``given`` are its options."""
-
-    fault: str
-    target: TargetFacts | None
-    given: Mapping[str, Any]
-
-
 class FaultFacts(Struct, frozen=True):
     """A fault, what it may meet, what it takes and needs, and what it shows."""
 
@@ -101,9 +86,7 @@ async def report_fault(
     await _accepted(triggers.set(call))
     output = session.call.output
     if output.json:
-        chosen = call.target
-        met = None if chosen is None else TargetFacts(chosen.kind, chosen.value)
-        output.document(FaultDocument(call.fault, met, call.members))
+        output.document(call)
     else:
         output.say(call.said)
     return Exit.DONE
@@ -113,7 +96,6 @@ async def report_faults(session: CommandSession) -> int:
     """The table of faults, and what is set."""
     active = await Triggers(session.desk).active()
     output = session.call.output
-    shown = {fault: fault.does.replace("``", "") for fault in FAULTS.values()}
     if output.json:
         listed = (
             FaultFacts(
@@ -121,13 +103,13 @@ async def report_faults(session: CommandSession) -> int:
                 tuple(targets_of(fault).split(" or ")),
                 tuple(sorted(fault.takes)),
                 None,
-                does,
+                fault.does,
             )
-            for fault, does in shown.items()
+            for fault in FAULTS.values()
         )
         output.document(FaultsDocument(tuple(listed), tuple(active)))
         return Exit.DONE
-    rows = [(fault.name, targets_of(fault), does) for fault, does in shown.items()]
+    rows = [(fault.name, targets_of(fault), fault.does) for fault in FAULTS.values()]
     output.table(("fault", "meets", "shows"), rows)
     output.talk(*(f"Set: {one}." for one in active))
     return Exit.DONE

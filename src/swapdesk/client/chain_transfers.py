@@ -22,8 +22,6 @@ BLOCKS_AT_ONCE = 50
 
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)``."""
-_BALANCE_OF = "0x70a08231"
-"""Selector of ``balanceOf(address)``."""
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 
@@ -44,14 +42,6 @@ class ChainTransfer(Struct, frozen=True):
     receiver: str
     token: str | None
     units: int
-
-
-class Mined(Struct, frozen=True):
-    """Where a transaction is, whether it did what it was to do, and what it cost in wei."""
-
-    height: int
-    succeeded: bool
-    fee: int
 
 
 class EvmBlocks(NodeHttp):
@@ -84,21 +74,12 @@ class EvmBlocks(NodeHttp):
             self.height = last
         return found
 
-    async def mined(self, transaction_hash: str) -> Mined | None:
-        """None while a transaction is in no block. Raises ChainUnreadable."""
+    async def fee(self, transaction_hash: str) -> int | None:
+        """What a transaction cost in wei; None while it is in no block. Raises ChainUnreadable."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
-        used, price = (_number(receipt.get(name)) for name in ("gasUsed", "effectiveGasPrice"))
-        succeeded = _number(receipt.get("status")) == 1
-        return Mined(_number(receipt.get("blockNumber")), succeeded, used * price)
-
-    async def balance(self, token: str, address: str) -> int:
-        """What an account has of the token with this contract, in base units. Raises
-        ChainUnreadable."""
-        call = {"to": token, "data": f"{_BALANCE_OF}{address[2:].lower():0>64}"}
-        (held,) = await self._ask_all([("eth_call", [call, "latest"])])
-        return _number(held)
+        return _number(receipt.get("gasUsed")) * _number(receipt.get("effectiveGasPrice"))
 
     async def _transfers(self, first: int, last: int) -> list[ChainTransfer]:
         logs: dict[str, Any] = {

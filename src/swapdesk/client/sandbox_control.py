@@ -34,7 +34,6 @@ DEADLINE = 25.0
 """Longer than a payment takes that opens its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
-TRANSACTIONS = "transactions"
 FAULTS = "faults"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
@@ -127,25 +126,6 @@ class SandboxControl:
             body["token"] = token
         answer = await self._post(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
-
-    async def account(self, chain: str, customer: str) -> str:
-        """The address from which a customer of the sandbox sends transactions on an embedded EVM
-        chain. Raises ClientError."""
-        answer = await self._read("GET", "customers", query={"chain": chain, "customer": customer})
-        return str(answer["address"])
-
-    async def send(self, chain: str, customer: str, to: str, data: str, value: int = 0) -> str:
-        """Have the sandbox sign and send a transaction of a customer: ``data`` in hexadecimal,
-        ``value`` in wei; its hash. Raises as :meth:`deposit`."""
-        body = {
-            "chain": chain,
-            "customer": customer,
-            "to": to,
-            "data": data,
-            "value": str(value),
-        }
-        answer = await self._post(TRANSACTIONS, "transaction", body)
-        return str(answer["hash"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
         """What the exchanges know of the legs of an order, which the service does not tell.

@@ -27,12 +27,11 @@ MOST_LINES = 1_000
 _TEMPLATES = {one.name: one.path for one in OPERATIONS}
 
 
-class LoggedCall(Struct, frozen=True):
+class LoggedCall(Struct, frozen=True, rename="camel"):
     """One row: texts only, each safe to show. ``code`` is the service's error code, else what
     went wrong without an answer; ``status`` is ``—`` when there was none."""
 
-    number: int
-    time: str
+    at: datetime
     method: str
     path: str
     status: str
@@ -65,8 +64,7 @@ def logged_call(exchange: Exchange) -> LoggedCall:
     path, query = _target(exchange)
     again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
     return LoggedCall(
-        number=exchange.number,
-        time=clock_time(exchange.at),
+        at=exchange.at,
         method=exchange.method,
         path=safe_text(f"{path}{'?' + unquote(query) if query else ''}{again}", TEXT_LIMIT),
         status=str(exchange.status) if exchange.status is not None else "—",

@@ -117,40 +117,32 @@ class BrokenStream:
         self._clock = clock
         self._kept: Message | None = None
         self._timer: asyncio.Task[None] | None = None
-        self._one_at_a_time = asyncio.Lock()
 
     async def send(self, message: Message) -> None:
         """This frame, and after it the one that was kept; nothing follows a close."""
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, None
-            frames = [message] if kept is None else [message, kept]
-            if message["type"] == "websocket.close":
-                frames.reverse()
-            for frame in frames:
-                await self._send(frame)
+        if message["type"] == "websocket.close":
+            await self._let_go()
+        await self._send(message)
+        await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
         """Keep a frame back for so long at most; one kept before goes out."""
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, message
-            if kept is not None:
-                await self._send(kept)
-        self._forget_timer()
-        self._timer = asyncio.create_task(self._release(seconds))
+        await self._let_go()
+        self._kept = message
+        self._timer = asyncio.create_task(self._release(message, seconds))
 
     def forget(self) -> None:
         """The connection has ended."""
         self._kept = None
-        self._forget_timer()
-
-    def _forget_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
 
-    async def _release(self, seconds: float) -> None:
+    async def _let_go(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await self._send(kept)
+
+    async def _release(self, message: Message, seconds: float) -> None:
         await self._clock.sleep(seconds)
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, None
-            if kept is not None:
-                await self._send(kept)
+        if self._kept is message:
+            await self._let_go()

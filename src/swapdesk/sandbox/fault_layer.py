@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,7 +12,6 @@ from swapdesk.sandbox.answer_faults import BROKEN_ANSWERS, BrokenRequest, Broken
 from swapdesk.sandbox.faults import About, ActiveFault, ActiveFaults
 from swapdesk.sandbox.http_server import CUT
 from swapdesk.service.router import PREFIX
-from swapdesk.wire.encoding.codec import CodecError, decode_json
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS, STREAM_PATH
 
 STREAM = "stream"
@@ -42,10 +40,10 @@ class FaultLayer:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         about = request_at(scope["method"], str(scope["path"]).removeprefix(PREFIX))
-        by_quote = any(fault.selector == "quoteId" for fault in self._faults.active)
-        if by_quote and scope["method"] == "POST":
-            quote_id, receive = await _peeked(receive)
-            about |= {"quoteId": quote_id}
+        quotes = [one.value for one in self._faults.active if one.selector == "quoteId"]
+        if quotes and scope["method"] == "POST":
+            body, receive = await _peeked(receive)
+            about["quoteId"] = next((one for one in quotes if f'"{one}"'.encode() in body), None)
         fault = self._faults.take(BROKEN_ANSWERS, about.items())
         if fault is None:
             await self._app(scope, receive, send)
@@ -152,8 +150,8 @@ def operation_named(text: str) -> str | None:
     return request_at(method, path).get("operation")
 
 
-async def _peeked(receive: Receive) -> tuple[str | None, Receive]:
-    """The ``quoteId`` of a body and a receive that delivers the same body again."""
+async def _peeked(receive: Receive) -> tuple[bytes, Receive]:
+    """A body, and a receive that delivers the same body again."""
     messages: list[Message] = []
     size, more = 0, True
     while more and size <= BODY_LIMIT:
@@ -161,18 +159,8 @@ async def _peeked(receive: Receive) -> tuple[str | None, Receive]:
         messages.append(message)
         size += len(message.get("body", b""))
         more = message["type"] == "http.request" and message.get("more_body", False)
-    body = b"".join(message.get("body", b"") for message in messages)
 
     async def again() -> Message:
         return messages.pop(0) if messages else await receive()
 
-    return _quote_id(body), again
-
-
-def _quote_id(body: bytes) -> str | None:
-    try:
-        document: Any = decode_json(body, max_bytes=BODY_LIMIT)
-    except CodecError:
-        return None
-    found = document.get("quoteId") if isinstance(document, dict) else None
-    return found if isinstance(found, str) else None
+    return b"".join(message.get("body", b"") for message in messages), again

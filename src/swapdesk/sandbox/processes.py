@@ -13,13 +13,16 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.partner_keys import KEY_FILE
 
 LOCK_FILE = "lock"
 WAIT_SECONDS = 5.0
@@ -45,8 +48,40 @@ async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT
                 raise DirectoryInUse(f"another sandbox uses {directory}") from None
             await clock.sleep(_TRY_SECONDS)
         else:
-            os.set_inheritable(handle, True)
-            return handle
+            if _is_at(handle, directory / LOCK_FILE):
+                os.set_inheritable(handle, True)
+                return handle
+            # Whoever had the lock has put the directory aside: another one is in its place.
+            os.close(handle)
+            return await lock_directory(directory, clock, seconds=until - clock.monotonic())
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def put_aside(directory: Path) -> Path:
+    """Rename a data directory beside itself and begin an empty one with its key; the new name,
+    which was free. Raises OSError."""
+    directory = directory.resolve()
+    for number in count(1):
+        aside = directory.with_name(f"{directory.name}.old-{number}")
+        try:
+            # What was made here is empty, and nothing else gives way to the rename.
+            aside.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        break
+    fresh = directory.with_name(f".{directory.name}.new-{os.getpid()}")
+    fresh.mkdir(mode=0o700)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(directory / KEY_FILE, fresh / KEY_FILE, follow_symlinks=False)
+    directory.rename(aside)
+    fresh.rename(directory)
+    return aside
 
 
 _BACKLOG = 1024

@@ -22,7 +22,8 @@ _LIMIT = 64 * 1024
 class ReadyLine(Struct, frozen=True):
     """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
     tier, name, scope and state; ``chains`` shortName, kind, chainId and rpc; ``makers``
-    provider, chain and key; ``pid`` is the supervisor's."""
+    provider, chain and key; ``pid`` is the supervisor's. ``putAside`` says what became of the data
+    of an earlier world, at the one start that put it aside."""
 
     url: str
     control: str
@@ -31,6 +32,7 @@ class ReadyLine(Struct, frozen=True):
     pid: int
     chains: list[dict[str, Any]] = field(default_factory=list)
     makers: list[dict[str, str]] = field(default_factory=list)
+    putAside: str = ""  # noqa: N815
 
     def as_mapping(self) -> dict[str, Any]:
         """Under the names of the line."""
@@ -58,6 +60,7 @@ class ReadyLine(Struct, frozen=True):
                     {str(name): str(value) for name, value in maker.items()}
                     for maker in found.get("makers", [])
                 ],
+                putAside=str(found.get("putAside", "")),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no ready line: {error!r}") from error

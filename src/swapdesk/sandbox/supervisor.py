@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
@@ -32,7 +33,7 @@ from swapdesk.sandbox.chain_rows import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, put_aside
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
 START_SECONDS = 20.0
@@ -46,6 +47,10 @@ logger = logging.getLogger(__name__)
 
 class ChildRefused(Exception):
     """The child said why it will not run; starting it again would not help."""
+
+
+class OldWorld(ChildRefused):
+    """The data directory belongs to another release or to other tables."""
 
 
 class ChildSilent(Exception):
@@ -101,7 +106,7 @@ class Child:
         said: dict[str, Any] = json.loads(line)
         if "refused" in said:
             await self.stop()
-            raise ChildRefused(str(said["refused"]))
+            raise (OldWorld if said.get("old") else ChildRefused)(str(said["refused"]))
         return said
 
     async def keep(self) -> None:
@@ -179,7 +184,20 @@ def serve(options: ServeOptions) -> int:
 
 
 async def _serve(options: ServeOptions, clock: Clock) -> int:
+    """What an earlier world left in the directory is put aside, and a new one begins with its
+    keys."""
     stop = _stop_event(options.lifeline)
+    try:
+        return await _run(options, clock, stop)
+    except OldWorld as old:
+        told = f"{old}. A new world begins"
+        sys.stderr.write(f"{told}.\n")
+        return await _run(options, clock, stop, told)
+
+
+async def _run(
+    options: ServeOptions, clock: Clock, stop: asyncio.Event, put_aside_as: str = ""
+) -> int:
     with ExitStack() as held:
         try:
             make_directories(options.data)
@@ -191,14 +209,16 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
         except (OSError, SandboxKeyRefused) as error:
             return _say(error, BAD_INPUT)
         try:
-            if not await sandbox.start(stop):
+            if not await _started(sandbox, options.data, stop):
                 return OK
             ready = sandbox.ready([each.as_ready() for each in keys])
             run_file = write_run_file(options.data, ready)
             held.callback(run_file.unlink, missing_ok=True)
-            sys.stdout.write(ready.as_line() + "\n")
+            sys.stdout.write(replace(ready, putAside=put_aside_as).as_line() + "\n")
             sys.stdout.flush()
             await sandbox.keep(stop)
+        except OldWorld:
+            raise
         except ChildRefused as refused:
             return _say(refused, BAD_INPUT)
         except ChildSilent as silent:
@@ -206,6 +226,16 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
         finally:
             await sandbox.stop()
     return OK
+
+
+async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
+    """As ``start`` of the sandbox. Raises OldWorld once the directory is put aside."""
+    try:
+        return await sandbox.start(stop)
+    except OldWorld as old:
+        await sandbox.stop()
+        aside = put_aside(directory)
+        raise OldWorld(f"{directory} was put aside as {aside}: {old}") from None
 
 
 def _say(error: Exception, code: int) -> int:

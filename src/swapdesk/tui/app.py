@@ -55,7 +55,7 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx2
 
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
@@ -188,7 +188,7 @@ class DeskApp(SafeApp[int]):
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self.session.background.on_defect = self._tell_defect
-        self.session.on_paying = self.notify
+        self.session.on_notice = self.notify
         self.session.on_new_payee = self._agree_to_payee
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, SwapScreen(self.session))

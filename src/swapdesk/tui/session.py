@@ -197,8 +197,8 @@ class Session:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.background = BackgroundTasks(self.clock)
-        self.on_paying: Callable[[str], None] = lambda said: None
-        """Hears what a call costs, when that is paid for the first time."""
+        self.on_notice: Callable[[str], None] = lambda said: None
+        """Hears what no page shows: what a call costs, that a sandbox was put aside."""
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
         """Asks whether calls may be paid to somebody else than before."""
         """What runs on whatever page is in view."""
@@ -305,6 +305,8 @@ class Session:
             connection = connections.live_connection(self.settings)
         else:
             ready = await self._sandbox()
+            if put_aside := ready.get("putAside"):
+                self.on_notice(f"{put_aside}.")
             connection = connections.sandbox_connection(ready, self.settings)
         step(2)
         await desk.connect(connection)
@@ -349,7 +351,7 @@ class Session:
             self.settings, transport=self._transport, catalog=catalog, background=self.background
         )
         if self.settings.pay.value is not None:
-            desk.payer.told = self.on_paying
+            desk.payer.told = self.on_notice
             if self.on_new_payee is not None:
                 desk.payer.consent = self.on_new_payee
         return desk

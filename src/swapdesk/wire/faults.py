@@ -3,7 +3,7 @@ page of faults and for the reference.
 
 A row says what a fault does and shows, what it is selected by, and what it takes. The code that a
 row stands for is in the room where it happens, under the name of the row: ``fault_layer`` and
-``venue_faults`` of the sandbox, ``order_faults`` and ``chain_faults`` of its node.
+``venue_faults`` of the sandbox, ``order_faults`` and ``evm.faults`` of its node.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ ANSWER_FAULTS = (
         "The request is carried out to the end; the connection breaks instead of an answer.",
         _REQUEST,
     ),
-    Fault("delay", "The request is carried out ``seconds`` later.", _REQUEST, _TIMED),
+    Fault("delay", "The request is carried out seconds later.", _REQUEST, _TIMED),
     Fault("http_500", "The request is answered 500 and not carried out.", _REQUEST),
     Fault("http_503", "The request is answered 503 and not carried out.", _REQUEST),
     Fault(
         "rate_limited",
-        "The request is answered 429 with ``retry-after``, and not carried out.",
+        "The request is answered 429 with retry-after, and not carried out.",
         _REQUEST,
         _TIMED,
     ),
@@ -89,7 +89,7 @@ ANSWER_FAULTS = (
 STREAM_FAULTS = (
     Fault(
         "ws_drop",
-        "The stream breaks without a close frame, and for ``seconds`` no new one begins.",
+        "The stream breaks without a close frame, and for seconds no new one begins.",
         _STREAM,
         _TIMED,
         seconds=0.0,
@@ -98,7 +98,7 @@ STREAM_FAULTS = (
     Fault("ws_duplicate", "An update comes twice.", _STREAM, unselected=True),
     Fault(
         "ws_reorder",
-        "An update comes after the next frame, or after ``seconds``.",
+        "An update comes after the next frame, or after seconds.",
         _STREAM,
         _TIMED,
         unselected=True,
@@ -131,7 +131,7 @@ VENUE_FAULTS = (
     ),
     Fault(
         "venue_slow",
-        "Each call to the exchange takes ``seconds`` longer.",
+        "Each call to the exchange takes seconds longer.",
         ("venue",),
         _TIMED,
         stays=True,

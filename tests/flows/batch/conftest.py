@@ -23,7 +23,7 @@ async def first(
 @pytest_asyncio.fixture(loop_scope="module")
 async def someone(place: PayingPlace, first: Payer, tmp_path: Path) -> AsyncIterator[Payer]:
     """A new account, and no faults and no lost answers after it."""
-    async with place.payer(tmp_path / "someone", first.agent) as made:
+    async with place.payer(tmp_path / "someone", first) as made:
         yield made
     place.faults.active.clear()
     place.network.before = place.network.after = None

@@ -12,43 +12,40 @@ from pathlib import Path
 from typing import ClassVar
 
 import httpx2
-from msgspec import Struct, field
+from msgspec import field
 
-from flows.dex.swapping import Place, journal_in
-from flows.faulty_network import changed
+from flows.dex.swapping import PACE, Place, Swapper
+from flows.faulty_network import changed, on
 from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
-from swapdesk.flows.batch.group_status import GroupStanding, standings
+from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
 from swapdesk.flows.journal.batch_records import (
     BundleDeposit,
     BundleState,
+    JournaledBundle,
     JournaledGroup,
     NewGroup,
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import KEY, served
 from world import open_world, sandbox_goods
 
 CHAIN = "base"
 RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
-QUICK = Pace(look=0.05, patience=20.0)
+QUICK = PACE
 
 
 Rows = Sequence[tuple[str, str]]
@@ -87,15 +84,14 @@ def write_batch(
     )
 
 
-class Payer(Struct):
-    """One account with a journal of its own; ``reviews`` are what it was shown."""
+class Payer(Swapper):
+    """One account that pays groups."""
 
     place: PayingPlace
-    agent: WalletClient
-    account: Account
-    journal: Journal
-    reviews: list[Review] = field(default_factory=list)
-    agrees: Callable[[Review], bool] = lambda review: True
+
+    @property
+    def account(self) -> Account:
+        return next(one for one in self.agent.accounts.accounts if one.address == self.address)
 
     async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
@@ -125,10 +121,6 @@ class Payer(Struct):
         group = self.group(batch_id)
         coin = floor.token(group.chain, self.place.COIN)
 
-        async def look(review: Review) -> Agreed | None:
-            self.reviews.append(review)
-            return Agreed(review.phrase) if self.agrees(review) else None
-
         return GroupSettling(
             self.place.api,
             self.journal,
@@ -139,25 +131,40 @@ class Payer(Struct):
             batch_id,
             group,
             self.account,
-            look,
+            self.look,
             pace=QUICK,
             arrives=timedelta(seconds=60) if arrives is None else arrives,
         )
 
-    def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
-        """Of the newest bundle."""
+    async def settles(self, batch_id: str, until: Until = Until.SETTLED) -> Outcome:
+        """Go on with a group as far as it shall go; nothing stops it."""
+        done = await self.settling(batch_id).advance(until)
+        assert done.failure is None, done.failure
+        return done
+
+    async def stops(self, batch_id: str, until: Until = Until.SETTLED) -> Outcome:
+        """Go on with a group that cannot go so far."""
+        stopped = await self.settling(batch_id).advance(until)
+        assert stopped.failure is not None
+        return stopped
+
+    def bundle(self, batch_id: str) -> JournaledBundle:
+        """The newest one."""
         bundle = self.standing(batch_id).bundle
         assert bundle is not None
-        return bundle.built.deposits
+        return bundle
+
+    def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
+        """Of the newest bundle."""
+        return self.bundle(batch_id).built.deposits
 
     async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
-        return await self.place.held(address, self.place.floor.token(self.place.CHAIN, symbol))
+        return await self.holds(self.place.floor.token(self.place.CHAIN, symbol), address)
 
     async def paid_exactly(self, batch_id: str) -> bool:
         """Whether its newest bundle is confirmed, and each deposit address holds what it asks."""
-        bundle = self.standing(batch_id).bundle
-        assert bundle is not None
+        bundle = self.bundle(batch_id)
         wanted = [
             (deposit, await self.held(deposit.address, item.symbol))
             for item in bundle.built.items
@@ -180,12 +187,7 @@ def told_otherwise(
         head, found, rest = body.partition(beside.encode())
         return head + found + rest.replace(old.encode(), new.encode(), 1)
 
-    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
-            return response
-        return changed(response, told)
-
-    return swap
+    return on("GET /v2/exchanges/multi/", lambda _, response: changed(response, told))
 
 
 class PayingPlace(Place):
@@ -199,46 +201,17 @@ class PayingPlace(Place):
     def token_of(self, token_id: str) -> Token | None:
         return self.floor.parts.catalog.token(token_id)
 
-    async def held(self, address: str, token: Token) -> int:
-        from swapdesk.chain.calldata import erc20
-        from swapdesk.chain.rpc.evm import Call
-
-        client = self.floor.readers[token.chain_data.short_name].client
-        if token.address is None:
-            return await client.balance(address)
-        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(address)))
-        return int.from_bytes(output, "big")
-
-    async def fill(self, address: str, coins: str, usdc: str) -> None:
-        """From the faucet."""
-        node, octets = self.floor.world.node, bytes.fromhex(address[2:])
-        dollars = str(self.floor.token(CHAIN, "USDC").address)
-        sent = [await node.fund(CHAIN, octets, int(Decimal(coins) * 10**18))]
-        sent.append(await give(node, CHAIN, dollars, address, int(Decimal(usdc) * 10**6)))
-        for each in sent:
-            await node.confirmed(CHAIN, each)
+    def swapper(self, agent: WalletClient, address: str, journal: Journal, keys: Path) -> Payer:
+        return Payer(self, agent, address, journal, keys)
 
     @asynccontextmanager
     async def payer(
-        self,
-        directory: Path,
-        beside: WalletClient | None = None,
-        *,
-        coins: str = "1",
-        usdc: str = "1000",
+        self, directory: Path, beside: Payer | None = None, *, usdc: str = "1000"
     ) -> AsyncIterator[Payer]:
-        """A new key that has something, in an agent of its own or in another's."""
-        keys = directory / "keys"
-        agent = beside or await WalletClient.start(self.wallet(keys), program=CHEAP)
-        journal = journal_in(directory, self.floor.clock)
-        try:
-            account = await agent.create(self.KIND, "", PASSPHRASE)
-            await self.fill(account.address, coins, usdc)
-            yield Payer(self, agent, account, journal)
-        finally:
-            journal.close()
-            if beside is None:
-                await agent.close()
+        """Somebody who has something."""
+        async with self.someone(directory, beside) as made:
+            await made.fund(USDC=usdc)
+            yield made
 
 
 @asynccontextmanager

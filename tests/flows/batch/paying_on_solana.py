@@ -14,7 +14,6 @@ from service.dex.solana_floor import SolanaFloor, over_solana
 from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
 from swapdesk.wallet.accounts import Kind, WalletPlace
-from swapdesk.wire.tokens import Token
 
 CHAIN = "solana"
 
@@ -36,12 +35,6 @@ class SolanaPayingPlace(PayingPlace):
 
     def wallet(self, keys: Path) -> WalletPlace:
         return SolanaPlace.wallet(self, keys)  # type: ignore[arg-type]
-
-    async def held(self, address: str, token: Token) -> int:
-        return await self.floor.holds(token, address)
-
-    async def fill(self, address: str, coins: str, usdc: str) -> None:
-        await self.floor.fund(address, coins, USDC=usdc)
 
 
 @asynccontextmanager

@@ -10,10 +10,8 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from flows.faulty_network import FaultyNetwork
+from flows.faulty_network import After, FaultyNetwork
 from service.dex.trading import Floor, trading
-from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import Call
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
@@ -21,8 +19,8 @@ from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.sandbox.evm_world import keeper
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review
@@ -108,30 +106,22 @@ class Swapper(Struct):
     reviews: list[Review] = field(default_factory=list)
     agrees: Callable[[Review], bool] = lambda review: True
 
-    async def fund(self, coins: str = "1", chain: str = "base", **tokens: str) -> None:
-        node = self.place.floor.world.node
-        octets = bytes.fromhex(self.address[2:])
-        sent = [await node.fund(chain, octets, int(Decimal(coins) * 10**18))]
-        for symbol, amount in tokens.items():
-            token = self.place.floor.token(chain, symbol)
-            assert token.address is not None
-            units = int(Decimal(amount) * 10**token.decimals)
-            sent.append(await keeper.give(node, chain, token.address, self.address, units))
-        for each in sent:
-            await node.confirmed(chain, each)
+    async def fund(self, coins: str = "1", **tokens: str) -> None:
+        await self.place.floor.fund(self.address, coins, **tokens)
 
-    async def holds(self, token: Token) -> int:
-        """Units, asked of the node over JSON-RPC."""
-        client = self.place.floor.readers[token.chain_data.short_name].client
-        if token.address is None:
-            return int(await client.balance(self.address))
-        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(self.address)))
-        return int.from_bytes(output, "big")
+    async def holds(self, token: Token, address: str | None = None) -> int:
+        """Units of its own, or at another address."""
+        return await self.place.floor.holds(token, address or self.address)
 
     async def intent(self, venue: str, sell: Token, buy: Token, amount: str) -> Intent:
         """Frozen from a quote of the venue."""
         clock = self.place.floor.clock
-        return await frozen(self.place.api, clock, venue, sell, buy, amount, self.address)
+        price = self.place.COIN_PRICE
+        return await frozen(self.place.api, clock, venue, sell, buy, amount, self.address, price)
+
+    async def look(self, review: Review) -> Agreed | None:
+        self.reviews.append(review)
+        return Agreed(review.phrase) if self.agrees(review) else None
 
     def flow(
         self,
@@ -139,22 +129,27 @@ class Swapper(Struct):
         agent: WalletClient | None = None,
         pace: Pace = PACE,
     ) -> DexSwapFlow:
-        async def look(review: Review) -> Agreed | None:
-            self.reviews.append(review)
-            return Agreed(review.phrase) if self.agrees(review) else None
-
         used = api or self.place.api
         clock = self.place.floor.clock
         exchange = ExchangeFlow(used, self.journal, clock, looks=(0.0, 0.0, 0.0))
         return DexSwapFlow(
-            used, exchange, self.journal, clock, agent or self.agent, look, pace=pace
+            used, exchange, self.journal, clock, agent or self.agent, self.look, pace=pace
         )
+
+    async def swapped(self, intent: Intent, answers: After | None = None) -> Outcome:
+        """How a swap ends over a service that answers so."""
+        self.place.network.after = answers
+        try:
+            return await self.flow().swap(intent)
+        finally:
+            self.place.network.after = None
 
 
 class Place(Struct):
     """``KIND`` is that of the keys that are made here."""
 
     KIND: ClassVar[Kind] = Kind.EVM
+    COIN_PRICE: ClassVar[int] = 3000
     floor: Floor
     directory: Path
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.dex.swapping import Place
-from flows.killed_process import killed, reopened
+from flows.killed_process import killed_at, sampled
 from swapdesk.flows.creation.reconciliation import find_order
-from swapdesk.wallet.encoding import to_json
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -43,61 +46,93 @@ BOUNDARIES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("venue", "boundary"),
-    [pytest.param(*one, marks=() if one in SAMPLE else pytest.mark.long) for one in BOUNDARIES],
+ON_SOLANA = (
+    "api.create_exchange.after.1",
+    "wallet.sign.before.1",
+    "wallet.sign.after.1",
+    "wallet.broadcast.after.1",
+    "intents.mark_created.after.1",
+    "steps.begin.after.1",
+    "steps.sent.after.2",
+    "wallet.broadcast.before.1",
+    "steps.acked.after.1",
+    "api.dex_confirm_transaction.before.1",
+    "api.dex_confirm_transaction.after.1",
 )
-async def test_a_killed_swap_is_taken_on_and_paid_once(
-    place: Place, tmp_path: Path, venue: str, boundary: str
-) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path) as someone, place.service.served(works=True) as url:
-        await someone.fund(USDC="100")
-        intent = await someone.intent(venue, usdc, weth, "60")
+"""The first four are the sample."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def solana(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
+    async with swapping_on_solana(tmp_path_factory.mktemp("swap")) as made:
+        yield made
+
+
+async def taken_on(
+    place: Place,
+    directory: Path,
+    venue: str,
+    pair: tuple[Token, Token],
+    boundary: str,
+    late: int = 0,
+) -> tuple[Outcome, list[TransactionState]]:
+    """How a swap ends that another desk goes on with, ``late`` blocks after the kill, and what was
+    signed to pay it. Nothing is left open, and there is an order only if it was paid."""
+    async with place.someone(directory) as someone:
+        await someone.fund("1", USDC="100")
+        intent = await someone.intent(venue, *pair, "60")
         await someone.agent.close()
-        keys = place.wallet(tmp_path / "keys")
-        await killed(
-            "flows/dex/killed_desk.py",
-            url,
-            json.dumps(to_json(keys)),
-            str(tmp_path / "journal.db"),
-            json.dumps(intent.as_json()),
-            boundary,
-        )
-        agent = await reopened(keys)
-        try:
+        keys, what = place.wallet(directory / "keys"), intent.as_json()
+        async with killed_at(place.service, keys, what, boundary, works=True) as agent:
+            if late:
+                place.floor.world.time.pass_blocks(late)
             (open_,) = someone.journal.swaps.open_swaps()
             assert open_.id == intent.id
             outcome = await someone.flow(agent=agent).take_on(open_)
-            if boundary == "steps.sent.after.2":
-                # It may have left; the service shows no order, so nothing was created.
-                assert outcome is not None
-                assert not (outcome is not None and outcome.done)
-                assert "in your wallet" in outcome.failure.money
-                assert await someone.holds(usdc) == 100 * 10**6
-            else:
-                assert outcome.done, outcome
+            assert outcome is not None
+            if outcome.done:
                 ended = await place.completed(outcome.order)
                 assert ended.display_status == "SWAP_COMPLETED"
-                assert await someone.holds(usdc) == 40 * 10**6
                 assert someone.journal.orders.index.ids() == {outcome.order.service_id}
+            else:
+                assert "in your wallet" in outcome.failure.money
+            assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
             assert someone.journal.swaps.open_swaps() == []
-            paid = [
-                one
-                for one in await agent.transactions(intent.id)
-                if one.purpose is Purpose.SWAP and one.state is TransactionState.SUCCEEDED
-            ]
-            assert len(paid) == (
-                1 if venue == "ba" and (outcome is not None and outcome.done) else 0
-            )
+            clock, sent_at = place.floor.clock, intent.frozen_at
             found = await find_order(
-                place.api,
-                place.floor.clock,
-                intent,
-                sent_at=intent.frozen_at,
-                known=(),
-                looks=(0.0,),
+                place.api, clock, intent, sent_at=sent_at, known=(), looks=(0.0,)
             )
-            assert len(found.same) == (1 if (outcome is not None and outcome.done) else 0)
-        finally:
-            await agent.close()
+            assert len(found.same) == (1 if outcome.done or late else 0)
+            signed = await agent.transactions(intent.id)
+            return outcome, [one.state for one in signed if one.purpose is Purpose.SWAP]
+
+
+@pytest.mark.parametrize(("venue", "boundary"), sampled(BOUNDARIES, SAMPLE))
+async def test_a_killed_swap_is_taken_on_and_paid_once(
+    place: Place, tmp_path: Path, venue: str, boundary: str
+) -> None:
+    pair = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    outcome, paid = await taken_on(place, tmp_path, venue, pair, boundary)
+    # It may have left; the service shows no order, so nothing was created.
+    assert outcome.done is (boundary != "steps.sent.after.2"), outcome
+    # At Isthmus the solver pays for the transaction.
+    assert paid == ([TransactionState.SUCCEEDED] if outcome.done and venue == "ba" else [])
+
+
+@pytest.mark.parametrize("boundary", sampled(ON_SOLANA, ON_SOLANA[:4]))
+async def test_a_killed_swap_on_solana_is_taken_on_and_paid_once(
+    solana: SolanaPlace, tmp_path: Path, boundary: str
+) -> None:
+    outcome, paid = await taken_on(solana, tmp_path, "at", solana.floor.coins(), boundary)
+    assert outcome.done, outcome
+    assert paid == [TransactionState.SUCCEEDED]
+
+
+async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
+    solana: SolanaPlace, tmp_path: Path
+) -> None:
+    """Signed and not sent, and the blockhash ends: it is given up, and nothing moved."""
+    pair, boundary = solana.floor.coins(), "wallet.sign.after.1"
+    outcome, paid = await taken_on(solana, tmp_path, "at", pair, boundary, late=150 + 32)
+    assert not outcome.done
+    assert paid == [TransactionState.LOST]

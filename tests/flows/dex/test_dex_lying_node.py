@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
+from sandbox.evm.rewinding import rewind
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import Order
@@ -32,7 +33,7 @@ class Swap(Struct):
     intent: Intent
 
     @property
-    def faults(self) -> HeldFaults:
+    def faults(self) -> ChainFaults:
         return self.place.floor.world.faults
 
     def when_paying(self, lie: Callable[[], None]) -> None:
@@ -79,16 +80,6 @@ async def swap_of(place: Place, first: Swapper, directory: Path) -> AsyncIterato
             place.floor.world.faults.clear()
 
 
-async def test_forged_receipts_end_nothing(place: Place, first: Swapper, tmp_path: Path) -> None:
-    """Successes that have not happened and failures that were none, one after the other."""
-    async with swap_of(place, first, tmp_path) as swap:
-        swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt", 4))
-        outcome = await swap.someone.flow().swap(swap.intent)
-        assert outcome.done, outcome
-        assert not swap.faults.forges_receipt(CHAIN), "all four were told"
-        await swap.is_paid_once(outcome.order, outcome.hash)
-
-
 async def test_a_node_that_insists_leaves_the_swap_open(
     place: Place, first: Swapper, tmp_path: Path
 ) -> None:
@@ -115,17 +106,6 @@ async def test_a_node_that_insists_leaves_the_swap_open(
         assert ended.hash == one.hash
         assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
         await swap.is_paid_once(ended.order, ended.hash)
-
-
-async def test_a_dropped_transaction_is_sent_again_as_it_is(
-    place: Place, first: Swapper, tmp_path: Path
-) -> None:
-    async with swap_of(place, first, tmp_path) as swap:
-        swap.when_paying(lambda: swap.faults.add(CHAIN, "drop_transaction", 2))
-        outcome = await swap.someone.flow().swap(swap.intent)
-        assert outcome.done, outcome
-        assert not swap.faults.takes_transaction(CHAIN), "both were forgotten"
-        await swap.is_paid_once(outcome.order, outcome.hash)
 
 
 async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_path: Path) -> None:
@@ -155,7 +135,7 @@ async def test_a_reorganisation_after_the_confirmation_pays_once(
     async with swap_of(place, first, tmp_path) as swap:
 
         async def reorganised() -> None:
-            await place.floor.world.chain(CHAIN).reorganise(6)
+            await rewind(place.floor.world.chain(CHAIN))
 
         with striking(boundary, reorganised) as struck:
             outcome = await swap.someone.flow().swap(swap.intent)

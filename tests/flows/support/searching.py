@@ -25,11 +25,10 @@ from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiOrderR
 from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 from tui.desk_run import Market
+from world import FIRST_KEY, SECOND_KEY, URL
 
 T = TypeVar("T")
-URL = "http://127.0.0.1:9/v2"
-FIRST = Credentials.of_key("first-key", "first-secret")
-SECOND = Credentials.of_key("second-key", "second-secret")
+FIRST, SECOND = FIRST_KEY, SECOND_KEY
 RECEIVER = derive_address("evm", b"s" * 32)
 REFUND = derive_address("bitcoin", b"t" * 32)
 
@@ -100,16 +99,19 @@ class SupportDesk(Struct):
         assert len(self.asked) == before
         return search
 
+    async def go_on(self, search: OrderSearch) -> None:
+        async def look() -> None:
+            async for _ in search.go_on():
+                pass
+
+        await self.in_time(look())
+
     async def spend(self, search: OrderSearch) -> int:
         """Go on once: the requests that went out, which are those that were stated at most."""
         stated, before = search.next_cost, len(self.asked)
         assert stated is not None
 
-        async def go_on() -> None:
-            async for _ in search.go_on():
-                pass
-
-        await self.in_time(go_on())
+        await self.go_on(search)
         spent = len(self.asked) - before
         assert spent <= stated.reads, (stated, self.asked[before:])
         return spent

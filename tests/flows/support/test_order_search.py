@@ -11,7 +11,7 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from flows.faulty_network import changed
+from flows.faulty_network import changed, on
 from flows.support.searching import (
     REFUND,
     SECOND,
@@ -184,22 +184,12 @@ async def test_a_transaction_is_found_by_every_spelling_of_its_hash(support: Sup
 
 async def test_digits_that_no_chain_knows_as_a_hash_may_be_a_key(market: Market) -> None:
     base = ChainLink("base", Kind.EVM, 8453, "http://127.0.0.1:9/evm/base", 3)
-
-    def knows_nothing(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.url.path != "/evm/base":
-            return response
-        told = httpx2.ByteStream(b'{"jsonrpc": "2.0", "id": 1, "result": null}')
-        return httpx2.Response(200, stream=told, request=request)
-
-    market.network.after = knows_nothing
+    nothing = httpx2.ByteStream(b'{"jsonrpc": "2.0", "id": 1, "result": null}')
+    market.network.after = on("POST /evm/base", lambda *_: httpx2.Response(200, stream=nothing))
     async with support_desk(market, chains=(base,)) as support:
         search = support.look(f"it is {HASH[2:]}")
 
-        async def go_on() -> None:
-            async for _ in search.go_on():
-                pass
-
-        await support.in_time(go_on())
+        await support.go_on(search)
         assert said(search)[Place.CHAINS] == (
             Answer.NOTHING, "no transaction of this hash, 1 asked",
         )  # fmt: skip
@@ -401,11 +391,7 @@ async def test_a_failure_in_a_sweep_keeps_what_was_read_and_names_the_rest(
     assert search.next_cost.reads == 2
     assert search.verdict == "", "it goes on"
 
-    async def go_on() -> None:
-        async for _ in search.go_on():
-            pass
-
-    await support.in_time(go_on())
+    await support.go_on(search)
     answer, why = said(search)[LISTS]
     assert answer is Answer.FAILED
     assert why.endswith("after 1 read; the rest was not searched")
@@ -432,11 +418,7 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
     search = support.look(f"{order.service_id} and {second.service_id}")
     support.market.network.after = after
 
-    async def go_on() -> None:
-        async for _ in search.go_on():
-            pass
-
-    await support.in_time(go_on())
+    await support.go_on(search)
     assert list(search.found) == [order.service_id]
     answer, why = said(search)[SERVICE]
     assert answer is Answer.FAILED
@@ -447,12 +429,10 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
 async def test_orders_that_cannot_be_read_are_not_taken_for_none(support: SupportDesk) -> None:
     await support.make()
 
-    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.url.path != "/v2/orders":
-            return response
-        return changed(response, lambda body: body.replace(b'"serviceId":"', b'"serviceId":"../'))
+    def foreign(body: bytes) -> bytes:
+        return body.replace(b'"serviceId":"', b'"serviceId":"../')
 
-    support.market.network.after = after
+    support.market.network.after = on("GET /v2/orders", lambda _, told: changed(told, foreign))
     search = await support.find(NOBODY)
     answer, why = said(search)[LISTS]
     assert (answer, why.endswith("1 could not be read")) == (Answer.FAILED, True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from eth_account.signers.local import LocalAccount
 from msgspec.structs import replace
 
 from patience import PATIENCE
@@ -34,9 +35,8 @@ from swapdesk.chain.user_operation import (
     read_operation,
     user_operation_hash,
 )
-from swapdesk.sandbox.evm_world.pools import BUNDLER
-from swapdesk.sandbox.node.evm.bundler.operations import OperationNonceTaken, OperationRows, State
-from swapdesk.service.bundling import BundleRefused, OperationPayment
+from swapdesk.sandbox.node.evm.bundler.submission import TakenOperations
+from swapdesk.service.bundling import Build, BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -319,89 +319,43 @@ async def test_gas_of_calls_that_fail_is_not_estimated(here: Bundling) -> None:
 # Once, whatever happens
 
 
-async def test_what_was_taken_is_executed_after_a_restart(tmp_path: Path) -> None:
+def signed_of(built: Build, by: LocalAccount) -> UserOperation:
+    (one,) = built.operations
+    return signed(one.operation, one.hash, by)
+
+
+async def test_what_was_taken_is_executed_once_after_a_restart(tmp_path: Path) -> None:
     by = owner(20)
     async with bundling(tmp_path) as here:
-        built = await here.funded(by, dollars(1, first=2000))
-        chain_file = here.world.chain(CHAIN)
-        assert chain_file.head.number > 0
-    (one,) = built.operations
-    operation = signed(one.operation, one.hash, by)
-    # Written down, and killed before anything was sent.
-    rows = OperationRows(tmp_path / "chains" / "bundler.db")
-    rows.accept(CHAIN, one.hash, operation)
-    rows.close()
+        first = await here.funded(by, dollars(1, first=2000))
+        executed = await here.landed(await here.send(signed_of(first, by)))
+        second = await here.funded(by, dollars(1, first=2001))
+    # Of the one the end was not written down, the other was not sent, when the node was killed.
+    taken = TakenOperations(tmp_path, CHAIN)
+    for built in (first, second):
+        taken.take(built.operations[0].hash, signed_of(built, by))
+    taken.close()
     async with bundling(tmp_path) as here:
-        landed = await here.landed(one.hash)
-        assert landed.success
-        assert await here.send(operation) == "0x" + one.hash.hex()
+        hashes = ["0x" + built.operations[0].hash.hex() for built in (first, second)]
+        landed = [await here.landed(one) for one in hashes]
+        assert landed[0].transaction_hash == executed.transaction_hash
+        assert all(one.success for one in landed)
+        assert await here.send(signed_of(second, by)) == hashes[1]
         logs = await here.client.logs(ENTRY_POINT, [USER_OPERATION_EVENT])
-        assert len(logs) == 1
-        assert await held(here, deposit_address(2000)) == 7
+        assert len(logs) == 2
+        assert [await held(here, deposit_address(at)) for at in (2000, 2001)] == [7, 7]
+        async with asyncio.timeout(PATIENCE):
+            while set(hashes) - set(here.world.included):  # noqa: ASYNC110 - it tells nobody else
+                await asyncio.sleep(0)
+    assert not TakenOperations(tmp_path, CHAIN).items()
 
 
-async def test_a_bundle_that_was_signed_and_never_sent_is_sent_as_it_was(tmp_path: Path) -> None:
-    by = owner(21)
-    async with bundling(tmp_path) as here:
-        built = await here.funded(by, dollars(1, first=2100))
-        (one,) = built.operations
-        operation = signed(one.operation, one.hash, by)
-        from swapdesk.sandbox.node.evm.bundler.operations import bundle_data, bundle_gas
-
-        account = here.world.node.account(CHAIN, BUNDLER)
-        written = await account.sign(
-            bytes.fromhex(ENTRY_POINT[2:]),
-            payload=bundle_data([operation], "0x" + account.address.hex()),
-            gas=bundle_gas([operation]),
-        )
-    rows = OperationRows(tmp_path / "chains" / "bundler.db")
-    rows.accept(CHAIN, one.hash, operation)
-    assert rows.bundle(CHAIN, written.hash, written.raw, [one.hash])
-    rows.close()
-    async with bundling(tmp_path) as here:
-        landed = await here.landed(one.hash)
-        assert landed.transaction_hash == "0x" + written.hash.hex()
-        logs = await here.client.logs(ENTRY_POINT, [USER_OPERATION_EVENT])
-        assert len(logs) == 1
-
-
-def _rows(path: Path) -> OperationRows:
-    return OperationRows(path / "rows.db")
-
-
-OPERATION = UserOperation(DOLLAR, 5, b"", 1, 1, 1, 1, 1)
-
-
-async def test_an_operation_goes_into_one_bundle(tmp_path: Path) -> None:
-    one, other = _rows(tmp_path), _rows(tmp_path)
-    one.accept(CHAIN, b"\1" * 32, OPERATION)
-    other.accept(CHAIN, b"\1" * 32, OPERATION)
-    assert [row.hash for row in other.waiting(CHAIN)] == [b"\1" * 32]
-    assert one.bundle(CHAIN, b"a" * 32, b"raw", [b"\1" * 32])
-    assert not other.bundle(CHAIN, b"b" * 32, b"raw", [b"\1" * 32])
-    assert [bundle.hash for bundle in other.open_bundles(CHAIN)] == [b"a" * 32]
-    (bundle,) = one.open_bundles(CHAIN)
-    one.release(bundle)
-    assert other.bundle(CHAIN, b"b" * 32, b"raw", [b"\1" * 32])
-    (bundle,) = other.open_bundles(CHAIN)
-    other.finish(bundle)
-    found = one.find(CHAIN, b"\1" * 32)
-    assert found is not None
-    assert found.state is State.LANDED
-    assert not one.busy(CHAIN)
-    for rows in (one, other):
-        rows.close()
-
-
-async def test_of_a_nonce_one_operation_waits(tmp_path: Path) -> None:
-    rows = _rows(tmp_path)
-    rows.accept(CHAIN, b"\1" * 32, OPERATION)
-    with pytest.raises(OperationNonceTaken):
-        rows.accept(CHAIN, b"\2" * 32, OPERATION)
-    rows.accept(CHAIN, b"\2" * 32, OPERATION, replaces=b"\1" * 32)
-    assert [row.hash for row in rows.waiting(CHAIN)] == [b"\2" * 32]
-    assert rows.bundle(CHAIN, b"a" * 32, b"raw", [b"\2" * 32])
-    # What was sent gives way to nothing.
-    with pytest.raises(OperationNonceTaken):
-        rows.accept(CHAIN, b"\3" * 32, OPERATION, replaces=b"\2" * 32)
-    rows.close()
+async def test_one_that_was_replaced_or_executed_is_not_taken_up_again(tmp_path: Path) -> None:
+    operation = UserOperation(DOLLAR, 5, b"", 1, 1, 1, 1, 1)
+    for hash_, replaced in ((b"\1" * 32, None), (b"\2" * 32, b"\1" * 32), (b"\3" * 32, None)):
+        held = TakenOperations(tmp_path, CHAIN)
+        held.take(hash_, operation, replaced)
+        if hash_ == b"\3" * 32:
+            held.end([hash_])
+        held.close()
+    assert list(TakenOperations(tmp_path, CHAIN).of_sender(DOLLAR)) == [b"\2" * 32]

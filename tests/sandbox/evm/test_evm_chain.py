@@ -1,35 +1,37 @@
-"""The writer's side of one chain: time, room, reorganisation, pruning, other worlds."""
+"""The writer's side of one chain: time, room, old blocks, the log, other worlds."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from eth.db.atomic import AtomicDB
+import rlp
+from eth.vm.forks.prague.blocks import PragueBlockHeader
 
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
-from swapdesk.sandbox.node.evm import chain as chain_module
+from swapdesk.sandbox.node.evm.beginning import ChainFileMismatch, chains_in
+from swapdesk.sandbox.node.evm.blocks import Block
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
-from swapdesk.sandbox.node.evm.machine import EvmMachine
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.evm.state_trie import read_account
-from swapdesk.sandbox.node.evm.storage import Index, unpacked
+from swapdesk.sandbox.node.evm.serialize import block_document
 
 NOW = 1_700_000_000
-ENDLESS = b"\x11" * 20
-LOOP = bytes.fromhex("5b600056")
+ENDLESS, DEEP, COUNTER, OTHER = (bytes([number]) * 20 for number in range(0x11, 0x15))
+CODES = {
+    ENDLESS: bytes.fromhex("5b600056"),
+    DEEP: bytes.fromhex("600060006000600060003060fa5a03f1"),  # CALL(gas-250, ADDRESS, 0...)
+    **dict.fromkeys((COUNTER, OTHER), bytes.fromhex("60005460010160005560005460005260206000a0")),
+}
+"""A counter adds one to its word, and logs it."""
 GWEI = 10**9
 
 
@@ -42,10 +44,19 @@ def opened(
 ) -> EvmChain:
     terms = chain_terms(ids)["base"]
     first = bare_genesis()
-    genesis = Genesis(
-        {**first.accounts, ENDLESS: Allocation(code=LOOP)}, first.mark if mark is None else mark
-    )
-    return EvmChain(directory / "base.db", terms, genesis, Beat(NOW, 0), clock or SystemClock())
+    contracts = {address: Allocation(code=code) for address, code in CODES.items()}
+    genesis = Genesis({**first.accounts, **contracts}, first.mark if mark is None else mark)
+    return EvmChain(directory, terms, genesis, Beat(NOW, 0), clock or SystemClock())
+
+
+def mine(
+    chain: EvmChain, batch: Iterable[Candidate], seconds: int = 1
+) -> tuple[list[bytes], dict[bytes, str]]:
+    """Hashes of what came into the next block, and what was refused."""
+    beat = Beat(NOW + seconds, chain.head.slot + 1)
+    mined, refused = chain.mine(list(batch), beat)
+    chain.add(mined)
+    return [each.hash for block, _ in mined for each in block.transactions], refused
 
 
 def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
@@ -62,9 +73,13 @@ def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
     return read_candidate(bytes(faucet().sign_transaction(fields).raw_transaction), chain.terms)
 
 
-def balance(chain: EvmChain, number: int = 7) -> int:
-    address = bytes.fromhex(stranger(number).address[2:])
-    return int(read_account(chain.state, chain.head.header.state_root, address).balance)
+def calling(chain: EvmChain, nonce: int, contract: bytes, gas: int = 90_000) -> Candidate:
+    return transfer(chain, nonce, to="0x" + contract.hex(), value=0, gas=gas)
+
+
+def balance(chain: EvmChain, number: int = 7, at: int | None = None) -> int:
+    accounts = chain.states.at(chain.head.number if at is None else at)
+    return accounts.get_balance(bytes.fromhex(stranger(number).address[2:]))
 
 
 def hurried() -> Clock:
@@ -75,143 +90,117 @@ def hurried() -> Clock:
 
 def test_what_runs_too_long_is_dropped_and_the_rest_is_mined(tmp_path: Path) -> None:
     chain = opened(tmp_path, clock=hurried())
-    endless = transfer(chain, 0, to="0x" + ENDLESS.hex(), value=0, gas=30_000_000)
-    mined = chain.mine([endless, transfer(chain, 0)], Beat(NOW + 2, 1))
-    assert mined.refused == ((endless.hash, "it runs too long"),)
-    assert len(mined.included) <= 1
-    if not mined.included:
-        mined = chain.mine([transfer(chain, 0)], Beat(NOW + 4, 2))
+    endless = calling(chain, 0, ENDLESS, 30_000_000)
+    included, refused = mine(chain, [endless, transfer(chain, 0)])
+    assert refused == {endless.hash: "it runs too long"}
+    if not included:
+        mine(chain, [transfer(chain, 0)])
     assert balance(chain) == 1
-    chain.close()
 
 
 def test_a_call_that_runs_too_long_is_ended(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    machine = EvmMachine(chain.terms, AtomicDB(chain.state), lambda _: None)
     with pytest.raises(Problem, match="execution aborted"):
-        CallExecutor(machine, hurried()).call(chain.head.header, CallRequest(to=ENDLESS))
-    chain.close()
+        CallExecutor(chain, hurried()).call(chain.head, CallRequest(to=ENDLESS))
 
 
 def test_a_contract_that_calls_itself_ends_like_any_other(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    itself = bytes.fromhex("600060006000600060003060fa5a03f1")  # CALL(gas-250, ADDRESS, 0...)
-    terms = chain.terms
-    chain.close()
-    path = tmp_path / "other"
-    path.mkdir()
-    first = bare_genesis()
-    accounts = {**first.accounts, ENDLESS: Allocation(code=itself)}
-    genesis = Genesis(accounts, first.mark)
-    chain = EvmChain(path / "base.db", terms, genesis, Beat(NOW, 0), SystemClock())
-    deep = transfer(chain, 0, to="0x" + ENDLESS.hex(), value=0, gas=29_000_000)
-    with ThreadPoolExecutor(1) as thread:
-        mined = thread.submit(chain.mine, [deep], Beat(NOW + 1, 1)).result()
-    assert mined.included == (deep.hash,)
-    index = Index(chain.path)
-    found = index.receipt(deep.hash)
-    assert found is not None
-    assert int(json.loads(found[1])["gasUsed"], 16) > 60_000, "hundreds of calls deep"
-    index.close()
-    chain.close()
+    deep = calling(chain, 0, DEEP, 29_000_000)
+    assert mine(chain, [deep]) == ([deep.hash], {})
+    assert chain.head.gas_used > 60_000, "hundreds of calls deep"
 
 
 def test_a_block_that_is_full_leaves_the_rest(tmp_path: Path) -> None:
     chain = opened(tmp_path)
     big = [transfer(chain, nonce, gas=29_990_000) for nonce in range(2)]
-    mined = chain.mine(big, Beat(NOW + 1, 1))
-    assert mined.included == (big[0].hash,)
-    assert mined.refused == ()
-    assert chain.mine(big[1:], Beat(NOW + 2, 2)).included == (big[1].hash,)
-    chain.close()
+    assert mine(chain, big) == ([big[0].hash], {})
+    assert mine(chain, big[1:]) == ([big[1].hash], {})
 
 
 def test_one_that_cannot_be_executed_spoils_no_block(tmp_path: Path) -> None:
     chain = opened(tmp_path)
     batch = [transfer(chain, 0), transfer(chain, 5), transfer(chain, 1)]
-    mined = chain.mine(batch, Beat(NOW + 1, 1))
-    assert mined.included == (batch[0].hash, batch[2].hash)
-    assert [each for each, _ in mined.refused] == [batch[1].hash]
-    nothing = chain.mine([transfer(chain, 9)], Beat(NOW + 2, 2))
-    assert nothing.head.number == 1
-    chain.close()
+    included, refused = mine(chain, batch)
+    assert included == [batch[0].hash, batch[2].hash]
+    assert list(refused) == [batch[1].hash]
+    mine(chain, [transfer(chain, 9)])
+    assert chain.head.number == 1
 
 
-def test_timestamps_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
+def test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    chain.rest([Beat(NOW, slot) for slot in range(1, 4)])
-    assert chain.head.header.timestamp == NOW
-    chain.mine([transfer(chain, 0)], Beat(NOW + 5, 4))
-    chain.mine([transfer(chain, 1)], Beat(NOW + 5, 5))
-    assert chain.head.header.timestamp == NOW + 5
-    chain.rest([Beat(NOW + 4, 6)])
-    assert chain.head.header.timestamp == NOW + 5, "nor back, where the clock was set back"
-    chain.rest([Beat(NOW + 100, 61)])
-    assert chain.head.header.timestamp == NOW + 100
-    chain.close()
+
+    def rested(seconds: int, blocks: int) -> int:
+        slot = chain.head.slot + 1
+        chain.add(chain.rest([Beat(NOW + seconds, slot + number) for number in range(blocks)]))
+        return chain.head.timestamp - NOW
+
+    assert rested(0, 3) == 0
+    for nonce in range(2):
+        mine(chain, [transfer(chain, nonce)], 5)
+    assert chain.head.timestamp == NOW + 5
+    assert chain.head.awaited == chain.terms.confirmations - 1
+    assert rested(4, 1) == 5, "nor back, where the clock was set back"
+    assert chain.head.awaited == chain.terms.confirmations - 2
+    assert rested(100, 1) == 100
 
 
-def test_a_reorganisation_takes_blocks_state_and_index_with_it(tmp_path: Path) -> None:
+def test_every_block_can_be_read_as_it_was_also_after_a_start(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    index = Index(chain.path)
-    sent = [transfer(chain, nonce) for nonce in range(3)]
-    for nonce, each in enumerate(sent):
-        chain.mine([each], Beat(NOW + nonce, nonce + 1))
-    gone = index.header_at(2)
-    assert gone is not None
-    head, raw = chain.unwind(2)
-    index.forget()
-    assert head.number == 1
-    assert raw == [each.raw for each in sent[1:]]
-    assert balance(chain) == 1
-    assert index.receipt(sent[1].hash) is None
-    assert index.header_by_hash(gone.hash) is None
-    # The same transactions in the same second make another block.
-    chain.mine(sent[1:], Beat(NOW + 1, 9))
-    again = index.header_at(2)
-    assert again is not None
-    assert again.hash != gone.hash
-    assert balance(chain) == 3
+    for nonce in range(3):
+        mine(chain, [calling(chain, nonce, COUNTER)])
+    mine(chain, [calling(chain, 3, COUNTER), calling(chain, 4, OTHER)])
+    before = chain.blocks
     chain.close()
     chain = opened(tmp_path)
-    assert chain.head.header.hash == again.hash
-    with pytest.raises(ValueError, match="reorganisation"):
-        chain.unwind(3)
-    chain.close()
-    index.close()
+    assert chain.blocks == before
+    for number in range(5):
+        assert chain.states.at(number).get_storage(COUNTER, 0) == number
+    found = chain.logs(3, 4, [frozenset({COUNTER})])
+    assert [(block.number, int.from_bytes(log.data, "big")) for log, block, *_ in found] == [
+        (3, 3),
+        (4, 4),
+    ]
+    assert chain.logs(0, 4, [frozenset({ENDLESS})]) == []
+    place = chain.find(before[2].transactions[0].hash)
+    assert place == (before[2], 0)
 
 
-def test_old_state_goes_and_everything_new_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chain_module, "PRUNE_EVERY", 10)
-    monkeypatch.setattr(chain_module, "KEPT_ROOTS", 4)
+def test_what_is_done_in_one_block_costs_and_does_the_same_in_two(tmp_path: Path) -> None:
+    told = []
+    for blocks in (1, 2):
+        chain = opened(tmp_path / str(blocks))
+        calls = [calling(chain, nonce, COUNTER) for nonce in range(2)]
+        for batch in ([calls], [[each] for each in calls])[blocks - 1]:
+            mine(chain, batch)
+        used = [each.gas_used for block in chain.blocks for each in block.transactions]
+        told.append((used, chain.states.at(blocks).get_storage(COUNTER, 0)))
+    assert told[0] == told[1]
+    assert told[0][1] == 2
+
+
+def header(block: Block) -> PragueBlockHeader:
+    names = [name for name, _ in PragueBlockHeader._meta.fields]
+    told = {name: getattr(block, name) for name in names if hasattr(block, name)}
+    bloom = int.from_bytes(block.bloom, "big")
+    return PragueBlockHeader(
+        difficulty=0, nonce=bytes(8), block_number=block.number, **{**told, "bloom": bloom}
+    )
+
+
+def test_a_block_has_the_hash_and_size_of_its_header_and_transactions(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    for number in range(1, 31):
-        block = [transfer(chain, number - 1, to=stranger(number).address)]
-        chain.mine(block, Beat(NOW + number, number))
-    kept = len(chain.state)
-    first = bytes.fromhex(stranger(1).address[2:])
-    index = Index(chain.path)
-    for number in range(27, 31):
-        header = index.header_at(number)
-        assert header is not None
-        assert read_account(chain.state, header.state_root, first).balance == 1
-    old = index.header_at(20)
-    assert old is not None
-    with pytest.raises(Problem, match="state is not available"):
-        read_account(chain.state, old.state_root, first)
-    index.close()
-    chain.close()
-    with sqlite3.connect(tmp_path / "base.db") as connection:
-        rows = [row for (row,) in connection.execute("SELECT entries FROM state")]
-    assert sum(len(list(unpacked(row))) for row in rows) == kept
-    chain = opened(tmp_path)
-    assert len(chain.state) == kept
-    assert [balance(chain, number) for number in range(1, 31)] == [1] * 30
-    assert chain.state.get(bytes(32)) is None
-    chain.mine([transfer(chain, 30)], Beat(NOW + 40, 40))
-    chain.close()
+    old = transfer(chain, 1).transaction
+    mine(chain, [calling(chain, 0, COUNTER), transfer(chain, 1)])
+    for block in chain.blocks:
+        assert block.hash == header(block).hash
+    head = chain.head
+    assert old.encode() in [each.raw for each in head.transactions]
+    whole = [header(head), [each.raw for each in head.transactions], [], []]
+    document = block_document(head, chain.terms.chain_id)
+    assert int(document["size"], 16) == len(rlp.encode(whole))
+    assert chain.blocks[0].state_root != head.state_root
 
 
 @pytest.mark.parametrize(
@@ -229,22 +218,26 @@ def test_another_world_is_refused(
         other(tmp_path)
 
 
-def test_a_block_that_cannot_be_stored_is_not_published(tmp_path: Path) -> None:
+def test_a_chain_of_another_release_is_refused(tmp_path: Path) -> None:
+    chains_in(tmp_path).mkdir()
+    (chains_in(tmp_path) / "base.db").touch()
+    with pytest.raises(ChainFileMismatch, match="another release"):
+        opened(tmp_path)
+
+
+def test_a_block_that_cannot_be_stored_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chain = opened(tmp_path)
-    blocker = sqlite3.connect(chain.path)
-    blocker.execute(
-        "CREATE TRIGGER full BEFORE INSERT ON blocks BEGIN SELECT RAISE(ABORT, 'x'); END"
-    )
-    blocker.commit()
-    with pytest.raises(sqlite3.DatabaseError):
-        chain.mine([transfer(chain, 0)], Beat(NOW + 1, 1))
-    assert chain.head.number == 0
-    assert balance(chain) == 0
-    blocker.execute("DROP TRIGGER full")
-    blocker.commit()
-    blocker.close()
-    assert len(chain.mine([transfer(chain, 0)], Beat(NOW + 2, 2)).included) == 1
+
+    def full(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="full"):
+            mine(chain, [transfer(chain, 0)])
+    assert chain.head.number == balance(chain) == 0
+    assert len(mine(chain, [transfer(chain, 0)])[0]) == 1
     chain.close()
-    chain = opened(tmp_path)
-    assert balance(chain) == 1
-    chain.close()
+    assert balance(opened(tmp_path)) == 1

@@ -12,9 +12,9 @@ import pytest_asyncio
 
 from plain_http import PLAIN
 from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
+from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.node import mined_receipt
 
 
 @pytest_asyncio.fixture
@@ -102,7 +102,7 @@ CLOCK = stranger(8).address
 """Returns the time of the block."""
 
 
-async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path) -> None:
+async def test_a_call_sees_the_time_of_the_clock(tmp_path: Path) -> None:
     plain = bare_genesis()
     code = bytes.fromhex("4260005260206000f3")
     accounts = {**plain.accounts, bytes.fromhex(CLOCK[2:]): Allocation(code=code)}
@@ -221,46 +221,25 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
 ) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "faucet")
-    signed = await account.sign(bytes(20), value=1)
+    raw = await account.sign(bytes(20), value=1)
+    sent = keccak(raw)
     world.faults.add("base", "drop_transaction", 1)
-    sending = asked("eth_sendRawTransaction", "0x" + signed.raw.hex())
+    sending = asked("eth_sendRawTransaction", "0x" + raw.hex())
     told = (await client.post("/evm/base", json=sending)).json()["result"]
-    assert told == "0x" + signed.hash.hex()
-    assert chain.pool.get(signed.hash) is None
+    assert told == "0x" + sent.hex()
+    assert chain.pool.get(sent) is None
     with pytest.raises(Problem, match="gone from the pool"):
-        await mined_receipt(chain, signed.hash)
+        await chain.confirmed(sent)
     # The same bytes again are taken, and mined.
     assert (await client.post("/evm/base", json=sending)).json()["result"] == told
-    assert (await mined_receipt(chain, signed.hash))["status"] == "0x1"
-
-
-async def test_a_reorganisation_brings_transactions_back_in_other_blocks(
-    world: World, client: httpx2.AsyncClient
-) -> None:
-    chain = world.chain("base")
-    first = await _sent(world, value=5)
-    deep = chain.terms.confirmations - 1
-    await _head(world, int(first["blockNumber"], 16) + deep)
-    before = chain.head.number
-    head = await chain.reorganise(deep + 1)
-    assert head.number == before - deep - 1
-    wanted = bytes.fromhex(first["transactionHash"][2:])
-    second = await mined_receipt(chain, wanted)
-    assert second["blockHash"] != first["blockHash"]
-    assert second["status"] == "0x1"
-    gone = asked("eth_getBlockByHash", first["blockHash"], False)
-    assert (await client.post("/evm/base", json=gone)).json()["result"] is None
-    balance = asked("eth_getBalance", stranger(3).address, "latest")
-    assert (await client.post("/evm/base", json=balance)).json()["result"] == "0x5"
-    with pytest.raises(Problem, match="reorganisation"):
-        await chain.reorganise(1000)
+    assert (await chain.confirmed(sent))["status"] == "0x1"
 
 
 async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "operator")
     sent = await account.send(bytes(20), value=1, awaited=False)
-    receipt = await mined_receipt(chain, sent)
+    receipt = await chain.confirmed(sent)
     assert int(receipt["blockNumber"], 16) == chain.head.number == 1
     assert chain.head.awaited == 0
     hashes = [await account.send(bytes(20), value=1) for _ in range(3)]

@@ -21,7 +21,7 @@ SENDERS = [bytes([number]) * 20 for number in (1, 2, 3)]
 
 def candidate(sender: bytes, nonce: int, fee: int, tip: int, *, gas: int = GAS) -> Candidate:
     mark = sender[:1] + nonce.to_bytes(4, "big") + fee.to_bytes(8, "big") + tip.to_bytes(8, "big")
-    return Candidate(SimpleNamespace(value=0), b"", mark, 2, sender, nonce, gas, fee, min(fee, tip))
+    return Candidate(SimpleNamespace(value=0), b"", mark, sender, nonce, gas, fee, min(fee, tip))
 
 
 class Account(Struct):
@@ -88,7 +88,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(sender=st.sampled_from(SENDERS), count=st.integers(1, 3))
     def overtaken(self, sender: bytes, count: int) -> None:
-        """Blocks of a reorganisation, or of a replaced transaction, used nonces."""
+        """Transactions that took the place of others used nonces."""
         account = self.accounts[sender]
         account.nonce += count
         account.held = {

@@ -19,6 +19,10 @@ from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     COINS,
     FATHOM,
+    KEEPER,
+    RELAYER,
+    SOLVER,
+    TREASURY,
     WRAPPED_NATIVE,
     TokenContractKind,
     address_of,
@@ -76,7 +80,7 @@ def test_every_enabled_token_of_the_table_has_its_contract(chain: str) -> None:
 @pytest.mark.parametrize("chain", EVM_CHAINS)
 def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
     holders = [pool.address for pool in pools_of(chain)]
-    holders += [PARTIES.treasury, PARTIES.solver, PARTIES.relayer, ARBITRAGE]
+    holders += [PARTIES[TREASURY], PARTIES[SOLVER], PARTIES[RELAYER], ARBITRAGE]
     for token in funded_tokens(chain):
         address, kind = address_of(token), contract_of(token).kind
         reserves = {wallet_address(wallet): units for wallet, units in reserves_of(token)}
@@ -88,7 +92,7 @@ def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
         coins = contracts(chain)[octets(address)].balance
         supply = word(chain, address, kind, "ledger.totalSupply")
         assert held == (coins if kind == TokenContractKind.WRAPPED else supply) > 0
-        assert word(chain, address, kind, "ledger.balanceOf", PARTIES.treasury) > 0
+        assert word(chain, address, kind, "ledger.balanceOf", PARTIES[TREASURY]) > 0
 
 
 @pytest.mark.parametrize("chain", EVM_CHAINS)
@@ -149,18 +153,18 @@ def test_solver_and_relayer_may_pay_what_they_hold() -> None:
         for code in ("is", "me")
     )
     for chain in EVM_CHAINS:
-        assert word(chain, settlement, "Settlement", "solver") == int(PARTIES.solver, 16)
-        assert word(chain, portal, "Portal", "relayer") == int(PARTIES.relayer, 16)
-        assert word(chain, ARBITRAGE, "Arbitrage", "owner") == int(PARTIES.keeper, 16)
+        assert word(chain, settlement, "Settlement", "solver") == int(PARTIES[SOLVER], 16)
+        assert word(chain, portal, "Portal", "relayer") == int(PARTIES[RELAYER], 16)
+        assert word(chain, ARBITRAGE, "Arbitrage", "owner") == int(PARTIES[KEEPER], 16)
         for token in {token for pool in pools_of(chain) for token in pool.tokens}:
             address, kind = address_of(token), contract_of(token).kind
-            for holder, spender in ((PARTIES.solver, settlement), (PARTIES.relayer, portal)):
+            for holder, spender in ((PARTIES[SOLVER], settlement), (PARTIES[RELAYER], portal)):
                 assert word(chain, address, kind, "ledger.balanceOf", holder) > 0
                 allowed = word(chain, address, kind, "ledger.allowance", holder, spender)
                 assert allowed == (1 << 256) - 1
         for address in (PERMIT2, MULTICALL3):
             assert contracts(chain)[octets(address)].code
-        for address in (PARTIES.treasury, PARTIES.solver, PARTIES.relayer):
+        for address in (PARTIES[TREASURY], PARTIES[SOLVER], PARTIES[RELAYER]):
             assert contracts(chain)[octets(address)].balance > 0
 
 

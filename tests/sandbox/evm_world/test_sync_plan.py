@@ -34,13 +34,14 @@ def at_genesis(pool: Pool) -> PoolState:
 def moved(state: PoolState, step: PoolSwap) -> PoolState:
     """As the contract moves it."""
     pool = state.pool
-    assert step.pool == pool.address
-    if step.token_in == address_of(pool.token0):
-        paid = amount_out(step.amount, state.reserve0, state.reserve1, pool.fee)
-        return PoolState(pool, state.reserve0 + step.amount, state.reserve1 - paid)
-    assert step.token_in == address_of(pool.token1)
-    paid = amount_out(step.amount, state.reserve1, state.reserve0, pool.fee)
-    return PoolState(pool, state.reserve0 - paid, state.reserve1 + step.amount)
+    moved_pool, token_in, amount = step
+    assert moved_pool == pool.address
+    if token_in == address_of(pool.token0):
+        paid = amount_out(amount, state.reserve0, state.reserve1, pool.fee)
+        return PoolState(pool, state.reserve0 + amount, state.reserve1 - paid)
+    assert token_in == address_of(pool.token1)
+    paid = amount_out(amount, state.reserve1, state.reserve0, pool.fee)
+    return PoolState(pool, state.reserve0 - paid, state.reserve1 + amount)
 
 
 def off(state: PoolState, prices: dict[str, Decimal]) -> Fraction:
@@ -79,9 +80,9 @@ def test_the_furthest_pools_come_first_and_one_transaction_takes_so_many() -> No
     steps = plan(states, prices, RICH)
     assert len(steps) == MOST_STEPS
     by_address = {state.pool.address: state for state in states}
-    order = [off(by_address[step.pool], prices) for step in steps]
+    order = [off(by_address[step[0]], prices) for step in steps]
     assert order == sorted(order, reverse=True)
-    left = [state for state in states if state.pool.address not in {each.pool for each in steps}]
+    left = [state for state in states if state.pool.address not in {each[0] for each in steps}]
     assert max(off(state, prices) for state in left) <= order[-1]
 
 
@@ -90,15 +91,15 @@ def test_what_the_keeper_does_not_have_it_does_not_spend() -> None:
     states = [at_genesis(pool) for pool in pools_of("base")]
     wanted = plan(states, prices, RICH)
     assert len(wanted) > 3
-    token = wanted[0].token_in
-    needed = sum(step.amount for step in wanted if step.token_in == token)
+    token = wanted[0][1]
+    needed = sum(amount for _, paid, amount in wanted if paid == token)
     held = {**RICH, token: needed // 2}
     steps = plan(states, prices, held)
-    assert 0 < sum(step.amount for step in steps if step.token_in == token) <= needed // 2
+    assert 0 < sum(amount for _, paid, amount in steps if paid == token) <= needed // 2
     assert plan(states, prices, {}) == []
     states_by_address = {state.pool.address: state for state in states}
     for step in steps:
-        state = states_by_address[step.pool]
+        state = states_by_address[step[0]]
         assert off(moved(state, step), prices) < off(state, prices)
 
 

@@ -8,14 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
 from sandbox.solana.solana_world import KEY, StandingTime, running
 from sandbox.solana.solana_world import World as Chain
-from service.dex.trading import AgeingClock, Floor, told
+from service.dex.trading import AgeingClock, Caller, Floor
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market
@@ -52,12 +52,12 @@ class SolanaFloor(Floor):
         """USDC and SOL."""
         return self.token("solana", "USDC"), self.token("solana", "SOL")
 
-    async def fund(self, address: str, coins: str, **tokens: str) -> None:
+    async def fund(self, address: str, coins: str, chain: str = "solana", **tokens: str) -> None:
         """Coins and tokens by symbol, from the sandbox."""
         if Decimal(coins):
             await self.world.node.fund(address, int(Decimal(coins) * SOL))
         for symbol, amount in tokens.items():
-            token = self.token("solana", symbol)
+            token = self.token(chain, symbol)
             units = int(Decimal(amount) * 10**token.decimals)
             await self.world.node.fund(address, units, str(token.address))
 
@@ -74,7 +74,7 @@ class SolanaFloor(Floor):
             return sum(each.units for each in await client.holdings(owner, token.address))
 
 
-class SolanaTrader(Struct):
+class SolanaTrader(Caller):
     floor: SolanaFloor
     key: Keypair = field(default_factory=Keypair)
 
@@ -87,29 +87,6 @@ class SolanaTrader(Struct):
 
     async def holds(self, token: Token) -> int:
         return await self.floor.holds(token, self.address)
-
-    async def quotes(
-        self, token_in: Token, token_out: Token, amount: str, **more: str
-    ) -> dict[str, dict[str, Any]]:
-        """DEX rows by provider code."""
-        query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
-        answer = await self.floor.api.get("/quotes", params=query)
-        assert answer.status_code == 200, answer.text
-        return {row["swap"]: row for row in told(answer)["quotes"]}
-
-    async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
-        answer = await self.floor.api.post(path, json=body)
-        assert answer.status_code == status, answer.text
-        return told(answer)
-
-    async def create(self, quote_id: str, status: int = 200, **more: Any) -> dict[str, Any]:
-        body = {"quoteId": quote_id, "addressTo": self.address, "addressFrom": self.address, **more}
-        order: dict[str, Any] = await self.ask("/exchanges", body, status)
-        return order
-
-    async def confirm(self, service_id: str, sent: str | None = None, status: int = 200) -> Any:
-        body = {"id": service_id} if sent is None else {"id": service_id, "txHash": sent}
-        return await self.ask("/dex/confirmTx", body, status)
 
     def signed(self, metadata: dict[str, Any]) -> VersionedTransaction:
         """The order's transaction with our signature in the first place."""

@@ -97,6 +97,7 @@ async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
     assert await someone.approve_all(second["quoteId"]) == 0
 
 
+@pytest.mark.proves("input create_exchange addressFrom")
 async def test_a_create_needs_its_sender(floor: Floor) -> None:
     someone = await trader(floor, 1006)
     await someone.fund("5")

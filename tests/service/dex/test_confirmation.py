@@ -23,6 +23,7 @@ async def ordered(floor: Floor, number: int, amount: str = "0.01") -> tuple[Trad
     return someone, await someone.create(row["quoteId"])
 
 
+@pytest.mark.proves("code ALREADY_SUBMITTED", "input dex_confirm_transaction txHash")
 async def test_one_transaction_counts(floor: Floor) -> None:
     someone, order = await ordered(floor, 1401)
     sent = await someone.execute(order["metadata"])
@@ -46,6 +47,7 @@ async def test_one_that_waits_counts_and_is_seen(floor: Floor) -> None:
     assert sent in seen["hashUrl"]
 
 
+@pytest.mark.proves("input dex_confirm_transaction txHash")
 async def test_another_transaction_is_none_of_this_order(floor: Floor) -> None:
     someone, order = await ordered(floor, 1403)
     metadata = order["metadata"]
@@ -79,6 +81,7 @@ async def test_a_transaction_is_confirmed_for_one_order(floor: Floor) -> None:
     assert refused["fields"].keys() == {"txHash"}
 
 
+@pytest.mark.proves("input dex_confirm_transaction id")
 async def test_only_orders_of_this_partner_and_kind(floor: Floor) -> None:
     someone, order = await ordered(floor, 1406)
     missing = await someone.confirm("nothing", UNKNOWN, 404)

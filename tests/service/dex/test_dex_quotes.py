@@ -7,10 +7,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 
-from service.dex.trading import BASE, Floor, Trader, told, trader
+from service.dex.trading import Floor, Trader, told, trader
+from service.http_calls import calling
 from service.price_venue import PriceVenue
 from service.quote_fields import check_fields
 from service.world import AS_FIRST, PARTNERS
@@ -113,6 +113,7 @@ async def test_the_allow_list_counts_and_filters_of_legs_do_not(floor: Floor) ->
     assert (await refused(floor, swaps="zz"))["fields"].keys() == {"swaps"}
 
 
+@pytest.mark.proves("input get_quotes slippage")
 async def test_slippage(floor: Floor) -> None:
     """It moves the least that is taken, not the row."""
     usdc, weth = pair(floor)
@@ -131,6 +132,7 @@ async def test_slippage(floor: Floor) -> None:
     assert Decimal("0.974999") < least["2.5"] <= Decimal("0.975")
 
 
+@pytest.mark.proves("input get_quotes senderAddress", "input get_quotes receiverAddress")
 async def test_another_recipient_filters_what_pays_the_sender_alone(floor: Floor) -> None:
     """By ``senderAddress`` and ``receiverAddress`` of the query."""
     usdc, weth = pair(floor)
@@ -191,8 +193,7 @@ async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
         [floor.token("bitcoin", "BTC").id],
         onchain=floor.onchain,
     )
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+    async with calling(build_service(parts), AS_FIRST) as api:
         query = {"amount": amount, "from": usdc.id, "to": coin.id}
         found = told(await api.get("/quotes", params=query))["quotes"]
         alone = await api.get("/quotes", params={**query, "types": ["standard", "private"]})

@@ -20,6 +20,7 @@ async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
     return someone, (await someone.quotes(usdc, weth, "100"))["fa"]
 
 
+@pytest.mark.proves("input create_exchange signatures")
 async def test_a_swap_with_a_permit(floor: Floor) -> None:
     someone, row = await quoted(floor, 1101)
     assert row["supportsSignatures"] is True
@@ -40,6 +41,7 @@ async def test_a_swap_with_a_permit(floor: Floor) -> None:
     assert ended["outAmount"] == Decimal(await someone.holds(weth)).scaleb(-18)
 
 
+@pytest.mark.proves("input create_exchange signatures")
 async def test_signatures_of_others_are_refused(floor: Floor) -> None:
     someone, row = await quoted(floor, 1102)
     other = await trader(floor, 1103)

@@ -127,6 +127,11 @@ async def test_a_worse_price_at_the_settlement_is_paid_down_to_the_limit(floor: 
     assert row["amountOut"] * Decimal("0.995") <= paid < row["amountOut"]
 
 
+@pytest.mark.proves(
+    "input dex_chain_signatures quoteId",
+    "input dex_chain_signatures addressFrom",
+    "input dex_chain_signatures previousSignature",
+)
 async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
     someone, row = await quoted(floor, 1302)
     other, another = await quoted(floor, 1303)
@@ -144,6 +149,11 @@ async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
         assert refused["fields"].keys() == {"previousSignature.signature"}
 
 
+@pytest.mark.proves(
+    "input dex_chain_signatures previousSignature",
+    "input dex_chain_signatures signatureKey",
+    "input dex_chain_signatures signatureStep",
+)
 async def test_steps_that_do_not_follow(floor: Floor) -> None:
     someone, row = await quoted(floor, 1304)
     quote_id = row["quoteId"]

@@ -6,12 +6,12 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx2
 import pytest
 import pytest_asyncio
 
 from sandbox.evm.evm_world import KEY, stranger
-from service.dex.trading import BASE, Floor, told, trader, trading
+from service.dex.trading import Floor, told, trader, trading
+from service.http_calls import calling
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.calldata import erc20
@@ -98,8 +98,7 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
     kept = await floor.parts.store.get_quote("partner-first", living["quoteId"])
     assert kept is not None
     await store.save_quotes([kept])
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+    async with calling(build_service(parts), AS_FIRST) as api:
         query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex"}
         rows = told(await api.get("/quotes", params=query))["quotes"]
         assert {row["swap"] for row in rows} == {"ba", "fa", "is"}

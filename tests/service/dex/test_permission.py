@@ -22,6 +22,7 @@ async def quoted(floor: Floor, number: int, amount: str = "100") -> tuple[Trader
     return someone, await someone.quotes(usdc, weth, amount)
 
 
+@pytest.mark.proves("input dex_approve quoteId", "input dex_allowance quoteId")
 async def test_a_permission_is_that_of_its_quote(floor: Floor) -> None:
     someone, rows = await quoted(floor, 1201)
     quote_id = rows["ba"]["quoteId"]
@@ -37,6 +38,7 @@ async def test_a_permission_is_that_of_its_quote(floor: Floor) -> None:
         assert foreign.json()["code"] == "INVALID_SWAP"
 
 
+@pytest.mark.proves("input dex_approve addressFrom", "input dex_allowance addressFrom")
 async def test_a_permission_is_that_of_its_owner(floor: Floor) -> None:
     someone, rows = await quoted(floor, 1202)
     quote_id = rows["ba"]["quoteId"]
@@ -54,6 +56,7 @@ async def test_a_permission_is_that_of_its_owner(floor: Floor) -> None:
             assert refused["fields"].keys() == {"addressFrom"}
 
 
+@pytest.mark.proves("input dex_approve usePermit", "input dex_allowance usePermit")
 async def test_a_permit_or_an_approval(floor: Floor) -> None:
     someone, rows = await quoted(floor, 1204)
     for code in ("fa", "is"):

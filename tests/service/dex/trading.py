@@ -32,7 +32,6 @@ from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
-BASE = "http://service/v2"
 SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
@@ -86,6 +85,25 @@ class Floor(Struct):
             and not token.unverified
         )
 
+    async def fund(self, address: str, coins: str, chain: str = "base", **tokens: str) -> None:
+        """Coins of a chain and tokens by symbol, from the sandbox."""
+        node = self.world.node
+        sent = [await node.fund(chain, bytes.fromhex(address[2:]), int(Decimal(coins) * 10**18))]
+        for symbol, amount in tokens.items():
+            token = self.token(chain, symbol)
+            units = int(Decimal(amount) * 10**token.decimals)
+            sent.append(await keeper.give(node, chain, str(token.address), address, units))
+        for each in sent:
+            await node.confirmed(chain, each)
+
+    async def holds(self, token: Token, owner: str) -> int:
+        """Units of a token or coin, asked of the node over JSON-RPC."""
+        client = self.readers[token.chain_data.short_name].client
+        if token.address is None:
+            return await client.balance(owner)
+        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(owner)))
+        return int.from_bytes(output, "big")
+
     async def work(self) -> None:
         """What the worker does now, of the chain as it is now."""
         self.clock.age(FRESH_SECONDS)
@@ -102,42 +120,14 @@ class Floor(Struct):
         return order
 
 
-class Trader(Struct):
-    """An account on one chain."""
+class Caller(Struct):
+    """What an account on a chain asks of the service."""
 
     floor: Floor
-    account: LocalAccount
-    chain: str
 
     @property
     def address(self) -> str:
-        return str(self.account.address)
-
-    @property
-    def reader(self) -> OnchainReader:
-        return self.floor.readers[self.chain]
-
-    async def fund(self, coins: str = "10", **tokens: str) -> None:
-        """Coins of the chain, and tokens by symbol, from the sandbox."""
-        node = self.floor.world.node
-        octets = bytes.fromhex(self.address[2:])
-        sent = [await node.fund(self.chain, octets, int(Decimal(coins) * 10**18))]
-        for symbol, amount in tokens.items():
-            token = self.floor.token(self.chain, symbol)
-            units = int(Decimal(amount) * 10**token.decimals)
-            assert token.address is not None
-            sent.append(await keeper.give(node, self.chain, token.address, self.address, units))
-        for each in sent:
-            await node.confirmed(self.chain, each)
-
-    async def holds(self, token: Token, address: str | None = None) -> int:
-        """Units of a token, or wei of the native coin."""
-        owner = address or self.address
-        reader = self.floor.readers[token.chain_data.short_name]
-        if token.address is None:
-            return await reader.client.balance(owner)
-        output = await reader.client.call(Call(token.address, erc20.BALANCE_OF.call(owner)))
-        return int.from_bytes(output, "big")
+        raise NotImplementedError
 
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
@@ -181,6 +171,29 @@ class Trader(Struct):
     async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
         body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}
         return await self.ask("/dex/confirmTx", body, status)
+
+
+class Trader(Caller):
+    """An account on one EVM chain."""
+
+    account: LocalAccount
+    chain: str
+
+    @property
+    def address(self) -> str:
+        return str(self.account.address)
+
+    @property
+    def reader(self) -> OnchainReader:
+        return self.floor.readers[self.chain]
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        """Coins of the chain, and tokens by symbol, from the sandbox."""
+        await self.floor.fund(self.address, coins, self.chain, **tokens)
+
+    async def holds(self, token: Token, address: str | None = None) -> int:
+        """Units of a token, or wei of the native coin."""
+        return await self.floor.holds(token, address or self.address)
 
     async def send(self, to: str, data: str, value: int = 0, gas: int | None = None) -> str:
         """Sign and send a transaction; its hash."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recorded_demo import recorded
-from swapdesk.flows.demo.choice import DemoChoice
+from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.tui.screens.demo import DemoScreen
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL, ROOMY
@@ -17,15 +17,15 @@ async def show(run: DeskRun, name: str) -> None:
     run.app.push_screen(screen)
     await run.settle(lambda: run.app.screen is screen, "the page")
     await run.settle(lambda: "press" in run.text or "sandbox" in run.text, "its own work is over")
-    for stage in recorded(name).stages(name):
+    for stage in recorded(name).stages:
         screen.post_message(DemoScreen.Reached(stage))
     await run.see("Waiting for the deposit")
-    last = f"{len(recorded(name).facts) - 1} later stage"
+    last = f"{len(recorded(name).stages) - 1} later stage"
     await run.see(last)
 
 
 async def forward(run: DeskRun, title: str) -> None:
-    for _ in recorded("private").facts:
+    for _ in recorded("private").stages:
         if title not in run.text:
             await run.press("space")
     await run.see(title)

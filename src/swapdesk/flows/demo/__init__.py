@@ -4,9 +4,7 @@
 Alice create and pay an order, notes what is known at each stage, and keeps that, so that going back
 shows what was seen. Every fact is read: from the order and the journal, from the blocks of the
 local chains (``client.chain_transfers``), and from what the exchanges tell the sandbox's control.
-``facts`` is what is known at a stage. ``chain_swap`` is what Alice does in a swap on a chain,
-where she has no deposit to pay: approval, order, transaction, and the word of it.
-``panes`` turns facts into texts, ``choice`` checks what was chosen. ``customers`` are others who
+``stage`` is what is known at a stage, ``panes`` turns it into texts. ``customers`` are others who
 use the sandbox meanwhile.
 
 ``link_search`` looks for what leads from Alice to Bob in the blocks that were read, and says what

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.chain_lookup import Payment
 from swapdesk.client.chain_transfers import ChainTransfer, EvmBlocks
-from swapdesk.client.sandbox_control import OrderLeg, SandboxControl
+from swapdesk.client.sandbox_control import OrderLeg
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.demo.chain_swap import ChainSwap, whereabouts
 from swapdesk.flows.demo.customers import (
     AHEAD,
     COUNT,
@@ -31,18 +31,25 @@ from swapdesk.flows.demo.customers import (
     unused_address,
     world_wait,
 )
-from swapdesk.flows.demo.facts import DemoFailed, Facts, Movement, SupportWork
-from swapdesk.flows.demo.link_search import search_link, what_remains
+from swapdesk.flows.demo.link_search import (
+    Comparison,
+    compared_after,
+    compared_before,
+    search_link,
+)
+from swapdesk.flows.demo.panes import found_lines
+from swapdesk.flows.demo.stage import Movement, PaneLine, Stage, StageRow
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import check_memo, check_recipient
+from swapdesk.flows.quotes.amount_check import check_amount
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.case_sheet import sheet_of
+from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
@@ -55,9 +62,10 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
+SELLS, AMOUNT = "usdc.base", Decimal(500)
+"""What Alice pays where nothing else was chosen."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
 """World seconds between two looks at the exchanges, and the fewest of the machine."""
-
 
 _ALICE = (
     ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
@@ -68,110 +76,129 @@ _ALICE = (
 )
 
 
-class StageRow(Struct, frozen=True):
-    """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
-    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
-    there is little room. ``holder`` is the leg that the money is at, from 0, and the status of it
-    that the stage is about; None where the order tells."""
+class DemoFailed(Exception):
+    """It cannot be shown, or cannot go on; the sentence says why. ``field`` is the choice at
+    fault, where one is."""
 
-    name: str
-    short: str
-    title: str
-    sentence: str
-    more: str
-    reached: Callable[[Facts], bool]
-    act: Callable[[Demonstration], Awaitable[None]] | None = None
-    holder: tuple[int, str] | None = None
+    def __init__(self, said: str, field: str = "") -> None:
+        super().__init__(said)
+        self.field = field
+
+
+class DemoChoice(Struct, frozen=True):
+    """``amount`` and ``token`` as typed; None takes those of the demonstration, None for
+    ``speed`` the world as it runs."""
+
+    name: str = "private"
+    seed: int = 7
+    speed: Decimal | None = None
+    amount: str | None = None
+    token: str | None = None
 
 
 class Demo(Struct, frozen=True):
-    """What is shown: ``route`` from ``sell`` to ``buy``, each ``symbol.chain``."""
+    """What is shown. ``buys`` is ``symbol.chain``, None for a private send."""
 
-    name: str
     title: str
     did: str
     """What Alice did: ``created a private send``."""
-    route: RouteType
-    sell: str
-    buy: str | None
-    """None: the same token."""
-    amount: Decimal
-    rows: tuple[StageRow, ...]
-    receiver: str = "Bob"
-    """Who is paid."""
-    others: bool = False
-    """Whether other customers use the sandbox meanwhile."""
-    fault: str | None = None
+    buys: str | None
+    fault: str | None
     """What happens to the order."""
+    rows: tuple[StageRow, ...]
 
-
-class Stage(Struct, frozen=True):
-    """``number`` is 1 to as many as there are."""
-
-    number: int
-    row: StageRow
-    facts: Facts
+    @property
+    def private(self) -> bool:
+        """A private send, for which other customers use the sandbox meanwhile."""
+        return self.buys is None
 
 
 class Demonstration:
     """``run`` carries a demonstration out and calls ``on_stage`` with each stage; ``record`` keeps
-    them. ``tag`` tells its accounts from those of others."""
+    them. ``tag`` tells its accounts from those of others. Raises DemoFailed. What waits for the
+    sandbox raises DemoFailed, ClientError, ChainUnreadable and JournalUnavailable."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        demo: Demo,
-        tokens: tuple[Token, Token],
-        amount: Decimal,
-        *,
-        seed: int,
-        tag: str,
-    ) -> None:
+    def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
+        if desk.link.control is None:
+            raise DemoFailed("A demonstration needs the sandbox.")
         self.demo = demo
         self.record: list[Stage] = []
         self._desk = desk
+        self._choice = choice
+        self._control = desk.link.control
         self._clock = desk.clock
-        self._sold, self._bought = tokens
-        self._amount = amount
-        self._rng = random.Random(seed)
+        self.sold = self._token(choice.token or SELLS)
+        self.bought = self.sold if demo.buys is None else self._token(demo.buys)
+        if self.sold.id == self.bought.id and not demo.private:
+            raise DemoFailed(f"This demonstration buys {demo.buys}; sell another token.", "token")
+        self.amount = self._paid(choice.amount)
+        self._rng = random.Random(choice.seed)
         self._tag = tag
-        self._bob = unused_address(self._bought, "bob", tag)
+        self._bob = unused_address(self.bought, "bob", tag)
         self._chains: dict[str, EvmBlocks] = {}
-        self._swap: ChainSwap | None = None
         self._transfers: list[ChainTransfer] = []
         self._wallets: frozenset[str] = frozenset()
         self._others: asyncio.Task[None] | None = None
-        self._speed = 1.0
+        self.speed = self._speed_before = Decimal(1)
         self._tracked: TrackedOrder | None = None
         self._created = desk.clock.now()
-        self._support: SupportWork | None = None
+        self._letter = self._support_next = ""
+        self._sheet: CaseSheet | None = None
+        self._support: tuple[PaneLine, ...] = ()
 
-    @property
-    def tokens(self) -> tuple[Token, Token]:
-        return self._sold, self._bought
+    def _token(self, spec: str) -> Token:
+        found = resolve(spec, self._desk.catalog)
+        if found.token is None:
+            raise DemoFailed(found.problem or "There is no such token.", "token")
+        local = {link.name for link in self._desk.chain_links() if link.kind is Kind.EVM}
+        if found.token.chain not in local:
+            raise DemoFailed(
+                f"{found.token.symbol} is on {found.token.chain_data.name}, whose payments the"
+                f" sandbox does not show in blocks. It does on {', '.join(sorted(local))}.",
+                "token",
+            )
+        return found.token
 
-    @property
-    def amount(self) -> Decimal:
-        return self._amount
+    def _paid(self, typed: str | None) -> Decimal:
+        """As typed, else about as much of another token as of the usual one."""
+        if typed is not None:
+            check = check_amount(typed, self.sold)
+            if check.amount is None or not check.ok:
+                raise DemoFailed(check.problem or "Type an amount.", "amount")
+            return check.amount
+        usual = self._desk.catalog.row(self._token(SELLS).id)
+        other = self._desk.catalog.row(self.sold.id)
+        if usual is other or not (usual and usual.price and other and other.price):
+            return AMOUNT
+        worth = AMOUNT * usual.price / other.price
+        return worth.quantize(Decimal(1) if worth > 10 else Decimal("0.001"))
+
+    async def begin(self) -> None:
+        """Let the world run as fast as was chosen, and read the chains from now on."""
+        self.speed = self._speed_before = await self._control.speed()
+        if self._choice.speed is not None:
+            await self.change_speed(self._choice.speed)
+        for link in self._desk.chain_links():
+            if link.kind is Kind.EVM:
+                chain = EvmBlocks(link.name, link.rpc, transport=self._desk.link.transport)
+                self._chains[link.name] = chain
+                await chain.begin()
 
     async def run(self, on_stage: Callable[[Stage], None]) -> None:
-        """Raises DemoFailed, ClientError, ChainUnreadable and JournalUnavailable."""
-        self._speed = float(await self._control.speed())
-        await self._begin_reading()
-        if self.demo.others:
+        if self.demo.private:
             self._come()
             await self._wait(AHEAD)
-        facts: Facts | None = None
+        known: Stage | None = None
         for number, row in enumerate(self.demo.rows, 1):
             if row.act is not None:
                 await row.act(self)
-                facts = None
-            if facts is None or not row.reached(facts):
-                facts = await self._until(row.reached)
+                known = None
+            if known is None or not row.reached(known):
+                known = await self._until(row)
+            stage = replace(known, number=number, row=row)
             if row.holder is not None:
-                money, next_ = money_at(facts.legs, *row.holder)
-                facts = replace(facts, money=money, next=next_)
-            stage = Stage(number, row, facts)
+                money, next_ = money_at(known.legs, *row.holder)
+                stage = replace(stage, money=money, next=next_)
             self.record.append(stage)
             on_stage(stage)
 
@@ -181,43 +208,35 @@ class Demonstration:
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
-        last = self.record[-1]
-        self.record[-1] = replace(last, facts=self._searched(last.facts))
+        self.record[-1] = self._searched(self.record[-1])
         return self.record[-1]
 
-    async def change_speed(self, speed: Decimal) -> Decimal:
+    async def change_speed(self, speed: Decimal) -> None:
         """Let the world run so fast from now on."""
-        taken = await self._control.speed(speed)
-        self._speed = float(taken)
-        return taken
+        self.speed = await self._control.speed(speed)
 
     async def _wait(self, seconds: float) -> None:
-        await world_wait(seconds, self._clock, lambda: self._speed)
+        await world_wait(seconds, self._clock, lambda: float(self.speed))
 
     async def close(self) -> None:
+        """The world is as fast as before."""
         if self._others is not None:
             self._others.cancel()
             await asyncio.gather(self._others, return_exceptions=True)
-        if self._swap is not None:
-            self._swap.close()
         for chain in self._chains.values():
             await chain.close()
+        if self.speed != self._speed_before:
+            await self.change_speed(self._speed_before)
 
     # what Alice does
 
-    @property
-    def swap(self) -> ChainSwap:
-        """Of a demonstration that swaps on a chain."""
-        assert self._swap is not None  # made by ``run`` for such a route
-        return self._swap
-
     async def create(self) -> None:
         """The order as any user of the desk makes it: journaled, compared, read again."""
-        link, token = self._desk.link, self._bought
+        link, token = self._desk.link, self.bought
         row, board = await self._best_quote()
         recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
         memo = check_memo(None, False, token)
-        kind = IntentKind.PRIVATE_SEND if self._sold.id == token.id else IntentKind.EXCHANGE
+        kind = IntentKind.PRIVATE_SEND if self.demo.private else IntentKind.EXCHANGE
         try:
             intent = lock_for_review(kind, row, board, recipient, memo, None, self._clock)
         except NotLockable as error:
@@ -237,19 +256,20 @@ class Demonstration:
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
         """A private route over a coin of a local chain, where there is one."""
         reason = "none was offered"
-        private = self._sold.id == self._bought.id
+        private = self.demo.private
+        route = RouteType.PRIVATE if private else RouteType.STANDARD
         over_local = (LegFilter(only=(MIDDLE_BY,)), LegFilter())
         for first_leg in over_local if private else over_local[1:]:
-            options = QuoteOptions(types=(self.demo.route,), in_leg=first_leg)
+            options = QuoteOptions(types=(route,), in_leg=first_leg)
             wish = QuoteRequest.of(
-                options, self._sold, self._bought, self._amount, private_send=private
+                options, self.sold, self.bought, self.amount, private_send=private
             )
             board = await self._desk.link.quotes.ask(wish)
             row = next((each for each in board.ranking.rows if each.choosable), None)
             if row is not None:
                 return row, board
             reason = next((each.reason for each in board.ranking.unusable), reason)
-        raise DemoFailed(f"There is no {self.demo.route.value} route: {reason}")
+        raise DemoFailed(f"There is no {route.value} route: {reason}")
 
     async def pay(self) -> None:
         """From Alice's account."""
@@ -264,94 +284,51 @@ class Demonstration:
 
     async def find_order(self) -> None:
         """Alice writes and names nothing but her transaction; support pastes that as it is."""
-        paid = self.record[-1].facts.paid
+        paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
-        message = (
+        self._letter = (
             f"Hello, where is my money? I sent it at {clock_time(paid.at)} and nothing came."
             f" This is all I have: {paid.hash}"
         )
         catalog = self._desk.catalog
-        pasted = read_pasted(message, is_symbol=lambda word: bool(catalog.rows_of_symbol(word)))
+        pasted = read_pasted(
+            self._letter, is_symbol=lambda word: bool(catalog.rows_of_symbol(word))
+        )
         search = OrderSearch(self._desk, pasted)
         search.look_here()
         found = next(iter(search.found), None)
         facts = facts_of(self._desk, found) if found is not None else None
         if facts is None:
             raise DemoFailed(f"Support did not find the order: {search.verdict or 'not here'}")
-        self._support = SupportWork(message, tuple(search.searched), sheet_of(facts))
+        self._sheet = sheet_of(facts)
+        self._support = found_lines(search.searched, self._sheet)
+        self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
         """Send what the sheet has ready."""
-        if self._support is not None:
-            self._support = replace(self._support, replied=True)
+        assert self._sheet is not None  # the order was found before
+        self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
+        self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")
 
     # what is known
 
-    @property
-    def _control(self) -> SandboxControl:
-        control = self._desk.link.control
-        if control is None:
-            raise DemoFailed("A demonstration needs the sandbox.")
-        return control
-
-    async def _until(self, reached: Callable[[Facts], bool]) -> Facts:
+    async def _until(self, row: StageRow) -> Stage:
         """Look until a stage has come. The order is read where its exchanges have news."""
-        if self._swap is not None:
-            return await self._until_swapped(self._swap, reached)
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
             legs = await self._control.legs(self._tracked.service_id)
             if legs != seen or all(leg.over for leg in legs):
-                facts = await self._look(legs)
-                if reached(facts):
-                    return self._searched(facts)
-                if facts.ended:
-                    raise DemoFailed(f"The order ended otherwise: {facts.money}")
+                known = await self._look(row, legs)
+                if row.reached(known):
+                    return self._searched(known)
+                if known.tracked.ended:
+                    raise DemoFailed(f"The order ended otherwise: {known.money}")
             seen = legs
-            await self._clock.sleep(max(_LOOK_SECONDS / self._speed, _SHORTEST_LOOK))
+            await self._clock.sleep(max(_LOOK_SECONDS / float(self.speed), _SHORTEST_LOOK))
 
-    async def _until_swapped(self, swap: ChainSwap, reached: Callable[[Facts], bool]) -> Facts:
-        while True:
-            facts = await self._look_at_swap(swap)
-            if reached(facts):
-                return facts
-            if facts.ended and not facts.completed:
-                raise DemoFailed(f"The order ended otherwise: {facts.money}")
-            await self._clock.sleep(_LOOK_SECONDS)
-
-    async def _look_at_swap(self, swap: ChainSwap) -> Facts:
-        await self._read_on(self._chains)
-        known, tracker, order = await swap.look(), self._desk.link.tracker, swap.order
-        if order is not None:
-            tracked = tracker.adopt(order.service_id) if self._tracked is None else None
-            read = await tracker.read(order.service_id)
-            self._tracked = read or tracked or self._tracked
-        sent = known.sent.hash if known.sent is not None else None
-        account = known.account.lower()
-        money, next_ = whereabouts(known, self._tracked)
-        moved = tuple(each for each in self._transfers if each.hash == sent)
-        return Facts(
-            at=self._clock.now(),
-            created=swap.intent.frozen_at,
-            sold=self._sold,
-            amount=self._amount,
-            tracked=self._tracked,
-            legs=(),
-            bob=known.account,
-            money=money,
-            next=next_,
-            chains=frozenset(self._chains),
-            coin=self._coin(),
-            moved=tuple(map(self._movement, moved)),
-            paid=next((each for each in moved if each.sender == account), None),
-            got=next((each for each in moved if each.receiver == account), None),
-            fee=Decimal(known.fee).scaleb(-18) if known.fee else None,
-            swap=known,
-        )
-
-    async def _look(self, legs: tuple[OrderLeg, ...]) -> Facts:
+    async def _look(self, row: StageRow, legs: tuple[OrderLeg, ...]) -> Stage:
         assert self._tracked is not None
         read = await self._desk.link.tracker.read(self._tracked.service_id)
         tracked = self._tracked = read or self._tracked
@@ -360,81 +337,75 @@ class Demonstration:
         bob = self._bob.lower()
         case = {bob, *(leg.deposit_address.lower() for leg in legs)}
         moved = tuple(
-            each for each in self._transfers if each.sender in case or each.receiver in case
+            self._movement(each)
+            for each in self._transfers
+            if each.sender in case or each.receiver in case
         )
         first = legs[0].deposit_address.lower() if legs else None
         paid = next((each for each in moved if each.receiver == first), None)
-        mined = await self._chains[paid.chain].mined(paid.hash) if paid is not None else None
+        fee = await self._chains[paid.chain].fee(paid.hash) if paid is not None else None
+        coin = paid_token(self.sold.chain, Payment("", 0), self._desk.catalog)
         # The desk knows the time of the sandbox to a second, and no stage is before what it shows.
         now = max([self._clock.now(), *(each.at for each in moved)])
         status = order_status(tracked, now)
-        next_ = _support_next(self._support) if self._support is not None else status.next
-        return Facts(
+        return Stage(
+            number=len(self.record) + 1,
+            row=row,
             at=now,
             created=self._created,
-            sold=self._sold,
-            amount=self._amount,
+            sold=self.sold,
+            amount=self.amount,
             tracked=tracked,
             legs=legs,
-            bob=self._bob,
             money=_of_alice(status.money),
-            next=_of_alice(next_),
+            next=_of_alice(self._support_next or status.next),
             chains=frozenset(self._chains),
-            coin=self._coin(),
-            moved=tuple(map(self._movement, moved)),
+            coin=coin.symbol if coin is not None else "",
+            moved=moved,
             paid=paid,
             got=next((each for each in moved if each.receiver == bob), None),
-            fee=None if mined is None else Decimal(mined.fee).scaleb(-18),
+            fee=None if fee is None else Decimal(fee).scaleb(-18),
+            letter=self._letter,
             support=self._support,
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
+        """In the words of the catalogue."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
-        if token is None:
-            return Movement(moved, None, "another token")
-        amount = short(from_base_units(moved.units, token.decimals))
-        return Movement(moved, amount, token.symbol)
+        amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
+        return Movement(
+            chain=moved.chain,
+            block=moved.height,
+            hash=moved.hash,
+            sender=moved.sender,
+            receiver=moved.receiver,
+            symbol=token.symbol if token is not None else "another token",
+            amount=amount,
+            at=moved.at,
+        )
 
-    def _coin(self) -> str:
-        coin = paid_token(self._sold.chain, Payment("", 0), self._desk.catalog)
-        return coin.symbol if coin is not None else ""
-
-    def _searched(self, facts: Facts) -> Facts:
+    def _searched(self, known: Stage) -> Stage:
         """With what a search finds in everything that was read until now."""
-        if facts.paid is None or facts.swap is not None:
-            return facts
-        blocks: Mapping[str, tuple[int, int]] = {
+        bob = self._bob.lower()
+        first = known.legs[0].deposit_address.lower() if known.legs else None
+        paid = next((each for each in self._transfers if each.receiver == first), None)
+        if paid is None:
+            return known
+        blocks = {
             name: (chain.first, chain.height)
             for name, chain in self._chains.items()
             if chain.height >= chain.first
         }
-        search = search_link(self._transfers, facts.paid.sender, self._bob.lower(), blocks)
-        remains = None
-        if facts.got is not None and self._sold.id == self._bought.id:
-            remains = what_remains(
-                self._transfers, facts.paid, facts.got, self._wallets, self._sold.decimals
-            )
-        return replace(facts, search=search, remains=remains)
-
-    async def _begin_reading(self) -> None:
-        # A swap on a chain reads that one alone: what nobody asks does not follow the market.
-        alone = self._sold.chain if self.demo.route is RouteType.DEX else None
-        for link in self._desk.chain_links():
-            if link.kind is Kind.EVM and alone in (None, link.name):
-                chain = EvmBlocks(link.name, link.rpc, transport=self._desk.link.transport)
-                self._chains[link.name] = chain
-                await chain.begin()
-        if alone is not None:
-            tokens = (self._sold, self._bought)
-            self._swap = ChainSwap(
-                self._desk,
-                self._control,
-                self._chains[alone],
-                f"alice {self._tag}",
-                tokens,
-                self._amount,
-            )
+        got = next((each for each in self._transfers if each.receiver == bob), None)
+        compared: tuple[Comparison, ...] = ()
+        if self.demo.private and got is not None:
+            compared = compared_after(self._transfers, paid, got, self._wallets, self.sold.decimals)
+        elif self.demo.private:
+            compared = compared_before(known.legs[0].sold.amount, known.legs[-1].bought.amount)
+        return replace(
+            known, search=search_link(self._transfers, paid.sender, bob, blocks), compared=compared
+        )
 
     async def _read_on(self, names: Collection[str]) -> None:
         for name in sorted(names):
@@ -453,7 +424,7 @@ class Demonstration:
             transport=link.transport,
         )
         others = [
-            Customer(f"guest {self._tag} {place}", self._sold, self._amount, self._rng, place)
+            Customer(f"guest {self._tag} {place}", self.sold, self.amount, self._rng, place)
             for place in range(COUNT)
         ]
 
@@ -494,9 +465,3 @@ def _of_alice(text: str) -> str:
     for said, told in _ALICE:
         text = text.replace(said, told)
     return text
-
-
-def _support_next(work: SupportWork) -> str:
-    if not work.replied:
-        return "support: answer Alice"
-    return work.sheet.acts.rstrip(".").replace("you:", "support:")

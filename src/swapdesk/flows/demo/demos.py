@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from decimal import Decimal
+from collections.abc import Callable
 
-from swapdesk.flows.demo.chain_swap import ChainSwap
-from swapdesk.flows.demo.demonstration import Demo, Demonstration, StageRow
-from swapdesk.flows.demo.facts import HOW_FAR, Facts
-from swapdesk.wire.quotes import RouteType
+from swapdesk.flows.demo.demonstration import Demo, Demonstration
+from swapdesk.flows.demo.stage import HOW_FAR, Stage, StageRow
 
 
-def _always(facts: Facts) -> bool:
+def _always(stage: Stage) -> bool:
     return True
 
 
-def _leg(number: int, status: str) -> Callable[[Facts], bool]:
+def _leg(number: int, status: str) -> Callable[[Stage], bool]:
     """A leg has come to this status, or further."""
-    return lambda facts: HOW_FAR.get(facts.legs[number].status, 0) >= HOW_FAR[status]
+    return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
 
 
-def _at_middle(facts: Facts) -> bool:
-    return _leg(0, "FINISHED")(facts) or _leg(1, "CONFIRMING")(facts)
+def _at_middle(stage: Stage) -> bool:
+    return _leg(0, "FINISHED")(stage) or _leg(1, "CONFIRMING")(stage)
 
 
-def _second_counts(facts: Facts) -> bool:
+def _second_counts(stage: Stage) -> bool:
     """The second exchange counts confirmations, from the second one on."""
-    return _leg(1, "EXCHANGING")(facts) or (facts.legs[1].confirmations or 0) > 1
+    return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
 
 
-def _paid_out(facts: Facts) -> bool:
-    return facts.legs[-1].over and facts.ended and facts.got is not None
+def _paid_out(stage: Stage) -> bool:
+    return stage.legs[-1].over and stage.tracked.ended and stage.got is not None
 
 
-def _failed(facts: Facts) -> bool:
-    return facts.ended and facts.legs[0].status == "FAILED"
+def _failed(stage: Stage) -> bool:
+    return stage.tracked.ended and stage.legs[0].status == "FAILED"
 
 
 PRIVATE = Demo(
-    name="private",
     title="Private send",
     did="created a private send",
-    route=RouteType.PRIVATE,
-    sell="usdc.base",
-    buy=None,
-    amount=Decimal(500),
-    others=True,
+    buys=None,
+    fault=None,
     rows=(
         StageRow(
             "waiting",
@@ -143,73 +136,10 @@ PRIVATE = Demo(
     ),
 )
 
-SWAP = Demo(
-    name="swap",
-    title="Swap",
-    did="created a swap",
-    route=RouteType.STANDARD,
-    sell="usdc.base",
-    buy="eth.base",
-    amount=Decimal(500),
-    rows=(
-        StageRow(
-            "waiting",
-            "wait",
-            "Waiting for the deposit",
-            "The order says exactly what to pay, where, and until when.",
-            "The desk wrote the order down before it asked for it, compared the answer with what"
-            " was confirmed, and shows the address only because nothing differs.",
-            _always,
-            Demonstration.create,
-            holder=(0, "WAITING"),
-        ),
-        StageRow(
-            "seen",
-            "seen",
-            "Deposit seen",
-            "Alice paid the address of the order. The exchange waits for confirmations.",
-            "Until enough blocks are on top of it, the payment could be undone.",
-            _leg(0, "CONFIRMING"),
-            Demonstration.pay,
-            holder=(0, "CONFIRMING"),
-        ),
-        StageRow(
-            "exchange",
-            "exchange",
-            "Exchange in progress",
-            "The exchange has the deposit and changes it. Nothing of that is on a chain.",
-            "This is where an exchange may hold a deposit to check it; the desk would say so.",
-            _leg(0, "EXCHANGING"),
-            holder=(0, "EXCHANGING"),
-        ),
-        StageRow(
-            "sending",
-            "sending",
-            "On the way to the receiver",
-            "The exchange pays the receiver from a wallet of its own.",
-            "The payment is a transaction like any other and can be looked up by its hash.",
-            _leg(0, "SENDING"),
-            holder=(0, "SENDING"),
-        ),
-        StageRow(
-            "done",
-            "done",
-            "The receiver is paid",
-            "The coins are on the chain. One exchange saw both ends.",
-            "In a private send two exchanges share that knowledge; here one has all of it.",
-            _paid_out,
-        ),
-    ),
-)
-
 STUCK = Demo(
-    name="stuck",
     title="Stuck order",
     did="created a swap",
-    route=RouteType.STANDARD,
-    sell="usdc.base",
-    buy="eth.base",
-    amount=Decimal(500),
+    buys="eth.base",
     fault="fail_after_deposit",
     rows=(
         StageRow(
@@ -264,95 +194,4 @@ STUCK = Demo(
 )
 
 
-def _swaps(
-    step: Callable[[ChainSwap], Awaitable[None]],
-) -> Callable[[Demonstration], Awaitable[None]]:
-    return lambda shown: step(shown.swap)
-
-
-def _settled(facts: Facts) -> bool:
-    return facts.completed and facts.got is not None
-
-
-DEX = Demo(
-    name="dex",
-    title="Swap on a chain",
-    did="asked for DEX quotes",
-    route=RouteType.DEX,
-    sell="usdc.base",
-    buy="weth.base",
-    amount=Decimal(500),
-    receiver="herself",
-    rows=(
-        StageRow(
-            "quotes",
-            "quotes",
-            "Quotes from the chain",
-            "Each venue says what its contracts would pay now. Alice takes the best one that she"
-            " pays by a transaction of her own.",
-            "The figures are read from the chain's newest block. Where a venue takes signatures, it"
-            " sends the transaction itself. Her account has coins for fees, and what she sells.",
-            _always,
-            _swaps(ChainSwap.ask),
-        ),
-        StageRow(
-            "approval",
-            "approve",
-            "The venue may take the tokens",
-            "Alice allows the venue's contract to take exactly what she sells, and no more.",
-            "The service says which approval is missing, and the desk compares it with what was"
-            " chosen. It is a transaction like any other.",
-            _always,
-            _swaps(ChainSwap.approve),
-        ),
-        StageRow(
-            "order",
-            "order",
-            "The order and its transaction",
-            "The order has no deposit address. It says which call Alice is to send.",
-            "The call names the least that arrives and until when it may be executed. Later it does"
-            " nothing. The desk compares chain, sender and kind with what was confirmed.",
-            _always,
-            _swaps(ChainSwap.create),
-        ),
-        StageRow(
-            "sent",
-            "sent",
-            "The transaction is sent",
-            "Alice signed it and sent it to the chain. It waits for a block.",
-            "Everybody can see it waiting. Until it is in a block, all of her money is hers.",
-            _always,
-            _swaps(ChainSwap.send),
-        ),
-        StageRow(
-            "block",
-            "block",
-            "It is in a block",
-            "One transaction did all of it: what she sold left, and what she bought came.",
-            "If less came than the call allows, all of it would have failed, and only the fee would"
-            " be gone. Nobody held the money in between.",
-            _always,
-            _swaps(ChainSwap.wait_for_block),
-        ),
-        StageRow(
-            "seen",
-            "seen",
-            "The service sees it",
-            "Alice tells the service the hash. It reads the same chain and finds the order's call.",
-            "It takes the transaction only if it is the order's to the last byte: its sender, its"
-            " contract, its call and its value.",
-            _always,
-            _swaps(ChainSwap.tell),
-        ),
-        StageRow(
-            "done",
-            "done",
-            "The output stands in her account",
-            "The block is final for the service, and the order is done.",
-            "What her account holds is read from the token's contract, at the newest block.",
-            _settled,
-        ),
-    ),
-)
-
-DEMOS = {demo.name: demo for demo in (PRIVATE, SWAP, STUCK, DEX)}
+DEMOS = {"private": PRIVATE, "stuck": STUCK}

@@ -13,6 +13,7 @@ from decimal import ROUND_CEILING, Decimal
 from msgspec import Struct
 
 from swapdesk.client.chain_transfers import ChainTransfer
+from swapdesk.flows.notation import about_amount, counted, duration, percent, tracker_amount
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
@@ -32,10 +33,6 @@ class LinkSearch(Struct, frozen=True):
     path: tuple[ChainTransfer, ...] = ()
     shared: tuple[str, ...] = ()
     equal: tuple[ChainTransfer, ...] = ()
-
-    @property
-    def found(self) -> bool:
-        return bool(self.path or self.shared or self.equal)
 
 
 def search_link(
@@ -86,33 +83,39 @@ def _partners(moved: Iterable[ChainTransfer], account: str, other: str) -> set[s
     return ends - {account, other}
 
 
-class Remainder(Struct, frozen=True):
-    """What a watcher can still compare. ``lower_by`` is in percent of what was paid, ``seconds``
-    lie between the two payments. ``others`` is how many other payouts of the exchanges since the
-    deposit are less than it by at most ``within`` percent."""
+class Comparison(Struct, frozen=True):
+    """What a watcher can still compare: a figure, and how many others it fits."""
 
-    paid: Decimal
-    got: Decimal
-    lower_by: Decimal
-    seconds: float
-    within: Decimal
-    others: int
-    payouts: int
-    """All other payouts of the token since the deposit."""
+    label: str
+    value: str
+    remark: str
+    brief: str = ""
+    """For where there is no room for the others."""
 
 
-def what_remains(
-    transfers: Iterable[ChainTransfer],
+def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
+    """While nothing was paid out."""
+    lower_by = percent(-_lower_by(paid, promised))
+    return (
+        Comparison(
+            "Amount",
+            f"{tracker_amount(paid, 'pay')} in, {about_amount(promised)} out, {lower_by}",
+            "not paid out yet, so nothing to compare with",
+            f"{lower_by}, not paid out yet",
+        ),
+    )
+
+
+def compared_after(
+    transfers: Sequence[ChainTransfer],
     paid: ChainTransfer,
     got: ChainTransfer,
     wallets: Collection[str],
     decimals: int,
-) -> Remainder:
-    """Compare a deposit with a payout; ``wallets`` are what the exchanges pay from, as explorers
-    label them."""
-    lower_by = ROUGH.multiply(
-        ROUGH.divide(Decimal(paid.units - got.units), Decimal(paid.units)), _HUNDRED
-    )
+) -> tuple[Comparison, ...]:
+    """A deposit with its payout, and with the other payouts since; ``wallets`` are what the
+    exchanges pay from, as explorers label them."""
+    lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     within = max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
     since = [
         each
@@ -125,13 +128,32 @@ def what_remains(
     ]
     # Whole units on both sides, so that nothing is rounded.
     least = paid.units * (_HUNDRED - within)
-    fit = [each for each in since if least <= each.units * _HUNDRED <= paid.units * _HUNDRED]
-    return Remainder(
-        paid=Decimal(paid.units).scaleb(-decimals),
-        got=Decimal(got.units).scaleb(-decimals),
-        lower_by=lower_by,
-        seconds=(got.at - paid.at).total_seconds(),
-        within=within,
-        others=len(fit),
-        payouts=len(since),
+    fit = sum(least <= each.units * _HUNDRED <= paid.units * _HUNDRED for each in since)
+    came = tracker_amount(Decimal(paid.units).scaleb(-decimals), "pay")
+    went = tracker_amount(Decimal(got.units).scaleb(-decimals))
+    lower, apart = percent(-lower_by), duration((got.at - paid.at).total_seconds())
+    times = sum(each.receiver == got.receiver for each in transfers)
+    return (
+        Comparison(
+            "Amount",
+            f"{came} in, {went} out, {lower}",
+            f"{counted(fit, 'other payout')} since fit within {within}%",
+            f"{lower}, {counted(fit, 'other')} within {within}%",
+        ),
+        Comparison(
+            "Time",
+            f"{apart} between deposit and payout",
+            f"{counted(len(since), 'other payout')} of the exchanges since the deposit",
+            f"{apart} apart, {counted(len(since), 'payout')} since",
+        ),
+        Comparison(
+            "Habit",
+            f"{'first' if times == 1 else 'not the first'} payment to this address",
+            "a second one to the same address would be a hint",
+        ),
     )
+
+
+def _lower_by(paid: Decimal, got: Decimal) -> Decimal:
+    """In percent of what was paid."""
+    return ROUGH.multiply(ROUGH.divide(paid - got, paid), _HUNDRED)

@@ -19,18 +19,11 @@ from swapdesk.flows.creation.confirm_intent import (
     lock_for_review,
     needs_refund_address,
 )
+from swapdesk.flows.creation.create_checks import CreateChecks, TypedBefore
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.faults.triggers import FaultCall, Target, Triggers
-from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.faults.triggers import FaultDocument, Target, Triggers
+from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.payees.recipients import (
-    check_memo_of,
-    check_recipient,
-    check_refund,
-    own_deposits,
-    paid_addresses,
-    token_contracts,
-)
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
@@ -252,8 +245,8 @@ class Practice:
                     paid = await control.deposit(service_id, step.amount, step.memo)
                 case "fault":
                     leg = {} if step.leg is None else {"leg": step.leg}
-                    target = Target("serviceId", service_id)
-                    await self._triggers.set(FaultCall(step.value, target, leg))
+                    target = Target("order", service_id)
+                    await self._triggers.set(FaultDocument(step.value, target, leg))
                 case "clock":
                     await self._triggers.advance(step.value)
                 case "until":
@@ -278,7 +271,17 @@ class Practice:
         options = QuoteOptions(fixed=case.fixed, floating=not case.fixed, types=(case.route,))
         sold, bought = self._token(case.sell), self._token("eth.ethereum")
         board = await desk.link.quotes.ask(QuoteRequest.of(options, sold, bought, case.amount))
-        outcome = await desk.link.exchange.create(self._intent(case, board))
+        row = self._route(case, board)
+        checks = CreateChecks(desk, board, row)
+        typed = checks.all(TypedBefore(ALICE))
+        refund = checks.refund(case.refund, "") if case.refund else None
+        try:
+            intent = lock_for_review(
+                IntentKind.EXCHANGE, row, board, typed.recipient, typed.memo, refund, desk.clock
+            )
+        except NotLockable as problem:
+            raise CaseFailed(f"{case.name}: {problem}.") from None
+        outcome = await desk.link.exchange.create(intent)
         if not isinstance(outcome, Created):
             raise CaseFailed(f"{case.name}: no order was created. {outcome.failure.cause}")
         desk.link.tracker.adopt(outcome.order.service_id)
@@ -289,34 +292,6 @@ class Practice:
         if found.token is None:
             raise CaseFailed(f"{spec} is no token of this sandbox. {found.problem}")
         return found.token
-
-    def _intent(self, case: Case, board: QuoteResult) -> Intent:
-        desk, row = self._desk, self._route(case, board)
-        paid, deposits = paid_addresses(desk.journal), own_deposits(desk.journal)
-        recipient = check_recipient(
-            ALICE,
-            board.token_out,
-            book=desk.book,
-            paid=paid,
-            own_deposits=deposits,
-            contracts=token_contracts(desk.catalog, board.token_out),
-        )
-        memo = check_memo_of(recipient, recipient.memo, False, board.token_out, on_chain=False)
-        refund = check_refund(
-            case.refund,
-            board.token_in,
-            required=needs_refund_address(row),
-            book=desk.book,
-            paid=paid,
-            own_deposits=deposits,
-            contracts=token_contracts(desk.catalog, board.token_in),
-        )
-        try:
-            return lock_for_review(
-                IntentKind.EXCHANGE, row, board, recipient, memo, refund, desk.clock
-            )
-        except NotLockable as problem:
-            raise CaseFailed(f"{case.name}: {problem}.") from None
 
     def _route(self, case: Case, board: QuoteResult) -> RankedQuote:
         now = self._desk.clock.now()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.order_merge import display_of
@@ -31,20 +31,16 @@ _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
+SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
 """Orders that are offered; any other is named to the command."""
 
 
 class Target(Struct, frozen=True):
-    """What a fault shall meet: ``selector`` is a member of the control's body."""
+    """What a fault is to meet: an ``order``, by its id."""
 
-    selector: str
+    kind: str
     value: str
-
-    @property
-    def kind(self) -> str:
-        """``order``."""
-        return SELECTORS[self.selector]
 
     @property
     def said(self) -> str:
@@ -52,18 +48,17 @@ class Target(Struct, frozen=True):
         return f"{self.kind} {self.value}"
 
 
-class FaultCall(Struct, frozen=True):
-    """One fault as it is set. ``target`` None: whatever comes next."""
+class FaultDocument(Struct, frozen=True):
+    """A fault that is set. ``target`` None: whatever comes next; ``given`` are its options."""
 
     fault: str
-    target: Target | None = None
-    members: Mapping[str, Any] = field(default_factory=dict)
-    """``leg``, ``times``, ``seconds``, as far as given."""
+    target: Target | None
+    given: Mapping[str, Any]
 
     @property
     def said(self) -> str:
         """``hold is set on order h8Kq2P….``"""
-        given = ", ".join(f"{name} {value}" for name, value in sorted(self.members.items()))
+        given = ", ".join(f"{name} {value}" for name, value in sorted(self.given.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
 
@@ -79,71 +74,46 @@ class Triggers:
         self._desk = desk
         self.control: SandboxControl = control
 
-    def read_call(self, name: str, text: str | None, members: Mapping[str, Any]) -> FaultCall:
+    def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
         """What a person wrote. Raises FaultRefused."""
-        target = None
-        if text is not None and (fault := FAULTS.get(name)) is not None:
-            target = self._target(fault, text)
-        chosen = () if target is None else (target.selector,)
-        fault_of(name, (*chosen, *members))
-        return FaultCall(name, target, members)
+        fault = FAULTS.get(name)
+        target = None if fault is None or text is None else self._target(fault, text)
+        chosen = () if target is None else (SELECTOR_OF[target.kind],)
+        fault_of(name, (*chosen, *given))
+        return FaultDocument(name, target, given)
 
     def _target(self, fault: Fault, text: str) -> Target:
-        found = (self._as(selector, text) for selector in SELECTORS if selector in fault.selectors)
-        target = next((one for one in found if one is not None), None)
-        if target is not None:
-            return target
-        if "serviceId" in fault.selectors and _ORDER_ID.fullmatch(text):
+        """By the name of what is known here; else by what is written like one of its kind."""
+        called = text.casefold()
+        for target, said in targets(self._desk, fault).values():
+            if target is not None and called in (target.value.casefold(), said.casefold()):
+                return target
+        kinds = {SELECTORS[selector] for selector in fault.selectors}
+        if "order" in kinds and (order := self._order(text)) is not None:
+            return Target("order", order)
+        if "quote" in kinds and _QUOTE_ID.fullmatch(text):
+            return Target("quote", text)
+        if "operation" in kinds and _is_operation(text):
+            return Target("operation", text)
+        if "order" in kinds and _ORDER_ID.fullmatch(text):
             # An order of another partner: the sandbox knows it, or says so.
-            return Target("serviceId", text)
-        raise FaultRefused(
-            "target", f"{_shown(text)} is not what {fault.name} meets: {targets_of(fault)}."
-        )
-
-    def _as(self, selector: str, text: str) -> Target | None:
-        """The text as one kind of target; None where it is none of that kind."""
-        value: str | None = None
-        if selector == "serviceId":
-            value = self._order(text)
-        elif selector == "multiId":
-            value = text if self._is_group(text) else None
-        elif selector == "quoteId":
-            value = text if _QUOTE_ID.fullmatch(text) else None
-        elif selector == "operation":
-            value = text if _is_operation(text) else None
-        elif selector == "venue":
-            called = text.casefold()
-            value = next(
-                (
-                    one.short_name
-                    for one in self._desk.catalog.providers
-                    if called in (one.short_name.casefold(), one.name.casefold())
-                ),
-                None,
-            )
-        elif selector == "chain":
-            chain = self._desk.catalog.chain(text.lower())
-            value = chain.short_name if chain is not None else None
-        return Target(selector, value) if value is not None else None
+            return Target("order", text)
+        only = f" {' or '.join(fault.chains)}" if fault.chains else ""
+        message = f"{_shown(text)} is not what {fault.name} meets: {targets_of(fault)}{only}."
+        raise FaultRefused("target", message)
 
     def _order(self, text: str) -> str | None:
         known = self._desk.journal.orders.index.called(text)
-        if text in known or not known:
-            return text if known else None
-        begun = sorted(one for one in known if one.startswith(text))
+        begun = [text] if text in known else sorted(one for one in known if one.startswith(text))
         if len(begun) > 1:
             raise FaultRefused("target", f"{len(begun)} orders begin with {_shown(text)}.")
         return begun[0] if begun else None
 
-    def _is_group(self, text: str) -> bool:
-        if text in self._desk.journal.batches.multi_ids():
-            return True
-        return any(one.order.multi_id == text for one in self._desk.link.tracker.known())
-
-    async def set(self, call: FaultCall) -> None:
+    async def set(self, call: FaultDocument) -> None:
         """Raises ApiError with the sandbox's reason where the fault comes too late."""
-        chosen = {call.target.selector: call.target.value} if call.target is not None else {}
-        await self.control.set_fault(call.fault, **chosen, **call.members)
+        met = call.target
+        chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
+        await self.control.set_fault(call.fault, **chosen, **call.given)
 
     async def active(self) -> list[str]:
         """The faults that wait or last: ``hold on order h8Kq2P…, once``."""
@@ -166,22 +136,26 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Everything known here that a fault may meet, each by a key of its own and with a word about
+    """Everything known here that a fault may meet, each by what is said of it and with a word about
     it: orders as the tracker lists them, then groups, providers and chains."""
-    found: list[tuple[Target | None, str]] = [(None, "")] if fault.unselected else []
-    known = desk.link.tracker.orders()[:MOST_ORDERS]
-    if "serviceId" in fault.selectors:
-        found += [(Target("serviceId", one.service_id), _pair(one)) for one in known]
-    if "multiId" in fault.selectors:
-        groups = dict.fromkeys(one.order.multi_id for one in known)
-        found += [(Target("multiId", group), "") for group in groups if group]
-    if "venue" in fault.selectors:
-        found += [(Target("venue", one.short_name), one.name) for one in desk.catalog.providers]
-    if "chain" in fault.selectors:
-        chains = [(one.short_name, one.name) for one in desk.catalog.chains()]
-        wanted = [one for one in chains if not fault.chains or one[0] in fault.chains]
-        found += [(Target("chain", name), said) for name, said in wanted]
-    return {f"{one.selector} {one.value}" if one else "": (one, said) for one, said in found}
+    orders = desk.link.tracker.orders()[:MOST_ORDERS]
+    groups = {one.order.multi_id: "" for one in orders if one.order.multi_id}
+    known: dict[str, dict[str, str]] = {
+        "order": {one.service_id: _pair(one) for one in orders},
+        "group": groups | dict.fromkeys(desk.journal.batches.multi_ids(), ""),
+        "provider": {one.short_name: one.name for one in desk.catalog.providers},
+        "chain": {
+            one.short_name: one.name
+            for one in desk.catalog.chains()
+            if not fault.chains or one.short_name in fault.chains
+        },
+    }
+    found: dict[str, tuple[Target | None, str]] = {"": (None, "")} if fault.unselected else {}
+    for kind in (SELECTORS[selector] for selector in fault.selectors):
+        for value, said in known.get(kind, {}).items():
+            target = Target(kind, value)
+            found[target.said] = target, said
+    return found
 
 
 def _pair(tracked: TrackedOrder) -> str:
@@ -206,9 +180,12 @@ def _is_operation(text: str) -> bool:
 
 
 def _active(told: Mapping[str, Any]) -> str:
-    target = next(
-        (Target(name, str(told[name])) for name in SELECTORS if told.get(name) is not None), None
+    targets = (
+        Target(kind, str(told[selector]))
+        for selector, kind in SELECTORS.items()
+        if told.get(selector) is not None
     )
+    target = next(targets, None)
     times = told.get("times")
     left = "" if times is None else ", once" if str(times) == "1" else f", {times} times"
     return f"{told.get('fault')}{f' on {target.said}' if target is not None else ''}{left}"

@@ -1,4 +1,4 @@
-"""A support case as one file: a zip with one JSON document, which may be posted publicly as it is.
+"""A support case as one file: a JSON document, which may be posted publicly as it is.
 
 It is masked when it is written. Keys, secrets and whatever looks like one never stand in it;
 addresses, amounts, memos, hashes and names stand in it only where they were asked for, and
@@ -10,11 +10,8 @@ not offered to be copied.
 
 from __future__ import annotations
 
-import io
 import platform
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -39,14 +36,10 @@ from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import Order
 
 SCHEMA = 1
-MEMBER = "case.json"
-MOST_BYTES = 2 << 20
-MOST_UNPACKED = 8 << 20
+MOST_BYTES = 8 << 20
 LONGEST_TEXT = 4_000
 LONGEST_LIST = 2_000
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""How a member may be packed: of these a part can be unpacked. Bzip2 and LZMA unpack all there is
-of a block at once, whatever was asked for."""
+ZIP = b"PK\x03\x04"
 NOT_OURS = (
     "From a file: what stands here was written by whoever made it, and this desk knows nothing of"
     " it. Send none of its words on."
@@ -243,27 +236,20 @@ def case_file(
     )
 
 
-def packed(file: CaseFile) -> bytes:
-    """The bytes of the file; the same case gives the same bytes."""
-    text = msgspec.json.encode(file)
-    member = zipfile.ZipInfo(MEMBER, date_time=(1980, 1, 1, 0, 0, 0))
-    member.compress_type = zipfile.ZIP_DEFLATED
-    member.external_attr = 0o600 << 16
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(member, text)
-    return out.getvalue()
+def file_bytes(file: CaseFile) -> bytes:
+    """The same case gives the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
 
 
 def file_name(order_id: str) -> str:
-    """``swapdesk-case-w2Bn8L.zip``."""
-    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}.zip"
+    """``swapdesk-case-w2Bn8L.json``."""
+    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}.json"
 
 
 def write_case_file(file: CaseFile, path: Path) -> Path:
     """Readable by its owner alone; a file that is there is never replaced. Raises NotWritten."""
     try:
-        write_private(path, packed(file))
+        write_private(path, file_bytes(file))
     except FileExistsError:
         raise NotWritten(f"{path} is there already; it was not replaced.") from None
     except OSError as error:
@@ -275,7 +261,7 @@ def read_case_file(path: Path) -> CaseFile:
     """Raises CaseFileRefused."""
     try:
         with path.open("rb") as file:
-            return unpacked(file.read(MOST_BYTES + 1))
+            return read_bytes(file.read(MOST_BYTES + 1))
     except OSError as error:
         raise CaseFileRefused(f"It cannot be read: {error.strerror}.") from None
 
@@ -354,10 +340,20 @@ def _each_text(value: Any, change: Any) -> Any:
 # Reading
 
 
-def unpacked(data: bytes) -> CaseFile:
+def read_bytes(data: bytes) -> CaseFile:
     """Raises CaseFileRefused. What a newer version added is left out, what it kept is read."""
-    document = _document(data)
-    schema = document.get("schema")
+    if data.startswith(ZIP):
+        raise CaseFileRefused(
+            "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."
+        )
+    if len(data) > MOST_BYTES:
+        raise CaseFileRefused(f"It is larger than {MOST_BYTES >> 20} MiB.")
+    try:
+        refuse_deep(data)
+        document = msgspec.json.decode(data)
+    except (CodecError, msgspec.DecodeError, ValueError) as error:
+        raise CaseFileRefused(f"It is no support case: {error}.") from None
+    schema = document.get("schema") if isinstance(document, dict) else None
     if type(schema) is not int or schema < 1:
         raise CaseFileRefused("It is no support case: it names no schema.")
     _refuse_long(document)
@@ -366,32 +362,6 @@ def unpacked(data: bytes) -> CaseFile:
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
-
-
-def _document(data: bytes) -> dict[str, Any]:
-    if len(data) > MOST_BYTES:
-        raise CaseFileRefused(f"It is larger than {MOST_BYTES >> 20} MiB.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if archive.namelist() != [MEMBER]:
-                raise CaseFileRefused(f"It is no support case: it holds more than {MEMBER}.")
-            if archive.getinfo(MEMBER).compress_type not in PACKED:
-                raise CaseFileRefused("It is no support case: it is packed in another way.")
-            with archive.open(MEMBER) as member:
-                # The size that the archive names may be a lie.
-                text = member.read(MOST_UNPACKED + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError):
-        raise CaseFileRefused("It is no support case: it is no readable zip.") from None
-    if len(text) > MOST_UNPACKED:
-        raise CaseFileRefused(f"It unpacks to more than {MOST_UNPACKED >> 20} MiB.")
-    try:
-        refuse_deep(text)
-        document = msgspec.json.decode(text)
-    except (CodecError, msgspec.DecodeError, ValueError) as error:
-        raise CaseFileRefused(f"It is no support case: {error}.") from None
-    if not isinstance(document, dict):
-        raise CaseFileRefused("It is no support case: it holds no object.")
-    return document
 
 
 def _safe(text: str) -> str:

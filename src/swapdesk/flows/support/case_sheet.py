@@ -9,20 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from swapdesk.client.exchange_log import Exchange
 from swapdesk.flows.notation import NOTHING, clock_time
 from swapdesk.flows.orders.order_fields import route_of
 from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.orders.order_sentence import pair_parts
-from swapdesk.flows.request_lines import logged_call
+from swapdesk.flows.request_lines import LoggedCall, logged_call
 from swapdesk.flows.support.support_case import CaseFacts, support_case
-
-if TYPE_CHECKING:
-    pass
 
 MOST_STEPS = 6
 
@@ -96,28 +91,15 @@ class CaseMoment(Struct, frozen=True, rename="camel"):
         return self.written or self.at
 
 
-class CaseCall(Struct, frozen=True, rename="camel"):
-    """A request that concerned the order, without its bodies. ``status`` is ``—`` without an
-    answer, ``code`` the service's or what went wrong."""
-
-    at: datetime
-    method: str
-    path: str
-    status: str
-    code: str
-    ms: str
-    request_id: str
-    failed: bool
-
-
 class CaseRecord(Struct, frozen=True, rename="camel"):
-    """All that is shown of one order. Moments and calls, oldest first."""
+    """All that is shown of one order. Moments, and the requests that concerned it without their
+    bodies, oldest first."""
 
     at: datetime
     """When it was looked at."""
     sheet: CaseSheet
     moments: tuple[CaseMoment, ...]
-    calls: tuple[CaseCall, ...]
+    calls: tuple[LoggedCall, ...]
 
 
 def record_of(facts: CaseFacts) -> CaseRecord:
@@ -134,22 +116,8 @@ def record_of(facts: CaseFacts) -> CaseRecord:
         )
         for number, one in enumerate(updates)
     )
-    calls = tuple(_call(exchange) for exchange in facts.calls)
+    calls = tuple(map(logged_call, facts.calls))
     return CaseRecord(facts.at, sheet_of(facts, updates), moments, calls)
-
-
-def _call(exchange: Exchange) -> CaseCall:
-    call = logged_call(exchange)
-    return CaseCall(
-        exchange.at,
-        call.method,
-        call.path,
-        call.status,
-        call.code,
-        call.ms,
-        call.request_id,
-        call.failed,
-    )
 
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:

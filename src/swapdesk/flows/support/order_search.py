@@ -29,7 +29,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
-from swapdesk.flows.request_lines import concerns, logged_call
+from swapdesk.flows.request_lines import clock_time, concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import (
     NamedTransaction,
     meant_by,
@@ -323,7 +323,9 @@ class OrderSearch:
                 self._found.setdefault(service_id, "a request of this run")
         last = logged_call(calls[-1])
         count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
-        said = f"{count}, the last {last.method} {last.path} at {last.time}, {last.status}"
+        said = (
+            f"{count}, the last {last.method} {last.path} at {clock_time(last.at)}, {last.status}"
+        )
         self._say(Place.REQUESTS, Answer.FOUND, said)
 
     # what costs something

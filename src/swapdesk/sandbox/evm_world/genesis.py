@@ -22,9 +22,13 @@ from swapdesk.chain.deployments import (
 from swapdesk.sandbox.contracts.artefact import Storage, artefact, entry, number, text
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
+    BUNDLER,
     COINS,
     FATHOM,
-    Parties,
+    KEEPER,
+    RELAYER,
+    SOLVER,
+    TREASURY,
     TokenContract,
     TokenContractKind,
     address_of,
@@ -162,8 +166,8 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
         )
         for place in _places(chain, parties, key)
     }
-    for address in (parties.treasury, parties.solver, parties.relayer, parties.bundler):
-        found[_octets(address)] = Allocation(balance=COINS)
+    for name in (TREASURY, SOLVER, RELAYER, BUNDLER):
+        found[_octets(parties[name])] = Allocation(balance=COINS)
     for wallet, units in _coins(chain).items():
         # What an exchange pays for gas is not of what it trades with.
         found[sandbox_key(key, wallet).address] = Allocation(balance=COINS + units)
@@ -180,7 +184,7 @@ def _coins(chain: str) -> dict[str, int]:
     return coins
 
 
-def _places(chain: str, parties: Parties, key: bytes) -> list[Place]:
+def _places(chain: str, parties: Mapping[str, str], key: bytes) -> list[Place]:
     pooled = _pooled(chain)
     wallets = _Wallets(key)
     places = [
@@ -197,14 +201,14 @@ def _places(chain: str, parties: Parties, key: bytes) -> list[Place]:
         Place(
             _VENUES[Role.SETTLEMENT],
             "Settlement",
-            addresses_storage("Settlement", {"solver": parties.solver}),
+            addresses_storage("Settlement", {"solver": parties[SOLVER]}),
         ),
         Place(
             _VENUES[Role.PORTAL],
             "Portal",
-            addresses_storage("Portal", {"relayer": parties.relayer}),
+            addresses_storage("Portal", {"relayer": parties[RELAYER]}),
         ),
-        Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties.keeper})),
+        Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties[KEEPER]})),
         Place(PERMIT2, "Permit2", {}),
         Place(MULTICALL3, "Multicall", {}),
         *account_places(),
@@ -260,7 +264,7 @@ class _Wallets(dict[str, str]):
 
 
 def _accounts(
-    token: WorldToken, pooled: list[tuple[str, int]], parties: Parties, wallets: _Wallets
+    token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str], wallets: _Wallets
 ) -> TokenAccounts:
     """Who holds a token in block 0. Of what circulates the treasury has what nobody else holds;
     what the exchanges trade with comes on top, as their books have it."""
@@ -271,12 +275,12 @@ def _accounts(
     if pooled:
         inventory = _inventory(token)
         for holder, spender in (
-            (parties.solver, _VENUES[Role.SETTLEMENT]),
-            (parties.relayer, _VENUES[Role.PORTAL]),
+            (parties[SOLVER], _VENUES[Role.SETTLEMENT]),
+            (parties[RELAYER], _VENUES[Role.PORTAL]),
         ):
             accounts.give(holder, inventory)
             accounts.allowed[holder, spender] = UNLIMITED
-    accounts.give(parties.treasury, _treasury(token, accounts.held))
+    accounts.give(parties[TREASURY], _treasury(token, accounts.held))
     for wallet, units in reserves_of(token):
         accounts.give(wallets[wallet], units)
     return accounts

@@ -1,8 +1,8 @@
 """Keeps the pools of the embedded chains at the market: one transaction at a time on each.
 
 Which pools move, and by how much, is a pure function of reserves and prices (``plan``). A chain
-that nobody has asked anything for a while is left alone, so that a sandbox nobody looks at grows
-by nothing; the next request wakes the keeper. ``give`` pays tokens out of the treasury.
+that nobody asks anything is left alone, so that a sandbox nobody looks at grows by nothing; a
+request wakes the keeper. ``give`` pays tokens out of the treasury.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.state_trie import read_storage
+from swapdesk.sandbox.node.evm.state import AccountsAt
 from swapdesk.sandbox.world import WorldToken
 
 PARTS = 10_000
@@ -76,12 +76,8 @@ class PoolState(Struct, frozen=True):
     reserve1: int
 
 
-class PoolSwap(Struct, frozen=True):
-    """``amount`` units of ``token_in`` are swapped in the pool at ``pool``."""
-
-    pool: str
-    token_in: str
-    amount: int
+PoolSwap = tuple[str, str, int]
+"""The pool, the token that is swapped in there, and how many units of it."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
@@ -118,7 +114,7 @@ def plan(
             break
         step = _step(state, ratio, distance, left)
         if step is not None:
-            left[step.token_in] -= step.amount
+            left[step[1]] -= step[2]
             steps.append(step)
     return steps
 
@@ -138,7 +134,7 @@ def _step(
     after = (x + amount, y - paid) if forward else (y - paid, x + amount)
     if deviation(*after, ratio) >= distance:
         return None
-    return PoolSwap(pool.address, token, amount)
+    return pool.address, token, amount
 
 
 def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
@@ -148,8 +144,9 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 
 EVERY_SECONDS = 5.0
 """Between two looks at a chain."""
-IDLE_SECONDS = 120.0
-"""After the last request to a chain its pools are left alone."""
+STALE_SECONDS = 15.0
+"""Pools that nobody looked at for so long are brought to the market before a request is
+answered: what is quoted from them must still hold a moment later."""
 BEAT_SECONDS = 3.0
 """A block that is further ahead than this is not waited for: where blocks are slow, requests are
 answered as the pools stand. While one is made they wait, on a busy machine too."""
@@ -162,59 +159,52 @@ logger = logging.getLogger(__name__)
 
 
 class _Watched(Struct):
-    """One chain as the keeper sees it. ``places`` are slots of the keeper's balances."""
+    """One chain as the keeper sees it. ``places`` are slots of the keeper's balances; requests
+    wait for ``moving`` until ``patient_until``."""
 
     live: LiveChain
     pools: tuple[Pool, ...]
     places: Mapping[str, int]
-    asked: float = float("-inf")
+    looked: float = float("-inf")
     sent: bytes = b""
-    root: bytes = b""
     stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waking: asyncio.Task[None] | None = None
+    moving: asyncio.Task[None] | None = None
     patient_until: float = float("-inf")
-    states: list[PoolState] = field(default_factory=list)
-    held: dict[str, int] = field(default_factory=dict)
 
 
 class Keeper:
-    """Moves the pools of a node's chains. ``run`` is one task; ``look`` says that somebody
-    asked a chain something."""
+    """Moves the pools of a node's chains, each as long as somebody asks it something."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
         self._market = market
         self._clock = clock
-        self._woken = asyncio.Event()
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
-    def look(self, chain: str) -> None:
-        watched = self._chains[chain]
-        now = self._clock.monotonic()
-        if not _busy(watched, now):
-            self._woken.set()
-        watched.asked = now
-
     async def attend(self, chain: str) -> None:
-        """``look``; and where a chain was left alone, wait until its pools are at the market
-        again, as far as the blocks that are due now bring them: what is quoted from them must
-        still hold a moment later."""
+        """Somebody asks a chain something: its pools are looked at, if they were not just now.
+        Waits for stale ones, as far as the blocks that are due now bring them to the market."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
-        if not _busy(watched, now):
-            watched.waking = asyncio.create_task(self._woke(chain))
-            watched.patient_until = now + WAKING_SECONDS
-        self.look(chain)
-        waking, left = watched.waking, watched.patient_until - now
-        if waking is None or left <= 0:
+        age = now - watched.looked
+        if watched.moving is None and age >= EVERY_SECONDS:
+            watched.looked = now
+            watched.patient_until = now + (WAKING_SECONDS if age >= STALE_SECONDS else 0)
+            watched.moving = asyncio.create_task(self._move(chain))
+        moving, left = watched.moving, watched.patient_until - now
+        if moving is None or left <= 0:
             return
         late = asyncio.ensure_future(self._clock.sleep(left))
-        await asyncio.wait((waking, late), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((moving, late), return_when=asyncio.FIRST_COMPLETED)
         late.cancel()
 
-    async def _woke(self, chain: str) -> None:
-        """Step by step after a rest, each mined, until there is nothing to move, or no block to
-        move it in; the rounds go on with what is left."""
+    def close(self) -> None:
+        for each in self._chains.values():
+            if each.moving is not None:
+                each.moving.cancel()
+
+    async def _move(self, chain: str) -> None:
+        """Step by step, each mined, until there is nothing to move, or no block to move it in."""
         watched = self._chains[chain]
         live = watched.live
         try:
@@ -224,34 +214,10 @@ class Keeper:
                         return
                     await live.changed.wait()
         except Exception:
+            # The boundary of a look: the pools stay where they are until the next.
             logger.exception("the pools of %s were not moved", chain)
         finally:
-            watched.waking = None
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        try:
-            await self._round()
-        finally:
-            for each in self._chains.values():
-                if each.waking is not None:
-                    each.waking.cancel()
-
-    async def _round(self) -> None:
-        while True:
-            now = self._clock.monotonic()
-            busy = [name for name, each in self._chains.items() if _busy(each, now)]
-            if not busy:
-                await self._woken.wait()
-                self._woken.clear()
-                continue
-            for name in busy:
-                try:
-                    await self.step(name)
-                except Exception:
-                    # The boundary of a look: the pools stay where they are until the next.
-                    logger.exception("the pools of %s were not moved", name)
-            await self._rest()
+            watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
         """Move the pools of a chain that are outside the band; the hash, or None when there is
@@ -265,7 +231,7 @@ class Keeper:
                 return None
             watched.sent = await self._node.account(chain, KEEPER).send(
                 bytes.fromhex(ARBITRAGE[2:]),
-                payload=SYNC.call([(each.pool, each.token_in, each.amount) for each in steps]),
+                payload=SYNC.call(steps),
                 gas=_GAS + _STEP_GAS * len(steps),
                 awaited=False,
             )
@@ -276,24 +242,9 @@ class Keeper:
         codes = {asset_of(token).code for pool in watched.pools for token in pool.tokens}
         return {code: self._market.price(code, at) for code in codes}
 
-    async def _rest(self) -> None:
-        """Until the next look is due, or a chain is asked that was idle."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(EVERY_SECONDS))
-        waking = asyncio.ensure_future(self._woken.wait())
-        try:
-            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            waking.cancel()
-        self._woken.clear()
-
 
 def _waits(watched: _Watched) -> bool:
     return bool(watched.sent) and watched.live.pool.get(watched.sent) is not None
-
-
-def _busy(watched: _Watched, now: float) -> bool:
-    return now - watched.asked < IDLE_SECONDS
 
 
 def _watched(chain: str, live: LiveChain) -> _Watched:
@@ -310,21 +261,19 @@ def _balance_slot(token: WorldToken) -> int:
 
 
 def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]:
-    root = bytes(watched.live.head.header.state_root)
-    if root != watched.root:
-        watched.states = [_state(watched.live, root, pool) for pool in watched.pools]
-        watched.held = {
-            address: read_storage(watched.live.state, root, _octets(address), slot)
-            for address, slot in watched.places.items()
-        }
-        watched.root = root
-    return plan(watched.states, prices, watched.held)
+    accounts = watched.live.accounts
+    states = [_state(accounts, pool) for pool in watched.pools]
+    held = {
+        address: accounts.get_storage(_octets(address), slot)
+        for address, slot in watched.places.items()
+    }
+    return plan(states, prices, held)
 
 
-def _state(live: LiveChain, root: bytes, pool: Pool) -> PoolState:
+def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
     variables = artefact("Pool").variables
     reserve0, reserve1 = (
-        read_storage(live.state, root, _octets(pool.address), variables[name].slot)
+        accounts.get_storage(_octets(pool.address), variables[name].slot)
         for name in ("reserve0", "reserve1")
     )
     return PoolState(pool, reserve0, reserve1)

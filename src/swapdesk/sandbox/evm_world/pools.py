@@ -38,23 +38,12 @@ COINS = 10**6 * 10**18
 """Wei of each from block 0, for gas."""
 
 
-class Parties(Struct, frozen=True):
-    """Addresses with their checksum, the same on every chain."""
-
-    treasury: str
-    solver: str
-    relayer: str
-    keeper: str
-    bundler: str
+PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
-def parties_of(key: bytes) -> Parties:
-    """The accounts of the sandbox with this ``sandbox.key``."""
-    return Parties(*(_address(key, name) for name in (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)))
-
-
-def _address(key: bytes, name: str) -> str:
-    return checksummed("0x" + sandbox_key(key, name).address.hex())
+def parties_of(key: bytes) -> dict[str, str]:
+    """Their addresses by name in the sandbox with this key; the same on every chain."""
+    return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
 class TokenContractKind(StrEnum):

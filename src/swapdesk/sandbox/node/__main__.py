@@ -11,6 +11,7 @@ import asyncio
 import logging
 import random
 import socket
+import sqlite3
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -21,46 +22,42 @@ import uvloop
 from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.node.database import OtherRelease
+from swapdesk.sandbox.node.database import OtherWorld
 from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.chain_threads import give_way
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.issued_world import OtherWorld
-from swapdesk.sandbox.node.mined_log import LogDamaged
-from swapdesk.sandbox.node.node import OtherSeed
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
+from swapdesk.sandbox.node.node import OtherTerms
 from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 
-_REFUSALS = (
-    OtherSeed,
-    OtherRelease,
-    OtherWorld,
-    SandboxKeyRefused,
-    ChainFileMismatch,
-    LogDamaged,
-)
+_REFUSALS = (OtherTerms, SandboxKeyRefused, LogDamaged, sqlite3.DatabaseError)
 
 
 async def _run(orders: dict[str, Any]) -> int:
     stop = stop_on_end(asyncio.get_running_loop())
     speed = orders.get("speed")
-    clock = SystemClock()
+    clock, data = SystemClock(), Path(orders["data"])
     try:
         opened = open_node(
-            Path(orders["data"]),
+            data,
             clock,
             seed=orders.get("seed"),
             speed=None if speed is None else Decimal(str(speed)),
             ids=orders.get("chainIds", "sandbox"),
         )
-    except _REFUSALS as other:
-        announce({"refused": str(other)})
+    except (OtherWorld, ChainFileMismatch) as old:
+        announce({"refused": str(old), "old": True})
+        return 2
+    except _REFUSALS as refused:
+        remedy = "restore it, or move it away to begin a new world"
+        damaged = isinstance(refused, LogDamaged | sqlite3.DatabaseError)
+        announce({"refused": f"{refused} ({data}: {remedy})" if damaged else str(refused)})
         return 2
     telling: asyncio.Task[None] | None = None
     if (service := orders.get("service")) is not None:
         # Ids are drawn from the machine's randomness: of a seed they would come twice.
-        key, rng = load_key(Path(orders["data"])), random.SystemRandom()
+        key, rng = load_key(data), random.SystemRandom()
         sender = EventSender(service, key, clock, rng)
         opened.tell(sender)
         telling = asyncio.create_task(sender.run())

@@ -10,43 +10,21 @@ from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.wire.orders import LegStatus
 
-COLUMNS = frozenset(
-    {
-        "status",
-        "arrived",
-        "paying",
-        "included",
-        "deposit_hash",
-        "payout_hash",
-        "refund_hash",
-        "refunded",
-        "fault",
-        "declined",
-        "fell_back",
-        "expires",
-        "due_world",
-        "due_now",
-    }
+_DUE = (
+    "SELECT * FROM {} WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+    " ORDER BY due_world LIMIT 1",
+    "SELECT * FROM {} WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+    " ORDER BY due_now LIMIT 1",
 )
-"""What changes in an account after it was opened."""
-
-_DUE = {
-    "accounts": (
-        "SELECT * FROM accounts WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-        " ORDER BY due_world LIMIT 1",
-        "SELECT * FROM accounts WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-        " ORDER BY due_now LIMIT 1",
-    ),
-    "deposits": (
-        "SELECT * FROM deposits WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-        " ORDER BY due_world LIMIT 1",
-        "SELECT * FROM deposits WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-        " ORDER BY due_now LIMIT 1",
-    ),
-}
 
 _AT = "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?"
+_PAID_FOR_LEGS = ("payout", "refund", "send on", "excess")
 _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
+_WAITS = (
+    f"SELECT 1 FROM accounts WHERE chain = ?1 AND {_IS_OPEN}"  # noqa: S608 (ours)
+    " UNION ALL SELECT 1 FROM payments WHERE chain = ?1"
+    " AND (raw IS NOT NULL OR account IS NOT NULL AND counted = 0)"
+)
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
@@ -57,10 +35,6 @@ def faults_of(row: sqlite3.Row) -> frozenset[str]:
 def written(faults: Iterable[str]) -> str | None:
     """Faults as the column holds them."""
     return " ".join(sorted(faults)) or None
-
-
-def due_of(row: sqlite3.Row) -> Due:
-    return Due(row["due_world"], row["due_now"])
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
@@ -118,38 +92,30 @@ class AccountRows:
         )
         return [row for row in rows if side is None or row["key"][len(key) :][:1] in ("", "#")]
 
-    def any_on(self, chain: str, *, open_only: bool = False) -> bool:
-        """Whether a leg was ever to be paid on a chain, or is to be paid there now."""
-        query = "SELECT * FROM accounts WHERE chain = ?"
-        return self._one(f"{query} AND {_IS_OPEN}" if open_only else query, chain) is not None
+    def any_on(self, chain: str) -> bool:
+        """Whether a leg was ever to be paid on a chain."""
+        return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
-    def unconfirmed(self, chain: str) -> list[sqlite3.Row]:
-        """Deposits on an embedded chain that have too few blocks after them."""
-        query = "SELECT * FROM deposits WHERE chain = ? AND height IS NOT NULL ORDER BY height"
-        return self._connection.execute(query, (chain,)).fetchall()
+    def any_waits(self, chain: str) -> bool:
+        """Whether something waits to be read on a chain or to be sent there."""
+        return self._one(_WAITS, chain) is not None
 
-    def confirm(self, deposit: sqlite3.Row, due_world: int | None) -> None:
-        """A deposit on an embedded chain counts."""
+    def of_cause(self, cause: str) -> sqlite3.Row | None:
+        """The leg that a payment was made for; None for one that no exchange made."""
+        kind, _, name = cause.partition(":")
+        if kind == "late":
+            query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
+            return self._one(query, name)
+        return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
+
+    def count(self, deposit: sqlite3.Row) -> bool:
+        """A deposit has its confirmations; whether no other in time lacks them."""
         self._connection.execute(
-            "UPDATE deposits SET height = NULL, due_world = ? WHERE id = ?",
-            (due_world, deposit["id"]),
+            "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
+            (deposit["id"],),
         )
-
-    def drop_deposit(self, deposit: sqlite3.Row) -> None:
-        """A deposit is in no block any more."""
-        self._connection.execute("DELETE FROM deposits WHERE id = ?", (deposit["id"],))
-
-    def deposits_in_time(self, account: int) -> list[str]:
-        """Ids of what arrived before the deadline."""
-        rows = self._connection.execute(
-            "SELECT id FROM deposits WHERE account = ? AND late = 0 ORDER BY height", (account,)
-        )
-        return [str(row["id"]) for row in rows]
-
-    def of_deposit(self, deposit: str) -> sqlite3.Row | None:
-        """The account of a deposit."""
-        query = "SELECT * FROM accounts WHERE id = (SELECT account FROM deposits WHERE id = ?)"
-        return self._one(query, deposit)
+        query = "SELECT 1 FROM payments WHERE account = ? AND late = 0 AND counted = 0"
+        return self._one(query, deposit["account"]) is None
 
     def held_at(self, venue: str) -> list[sqlite3.Row]:
         """Legs a venue has put on hold."""
@@ -161,43 +127,37 @@ class AccountRows:
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
-        if not columns.keys() <= COLUMNS:
-            raise ValueError(f"no such column among {sorted(columns)}")
         changes = ", ".join(f"{name} = ?" for name in columns)
-        query = f"UPDATE accounts SET {changes} WHERE id = ?"  # noqa: S608 (names checked above)
+        query = f"UPDATE accounts SET {changes} WHERE id = ?"  # noqa: S608 (names are ours)
         self._connection.execute(query, (*columns.values(), row["id"]))
         if not columns.keys() <= _NOT_TOLD:
-            self.on_change(row["venue"], row["key"])
+            self.tell(row)
+
+    def tell(self, row: sqlite3.Row) -> None:
+        """A leg has news that its own row does not show."""
+        self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
         """Base units that arrived in time."""
         rows = self._connection.execute(
-            "SELECT units FROM deposits WHERE account = ? AND late = 0", (account,)
+            "SELECT units FROM payments WHERE account = ? AND late = 0", (account,)
         )
         return sum(int(row["units"]) for row in rows)
 
-    def confirmed_late(self, account: int) -> list[str]:
-        """Ids of the deposits that came too late and are confirmed by now."""
-        rows = self._connection.execute(
-            "SELECT id FROM deposits WHERE account = ? AND late = 1"
-            " AND due_world IS NULL AND due_now IS NULL AND height IS NULL",
-            (account,),
-        )
-        return [str(row["id"]) for row in rows]
-
-    def next_due(self, table: str, here: Moment, but: Iterable[object] = ()) -> sqlite3.Row | None:
-        """The row of ``accounts`` or ``deposits`` that has been due longest; none of these ids."""
-        left_out = json.dumps(list(but))
-        rows = [
-            row
-            for query, limit in zip(_DUE[table], (here.world, here.now), strict=True)
-            if (row := self._one(query, limit, left_out)) is not None
+    def next_due(self, here: Moment, but: dict[str, list[int]]) -> tuple[str, sqlite3.Row] | None:
+        """The row of ``accounts`` or ``payments`` that has been due longest, with its table; none
+        of these ids."""
+        due = [
+            (table, row)
+            for table, left_out in but.items()
+            for query, limit in zip(_DUE, (here.world, here.now), strict=True)
+            if (row := self._one(query.format(table), limit, json.dumps(left_out))) is not None
         ]
-        return min(rows, key=self.since, default=None)
+        return min(due, key=lambda each: self.due_at(each[1]).now, default=None)
 
-    def since(self, row: sqlite3.Row) -> int:
-        """The sandbox time at which a due row became due."""
-        return self._clock.at(due_of(row)).now
+    def due_at(self, row: sqlite3.Row) -> Moment:
+        """When a row became due."""
+        return self._clock.at(Due(row["due_world"], row["due_now"]))
 
     def _one(self, query: str, *values: object) -> sqlite3.Row | None:
         row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()

@@ -90,8 +90,5 @@ class ChainWallets(Protocol):
     def height(self) -> int:
         """Of the newest block to which nothing more is added."""
 
-    def mark(self, height: int) -> str:
-        """What tells a block from another one of the same height; empty when there is none."""
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Every payment in these blocks, in their order."""

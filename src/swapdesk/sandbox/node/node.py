@@ -20,12 +20,13 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_faults import ActiveChainFaults, EmbeddedChains, NodeDown
+from swapdesk.sandbox.node.chain_calls import EmbeddedChains, NodeDown, chains_of
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
-from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.database import Database, OtherWorld
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.issued_world import OtherWorld, trader_name
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
+from swapdesk.sandbox.node.issued_world import trader_name
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
     AccountOf,
@@ -62,12 +63,11 @@ _GIFT_TIMES = 4
 """A customer's account is given so many times what it pays first."""
 
 
-class OtherSeed(Exception):
-    """The data belongs to a world of another seed."""
+class OtherTerms(Exception):
+    """The data belongs to a world that was begun with another seed or other chain ids."""
 
-    def __init__(self, stored: int) -> None:
-        super().__init__(f"this data directory was made with seed {stored}")
-        self.stored = stored
+    def __init__(self, stored: str) -> None:
+        super().__init__(f"this data directory was made with {stored}")
 
 
 class EmbeddedSolana(Protocol):
@@ -99,7 +99,7 @@ class Node:
         stored = self.database.get("seed")
         if stored is not None and seed is not None and int(stored) != seed:
             self.database.close()
-            raise OtherSeed(int(stored))
+            raise OtherTerms(f"seed {stored}")
         self.seed = int(stored) if stored is not None else (seed or 0)
         self._clock = clock
         pace = self.database.load_pace()
@@ -108,15 +108,13 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = ActiveChainFaults(
-            self.accounts.faults.waiting, self.ledger, self.accounts.rows
-        )
+        self.chain_faults = ChainFaults(self.accounts.faults.waiting)
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
-                self.ledger.issue(path.parent)
+                self.ledger.issue()
                 if stored is None:
                     self.database.put("seed", str(self.seed))
                 self._keep_pace()
@@ -124,6 +122,15 @@ class Node:
             self.database.close()
             raise
         self.handlers = self._table()
+
+    def begun_with(self, name: str, asked: str) -> None:
+        """Note what the world is begun with. Raises OtherTerms where it was begun with something
+        else."""
+        stored = self.database.get(name)
+        if stored is None:
+            self.database.put(name, asked)
+        elif stored != asked:
+            raise OtherTerms(f"{name} {stored}")
 
     def step(self) -> None:
         """Do what is due."""
@@ -139,7 +146,10 @@ class Node:
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
-        self.chain_faults.meet(params)
+        if self.chain_faults.down():
+            for chain in chains_of(params, self.ledger, self.accounts.rows):
+                if self.chain_faults.is_down(chain):
+                    raise NodeDown(f"the node of {chain} does not answer")
         return self.handlers[method].run(params)
 
     def close(self) -> None:
@@ -164,8 +174,8 @@ class Node:
             ),
             LedgerMethod.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
             LedgerMethod.FAUCET_PAY: Handler(FaucetPay, self._pay),
-            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
-            LedgerMethod.VENUE_FIND: Handler(AccountOf, self._find),
+            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, accounts.open),
+            LedgerMethod.VENUE_FIND: Handler(AccountOf, lambda p: accounts.find(p.venue, p.key)),
             LedgerMethod.VENUE_REPORT: Handler(
                 AccountOf, lambda p: accounts.report(p.venue, p.key)
             ),
@@ -199,10 +209,6 @@ class Node:
         self.accounts.step()
         return self._time()
 
-    def _find(self, params: AccountOf) -> dict[str, object] | None:
-        found = self.accounts.find(params.venue, params.key)
-        return None if found is None else found.as_json()
-
     def _legs(self, params: LegsOf) -> list[dict[str, object]]:
         told = []
         for leg in params.legs:
@@ -210,13 +216,17 @@ class Node:
             report = self.accounts.report(leg.venue, leg.key)
             if found is not None and report is not None:
                 amounts = {name: value for name, value in report.items() if value is not None}
-                told.append({**report, **found.as_json(), **amounts, "venue": leg.venue})
+                told.append({**report, **found, **amounts, "venue": leg.venue})
         return told
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
         down = self.chain_faults.down()
-        return {name: at for name, at in self.ledger.heights().items() if name not in down}
+        return {
+            name: height
+            for name, chain in chains_by_name().items()
+            if name not in down and (height := self.ledger.height(chain)) is not None
+        }
 
     def _send_on(self, params: SendOn) -> dict[str, object] | None:
         sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
@@ -226,14 +236,19 @@ class Node:
         if params.fault not in NODE_FAULTS:
             raise LedgerRefusal("there is no such fault")
         try:
-            fault_of(params.fault, selected_by(params)[:1])
+            fault = fault_of(params.fault, selected_by(params)[:1])
         except FaultRefused as refused:
             raise LedgerRefusal(str(refused)) from None
-        if params.chain is not None:
-            self.chain_faults.add(params)
-        else:
+        if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
+        elif fault.chains and params.chain not in fault.chains:
+            raise LedgerRefusal(f"only an embedded chain does that: {', '.join(fault.chains)}")
+        elif params.chain not in chains_by_name():
+            raise LedgerRefusal("there is no such chain")
+        else:
+            waiting = self.accounts.faults.waiting
+            waiting.set(params.fault, "chain", params.chain, times=params.times)
 
     def _waiting_faults(self) -> list[dict[str, object]]:
         return [fault.as_json() for fault in self.accounts.faults.waiting.active]
@@ -279,30 +294,22 @@ class Node:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
-        if params.payer is not None:
-            return self._pay_as_customer(token, params, params.payer)
         wallets = self.ledger.embedded.get(token.row.chain)
-        if wallets is not None and not wallets.is_open:
-            return self._pay_when_open(wallets, token, params)
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
+        if params.payer is None and (wallets is None or wallets.is_open):
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        return self._pay_on_chain(token, params)
 
-    async def _pay_when_open(
-        self, wallets: ChainWallets, token: WorldToken, params: FaucetPay
-    ) -> dict[str, object] | None:
-        await wallets.opened()
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
-
-    async def _pay_as_customer(
-        self, token: WorldToken, params: FaucetPay, payer: str
-    ) -> dict[str, object] | None:
-        """From an account of their own, which is filled where it holds too little; the payment
-        waits until that is in a block."""
-        chain = _embedded_chain(token.row.chain)
-        await self.ledger.embedded[chain].opened()
-        account = self.ledger.customer(token.chain, payer)
-        if self.ledger.by_cause(_cause(params)) is None:
+    async def _pay_on_chain(self, token: WorldToken, params: FaucetPay) -> dict[str, object] | None:
+        """From the faucet, or from an account of a customer, which is filled where it holds too
+        little; the payment waits until that is in a block."""
+        if params.payer is None:
+            await self.ledger.embedded[token.row.chain].opened()
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        await self.ledger.embedded[_embedded_chain(token.row.chain)].opened()
+        account = self.ledger.customer(token.chain, params.payer)
+        if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
-        return self._transfer(self._paid(token, params, account))
+        return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Coins for fees, and more than the payment: what comes in tells nothing of it. Returns
@@ -331,19 +338,13 @@ class Node:
             for number in range(PAYOUT_WALLETS)
         ]
 
-    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> LedgerTransfer:
+    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> dict[str, object] | None:
+        to, units, at = (params.address, params.tag), int(params.units), self.clock.moment()
         with self.database.transaction():
-            return self.ledger.transfer(
-                token,
-                sender,
-                params.address,
-                params.tag,
-                int(params.units),
-                cause=_cause(params),
-                at=self.clock.moment(),
-            )
+            paid = self.ledger.pay(token, sender, *to, units, cause=_cause(params), at=at)
+        return self._transfer(paid)
 
-    def _transfer(self, transfer: LedgerTransfer | None) -> dict[str, object] | None:
+    def _transfer(self, transfer: Payment | None) -> dict[str, object] | None:
         if transfer is None:
             return None
         return {
@@ -354,7 +355,7 @@ class Node:
             "to": transfer.receiver,
             "tag": transfer.tag,
             "units": str(transfer.units),
-            "height": transfer.height,
+            "height": transfer.height or 0,
             "confirmations": self.ledger.confirmations(transfer),
         }
 

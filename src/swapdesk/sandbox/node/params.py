@@ -38,6 +38,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
+    """``advance`` in seconds of sandbox time, ``speed`` of the world."""
+
     advance: Advance | None = None
     speed: Speed | None = None
 
@@ -142,7 +144,9 @@ class CustomerOf(RequestModel):
 
 
 class CustomerSend(CustomerOf):
-    """A transaction of theirs; ``value`` in wei."""
+    """``customer`` names a customer of the sandbox, ``chain`` an embedded EVM chain; ``value`` is
+    in wei, as decimal digits in a text. ``GET /customers`` tells the account, which is another
+    one than that of a ``payer`` and begins with nothing."""
 
     to: EvmAddress
     data: CallData = "0x"

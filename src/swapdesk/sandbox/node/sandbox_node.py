@@ -13,10 +13,9 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.embedding import Background, Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
-from swapdesk.sandbox.node.mined_log import LogDamaged
-from swapdesk.sandbox.node.node import Node, NodeApp
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
+from swapdesk.sandbox.node.node import Node, NodeApp, OtherTerms
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.partner_keys import load_key
@@ -59,8 +58,7 @@ def open_node(
     pools: bool = True,
 ) -> SandboxNode:
     """The node of a data directory; ``background`` as of the chains, whose ``pools`` follow the
-    market. Raises OtherSeed,
-    OtherRelease, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    market. Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -72,6 +70,7 @@ def open_node(
         embedded={**wallets, solana_wallets.name: solana_wallets},
     )
     try:
+        node.begun_with("chain ids", ids)
         solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
         chains = Embedding(
             data,
@@ -83,7 +82,7 @@ def open_node(
             market=Market(node.seed) if pools else None,
             background=background,
         )
-    except (ChainFileMismatch, LogDamaged):
+    except (OtherTerms, ChainFileMismatch, LogDamaged):
         node.close()
         raise
     node.chains, node.solana = chains, solana

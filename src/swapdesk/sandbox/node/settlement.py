@@ -1,4 +1,4 @@
-"""What happens to the money of a leg that arrived: swapped, paid out, given back or sent on.
+"""What happens to the money of a leg: credited, swapped, paid out, given back or sent on.
 
 Every method runs inside one transaction of the caller and moves each sum at most once. What
 a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
@@ -11,23 +11,48 @@ from decimal import ROUND_DOWN
 
 from swapdesk.sandbox.market import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.node.account_rows import AccountRows
-from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
-from swapdesk.sandbox.node.world_clock import Moment
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
+from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
 
 _VENUES = {row.code: row for row in VENUE_ROWS}
+_TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
 
 
 class Settlement:
     """The steps of a leg from its deposit to its end."""
 
-    def __init__(self, database: Database, ledger: Ledger, rows: AccountRows) -> None:
-        self._database = database
+    def __init__(self, ledger: Ledger, rows: AccountRows, clock: WorldClock) -> None:
         self._ledger = ledger
         self._rows = rows
+        self._clock = clock
+
+    # Deposits
+
+    def credit(self, payment: Payment, at: Moment) -> None:
+        """A payment reached an address. Without the right tag and token nobody is credited."""
+        row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
+        if row is None or row["token_in"] != payment.token:
+            return
+        late = row["status"] not in _TAKES_DEPOSITS or (
+            row["status"] == LegStatus.WAITING and row["expires"] <= at.now
+        )
+        due = self._due(payment, chains_by_name()[payment.chain].confirmations)
+        self._ledger.change(payment, account=row["id"], late=late, **due)
+        if late:
+            self._rows.tell(row)
+        else:
+            self._rows.settle(row, status=LegStatus.CONFIRMING)
+
+    def _due(self, payment: Payment, confirmations: int) -> dict[str, object]:
+        """When a payment counts; on an embedded chain its blocks say so (chain_books)."""
+        if payment.chain in self._ledger.embedded or payment.height is None:
+            return {"due_world": None, "due_now": None}
+        chain = chains_by_name()[payment.chain]
+        due = self._clock.confirmed(chain, payment.height, confirmations)
+        return {"due_world": due.world, "due_now": due.now}
 
     # Steps that time makes
 
@@ -60,21 +85,18 @@ class Settlement:
         """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
-        returned: dict[str, object] = {}
+        refund = None
         if excess and row["refund_address"] is not None:
             refund = self._refund(
                 row, self._paid_to(row), _way_back(row), excess, f"excess:{row['id']}", at
             )
-            if refund is not None:
-                returned = {"refund_hash": refund.hash, "refunded": str(refund.units)}
-        self._sweep(row, arrived - excess if returned else arrived, at)
+        self._sweep(row, arrived if refund is None else swapped, at)
         self._rows.settle(
             row,
             status=LegStatus.EXCHANGING,
             arrived=str(arrived),
             paying=str(paying),
             due_world=at.world + row["exchange_ms"],
-            **returned,
         )
 
     # Ends other than a payout
@@ -93,23 +115,13 @@ class Settlement:
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
             refund = self._refund(row, source, _way_back(row), held, f"refund:{row['id']}", at)
-        if refund is None:
-            self._rows.settle(row, status=LegStatus.FAILED, arrived=str(arrived))
-            return
-        self._rows.settle(
-            row,
-            status=LegStatus.REFUNDED,
-            arrived=str(arrived),
-            refund_hash=refund.hash,
-            refunded=_refunded(row, refund),
-        )
+        status = LegStatus.FAILED if refund is None else LegStatus.REFUNDED
+        self._rows.settle(row, status=status, arrived=str(arrived))
 
-    def send_on(
-        self, row: sqlite3.Row, address: str, tag: str | None, at: Moment
-    ) -> LedgerTransfer:
+    def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """What a failed leg holds goes to an address named later; the same one only once."""
         cause = f"send on:{row['id']}"
-        done = self._ledger.by_cause(cause)
+        done = self._ledger.paid(cause)
         if done is not None:
             if (done.receiver, done.tag) != (address, tag):
                 raise LedgerRefusal("what arrived was sent elsewhere")
@@ -120,12 +132,7 @@ class Settlement:
         sent = self._refund(row, source, (address, tag), held, cause, at)
         if sent is None:
             raise LedgerRefusal("what arrived is too little to be sent on")
-        self._rows.settle(
-            row,
-            status=LegStatus.REFUNDED,
-            refund_hash=sent.hash,
-            refunded=_refunded(row, sent),
-        )
+        self._rows.settle(row, status=LegStatus.REFUNDED)
         return sent
 
     def _refund(
@@ -136,7 +143,7 @@ class Settlement:
         units: int,
         cause: str,
         at: Moment,
-    ) -> LedgerTransfer | None:
+    ) -> Payment | None:
         """Move ``units`` less the fee to an address; None when nothing would be left of them."""
         percent = _VENUES[row["venue"]].refund_fee
         fee = int((units * percent / 100).to_integral_value(ROUND_DOWN))
@@ -145,12 +152,12 @@ class Settlement:
         token = world_tokens()[row["token_in"]]
         wallet = self._ledger.hot_wallet(row["venue"], token.chain)
         if fee and source != wallet:
-            self._ledger.transfer(token, source, wallet, None, fee, cause=f"fee of {cause}", at=at)
-        return self._ledger.transfer(token, source, *to, units - fee, cause=cause, at=at)
+            self._ledger.pay(token, source, wallet, None, fee, cause=f"fee of {cause}", at=at)
+        return self._ledger.pay(token, source, *to, units - fee, cause=cause, at=at)
 
     def _holder(self, row: sqlite3.Row) -> str:
         """Where the deposit is: at its own address, or swept to the venue's wallet."""
-        if self._ledger.by_cause(f"sweep:{row['id']}") is None:
+        if self._ledger.paid(f"sweep:{row['id']}") is None:
             return self._paid_to(row)
         chain = chains_by_name()[row["chain"]]
         return self._ledger.hot_wallet(row["venue"], chain)
@@ -163,7 +170,7 @@ class Settlement:
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
         """What the venue still has of a deposit: an excess that went back is gone."""
-        if self._ledger.by_cause(f"excess:{row['id']}") is None:
+        if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
 
@@ -174,9 +181,7 @@ class Settlement:
         wallet = self._ledger.hot_wallet(row["venue"], token.chain)
         source = self._paid_to(row)
         if wallet != source:
-            self._ledger.transfer(
-                token, source, wallet, None, units, cause=f"sweep:{row['id']}", at=at
-            )
+            self._ledger.pay(token, source, wallet, None, units, cause=f"sweep:{row['id']}", at=at)
 
     def _pay_out(self, row: sqlite3.Row, at: Moment, skipped: int) -> None:
         token = world_tokens()[row["token_out"]]
@@ -185,7 +190,7 @@ class Settlement:
         if wallet is None:
             self.decline(row)
             return
-        payout = self._ledger.transfer(
+        payout = self._ledger.pay(
             token,
             wallet[1],
             row["payout_address"],
@@ -194,14 +199,11 @@ class Settlement:
             cause=f"payout:{row['id']}",
             at=at,
         )
-        due = self._ledger.due(payout, PAYOUT_CONFIRMATIONS)
         self._rows.settle(
             row,
             status=LegStatus.SENDING,
-            payout_hash=payout.hash,
             fell_back=int(wallet[0] != row["payout_wallet"]),
-            due_world=due.world,
-            due_now=due.now,
+            **self._due(payout, PAYOUT_CONFIRMATIONS),
         )
 
     def _paying_wallet(
@@ -219,31 +221,52 @@ class Settlement:
 
     # Deposits after the deadline
 
-    def return_late(self, deposit: sqlite3.Row, at: Moment) -> None:
+    def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
         """A deposit after the deadline goes back when somebody said where to, else it is held."""
-        self._database.connection.execute(
-            "UPDATE deposits SET due_world = NULL, due_now = NULL WHERE id = ?",
-            (deposit["id"],),
-        )
-        row = self._rows.by_id(deposit["account"])
-        if row is None or row["refund_address"] is None:
-            return
-        refund = self._refund(
-            row,
-            self._paid_to(row),
-            _way_back(row),
-            int(deposit["units"]),
-            f"late:{deposit['id']}",
-            at,
-        )
+        refund = None
+        if row["refund_address"] is not None:
+            units, cause = int(deposit["units"]), f"late:{deposit['id']}"
+            refund = self._refund(row, self._paid_to(row), _way_back(row), units, cause, at)
         if refund is not None and row["status"] == LegStatus.EXPIRED:
-            self._rows.change(
-                row,
-                status=LegStatus.REFUNDED,
-                arrived=deposit["units"],
-                refund_hash=refund.hash,
-                refunded=str(refund.units),
-            )
+            self._rows.settle(row, status=LegStatus.REFUNDED, arrived=deposit["units"])
+        else:
+            self._rows.tell(row)
+
+    # What became of payments
+
+    def refunds(self, row: sqlite3.Row) -> list[Payment]:
+        """What went back as the end of a leg, or as the excess of it."""
+        causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
+        returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
+        if returned or row["status"] != LegStatus.REFUNDED:
+            return returned
+        late = [self._ledger.paid(f"late:{each.id}") for each in self._ledger.deposits(row["id"])]
+        return [payment for payment in late if payment is not None][:1]
+
+    def included(self, payment: Payment) -> None:
+        """A payment is in a block: a payout is done."""
+        row = self._rows.of_cause(payment.cause)
+        if row is not None and row["status"] == LegStatus.SENDING:
+            self.advance(row, self._clock.moment())
+
+    def renewed(self, payment: Payment) -> None:
+        """A payment was signed anew: it has another hash."""
+        row = self._rows.of_cause(payment.cause)
+        if row is not None:
+            self._rows.tell(row)
+
+    def bounced(self, payment: Payment) -> None:
+        """A payment moves nothing: the venue holds what it was to pay, and somebody decides."""
+        row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
+        if row is None:
+            return
+        if kind == "payout":
+            self._rows.settle(row, status=LegStatus.FAILED, declined=1)
+        elif kind != "excess" and payment in self.refunds(row):
+            held = LegStatus.EXPIRED if kind == "late" else LegStatus.FAILED
+            self._rows.settle(row, status=held)
+        else:
+            self._rows.tell(row)
 
 
 def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
@@ -251,11 +274,6 @@ def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
     asked = int(row["asked_in"])
     swapped = min(arrived, asked) if row["fixed"] else arrived
     return swapped, int(row["asked_out"]) * swapped // asked
-
-
-def _refunded(row: sqlite3.Row, refund: LedgerTransfer) -> str:
-    """Everything that went back, an excess before it included."""
-    return str(int(row["refunded"] or 0) + refund.units)
 
 
 def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:

@@ -10,19 +10,19 @@ Clients pay to an address of the leg, to one with a memo, or to a static address
 from __future__ import annotations
 
 import sqlite3
-
-from msgspec import Struct
+from itertools import count
 
 from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.node.account_rows import AccountRows, due_of
-from swapdesk.sandbox.node.chain_books import ChainBooks, Crediting
+from swapdesk.sandbox.node.account_rows import AccountRows
+from swapdesk.sandbox.node.chain_books import ChainBooks
+from swapdesk.sandbox.node.chain_wallets import ChainClosed
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import deposit_name, static_deposit_name
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
-from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VENUE_ROWS, VenueRow
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
 from swapdesk.wire.orders import LegStatus
@@ -42,61 +42,35 @@ def deposit_place(
     On a chain with memos most exchanges have one address for all and a memo for each leg;
     numbers are memos on every such chain.
     """
+    name = chain.short_name
     if venue.static_deposits:
-        return _static_address(rows, ledger, chain, venue), None
-    wallets = ledger.embedded.get(chain.short_name)
-    if wallets is not None:
-        return wallets.address(deposit_name(venue.code, key)), None
-    if not (chain.needs_memo and venue.memo_deposits):
-        return chain.address(seed_bytes(ledger.seed, "deposit", venue.code, key)), None
+        for number in range(STATIC_ADDRESSES):
+            place = static_deposit_name(venue.code, name, number)
+            address = _address(ledger, chain, place, "static deposit", venue.code, name, number)
+            if not rows.held(name, address):
+                return address, None
+        raise AddressesHeld("all static deposit addresses are held by open orders")
+    if name in ledger.embedded or not (chain.needs_memo and venue.memo_deposits):
+        place = deposit_name(venue.code, key)
+        return _address(ledger, chain, place, "deposit", venue.code, key), None
     address = ledger.hot_wallet(venue.code, chain)
-    attempt = 0
-    while True:
+    for attempt in count():
         word = seed_bytes(ledger.seed, "tag", venue.code, key, attempt)[:8]
         tag = str(_FIRST_TAG + int.from_bytes(word, "big") % (_LAST_TAG - _FIRST_TAG + 1))
-        if not rows.taken(chain.short_name, address, tag):
-            return address, tag
-        attempt += 1
+        if not rows.taken(name, address, tag):
+            break
+    return address, tag
 
 
-def _static_address(rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow) -> str:
-    for number in range(STATIC_ADDRESSES):
-        address = _static(ledger, chain, venue, number)
-        if not rows.held(chain.short_name, address):
-            return address
-    raise AddressesHeld("all static deposit addresses are held by open orders")
-
-
-def _static(ledger: Ledger, chain: ChainRow, venue: VenueRow, number: int) -> str:
+def _address(ledger: Ledger, chain: ChainRow, wallet: str, *parts: object) -> str:
+    """Of a wallet on an embedded chain, on any other one made from the seed."""
     wallets = ledger.embedded.get(chain.short_name)
     if wallets is not None:
-        return wallets.address(static_deposit_name(venue.code, chain.short_name, number))
-    seed = seed_bytes(ledger.seed, "static deposit", venue.code, chain.short_name, number)
-    return chain.address(seed)
+        return wallets.address(wallet)
+    return chain.address(seed_bytes(ledger.seed, *parts))
 
 
 _VENUES = {row.code: row for row in VENUE_ROWS}
-
-
-class Instruction(Struct, frozen=True):
-    """Where and what to pay for a leg, in base units."""
-
-    address: str
-    tag: str | None
-    token_in: str
-    token_out: str
-    units_in: int
-    units_out: int
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "address": self.address,
-            "tag": self.tag,
-            "tokenIn": self.token_in,
-            "tokenOut": self.token_out,
-            "unitsIn": str(self.units_in),
-            "unitsOut": str(self.units_out),
-        }
 
 
 class VenueAccounts:
@@ -107,16 +81,15 @@ class VenueAccounts:
         self._ledger = ledger
         self._clock = clock
         self.rows = self._rows = AccountRows(database, clock)
-        self._settlement = Settlement(database, ledger, self._rows)
-        crediting = Crediting(database, ledger, self._rows)
-        self.chains = ChainBooks(database, ledger, clock, self._rows, crediting)
+        self._settlement = Settlement(ledger, self._rows, clock)
+        self.chains = ChainBooks(database, ledger, clock, self._rows, self._settlement)
         self.faults = OrderFaults(database, self._rows, self._settlement, clock)
-        ledger.on_arrival = crediting.credit
+        ledger.on_arrival = self._settlement.credit
 
     # What clients ask
 
-    def open(self, leg: OpenLeg) -> Instruction:
-        """Create the account, or return what the same key created before."""
+    def open(self, leg: OpenLeg) -> dict[str, object]:
+        """Create the account, or find what the same key created before: where and what to pay."""
         found = self._rows.by_key(leg.venue, leg.key)
         if found is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
@@ -165,7 +138,7 @@ class VenueAccounts:
             raise LedgerRefusal("the leg was not kept")
         return _instruction(row)
 
-    def find(self, venue: str, key: str) -> Instruction | None:
+    def find(self, venue: str, key: str) -> dict[str, object] | None:
         row = self._rows.by_key(venue, key)
         return None if row is None else _instruction(row)
 
@@ -175,40 +148,38 @@ class VenueAccounts:
         if row is None:
             return None
         chain = chains_by_name()[row["chain"]]
-        credited = self._rows.credited(row["id"])
-        confirmations = None
-        height = self._height(chain)
-        if row["included"] is not None and height is not None:
-            confirmations = min(max(0, height - row["included"] + 1), chain.confirmations)
+        deposits = self._ledger.deposits(row["id"])
+        in_time = [each for each in deposits if not each.late]
+        credited = sum(each.units for each in in_time)
+        payout = self._ledger.paid(f"payout:{row['id']}")
+        refunds = self._settlement.refunds(row)
+        refunded = sum(each.units for each in refunds)
+        seen = (in_time or deposits[:1])[-1:]
+        height = self._ledger.height(chain)
         return {
             "status": row["status"],
             "tokenIn": row["token_in"],
             "tokenOut": row["token_out"],
             "unitsIn": row["arrived"] or (str(credited) if credited else None),
             "unitsOut": row["paying"] or row["asked_out"],
-            "depositHash": row["deposit_hash"],
-            "payoutHash": row["payout_hash"],
-            "refundHash": row["refund_hash"],
-            "refundUnits": row["refunded"] if _VENUES[venue].tells_refund else None,
-            "refundChain": row["chain"] if row["refund_hash"] else None,
-            "confirmations": confirmations,
+            "depositHash": deposits[0].hash if deposits else None,
+            "payoutHash": None if payout is None else payout.hash,
+            "refundHash": refunds[-1].hash if refunds else None,
+            "refundUnits": str(refunded) if refunds and _VENUES[venue].tells_refund else None,
+            "refundChain": row["chain"] if refunds else None,
+            "confirmations": None
+            if height is None or not seen
+            else min(max(0, height - (seen[0].height or 0) + 1), chain.confirmations),
             "confirmationsNeeded": chain.confirmations,
-            "depositArrived": row["deposit_hash"] is not None,
+            "depositArrived": bool(deposits),
             "declined": bool(row["declined"]),
             "held": any(
-                self._ledger.by_cause(f"late:{deposit}") is None
-                for deposit in self._rows.confirmed_late(row["id"])
+                each.late and each.counted and self._ledger.paid(f"late:{each.id}") is None
+                for each in deposits
             ),
         }
 
-    def _height(self, chain: ChainRow) -> int | None:
-        """Of the newest block; None while an embedded chain is not open."""
-        wallets = self._ledger.embedded.get(chain.short_name)
-        if wallets is None:
-            return self._clock.height(chain, self._clock.moment())
-        return wallets.height if wallets.is_open else None
-
-    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> LedgerTransfer:
+    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Payment:
         """Have what arrived for a failed leg sent to an address."""
         row = self._rows.by_key(venue, key)
         if row is None:
@@ -222,47 +193,40 @@ class VenueAccounts:
         """Do everything that is due, oldest first. Returns the number of steps."""
         steps = 0
         self.chains.follow()
-        # Legs that wait for their chain to be opened.
-        waiting: dict[str, list[object]] = {"accounts": [], "deposits": []}
-        while True:
-            here = self._clock.moment()
-            account = self._next("accounts", here, waiting)
-            late = self._next("deposits", here, waiting)
-            if account is not None and (
-                late is None or self._rows.since(account) <= self._rows.since(late)
-            ):
+        # What waits for its chain to be opened.
+        waiting: dict[str, list[int]] = {"accounts": [], "payments": []}
+        while (due := self._rows.next_due(self._clock.moment(), waiting)) is not None:
+            table, row = due
+            try:
                 with self._database.transaction():
-                    self._advance(account)
-            elif late is not None:
-                with self._database.transaction():
-                    self._settlement.return_late(late, self._clock.at(due_of(late)))
-            else:
-                break
-            steps += 1
+                    self._advance(row) if table == "accounts" else self._count(row)
+                steps += 1
+            except ChainClosed:
+                waiting[table].append(row["id"])
         if steps:
-            self.chains.send()
+            self.chains.follow()
         return steps
 
     def _advance(self, row: sqlite3.Row) -> None:
-        at = self._clock.at(due_of(row))
-        if row["status"] == LegStatus.CONFIRMING:
-            self.faults.confirmed(row, at)
-        else:
-            skipped = self.faults.skipped_wallets(row)
-            self._settlement.advance(row, at, skipped_wallets=skipped)
+        wallets = self._ledger.embedded.get(row["chain"])
+        expires = row["status"] == LegStatus.WAITING
+        if expires and wallets is not None and wallets.touched and not wallets.is_open:
+            wallets.wake()
+            raise ChainClosed("what was paid in time may stand in a block that was not read")
+        skipped = self.faults.skipped_wallets(row)
+        self._settlement.advance(row, self._rows.due_at(row), skipped_wallets=skipped)
 
-    def _next(
-        self, table: str, here: Moment, waiting: dict[str, list[object]]
-    ) -> sqlite3.Row | None:
-        """What is due in a table and can be done now."""
-        while True:
-            row = self._rows.next_due(table, here, waiting[table])
-            if row is None:
-                return None
-            account = row if table == "accounts" else self._rows.by_id(row["account"])
-            if account is None or not self.chains.missing(account):
-                return row
-            waiting[table].append(row["id"])
+    def _count(self, deposit: sqlite3.Row) -> None:
+        """A deposit has its confirmations."""
+        at = self._rows.due_at(deposit)
+        is_last = self._rows.count(deposit)
+        row = self._rows.by_id(deposit["account"])
+        if row is None:
+            raise LedgerRefusal("a deposit of no leg")
+        if deposit["late"]:
+            self._settlement.return_late(row, deposit, at)
+        elif is_last and row["status"] == LegStatus.CONFIRMING:
+            self.faults.confirmed(row, at)
 
 
 def _traded(venue_code: str, token_id: str) -> WorldToken:
@@ -272,12 +236,12 @@ def _traded(venue_code: str, token_id: str) -> WorldToken:
     return token
 
 
-def _instruction(row: sqlite3.Row) -> Instruction:
-    return Instruction(
-        row["address"],
-        row["tag"],
-        row["token_in"],
-        row["token_out"],
-        int(row["asked_in"]),
-        int(row["asked_out"]),
-    )
+def _instruction(row: sqlite3.Row) -> dict[str, object]:
+    return {
+        "address": row["address"],
+        "tag": row["tag"],
+        "tokenIn": row["token_in"],
+        "tokenOut": row["token_out"],
+        "unitsIn": row["asked_in"],
+        "unitsOut": row["asked_out"],
+    }

@@ -13,7 +13,7 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
-    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.tui.commands.command import EverywhereCommand
     from swapdesk.tui.screens.swap import SwapScreen
 

@@ -13,11 +13,10 @@ from textual.widget import Widget
 
 from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import Demonstration, Stage
+from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import DemoFailed
-from swapdesk.flows.demo.panes import compared, link_pane, panes_of, path_of
+from swapdesk.flows.demo.panes import link_pane, panes_of, path_of
+from swapdesk.flows.demo.stage import Stage
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -90,14 +89,10 @@ class DemoScreen(Page):
         stage: Stage
 
     @dataclass
-    class Stopped(Message):
-        """It cannot go on."""
+    class Told(Message):
+        """It cannot go on, or without a sentence: the world runs at another speed."""
 
-        said: str
-
-    @dataclass
-    class SpeedTaken(Message):
-        speed: Decimal
+        said: str = ""
 
     def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
         self._choice = choice or DemoChoice()
@@ -110,7 +105,6 @@ class DemoScreen(Page):
         self._more = self._linking = False
         self._begun = False
         self._said = ""
-        self._speed: Decimal | None = None
         self._shown: Demonstration | None = None
         self._title, self._sentence = FittedLines(id="title"), FittedLines(id="said")
         self._path = FittedLines(id="path")
@@ -147,32 +141,24 @@ class DemoScreen(Page):
 
     async def _carry_out(self) -> None:
         """Runs beside the page and ends with it; the world then is as fast as before."""
-        link = self.link
-        before: Decimal | None = None
         shown: Demonstration | None = None
         try:
-            if link is None or link.control is None:
-                raise DemoFailed("A demonstration needs the sandbox.")
-            before = await link.control.speed()
-            speed = before
-            if self._choice.speed is not None:
-                speed = await link.control.speed(self._choice.speed)
-            self.post_message(self.SpeedTaken(speed))
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
-            self._shown = shown = self._choice.begin(self.desk, tag)
+            shown = Demonstration(self.desk, self._demo, self._choice, tag)
+            await shown.begin()
+            self._shown = shown
+            self.post_message(self.Told())
             await shown.run(self._tell)
             self.post_message(self.Reached(await shown.last_look()))
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
-        except (DemoRefused, DemoFailed, ChainUnreadable, JournalUnavailable) as error:
-            self.post_message(self.Stopped(str(error)))
+        except (DemoFailed, ChainUnreadable, JournalUnavailable) as error:
+            self.post_message(self.Told(str(error)))
         except ClientError as error:
-            self.post_message(self.Stopped(f"The sandbox stopped answering: {error}."))
+            self.post_message(self.Told(f"The sandbox stopped answering: {error}."))
         finally:
             if shown is not None:
                 await shown.close()
-            if link is not None and link.control is not None and before is not None:
-                await link.control.speed(before)
 
     def _tell(self, stage: Stage) -> None:
         self.post_message(self.Reached(stage))
@@ -189,17 +175,14 @@ class DemoScreen(Page):
             self._at, self._waits = place, False
         self._show()
 
-    @on(Stopped)
-    def _stopped(self, event: Stopped) -> None:
-        self._stop(event.said)
+    @on(Told)
+    def _told(self, event: Told) -> None:
+        if event.said:
+            self._stop(event.said)
+        self._show()
 
     def _stop(self, said: str) -> None:
         self._said, self._waits = said, False
-        self._show()
-
-    @on(SpeedTaken)
-    def _speed_taken(self, event: SpeedTaken) -> None:
-        self._speed = event.speed
         self._show()
 
     # drawing
@@ -211,8 +194,8 @@ class DemoScreen(Page):
     def _track_state(self) -> TrackState:
         rows, at = self._demo.rows, max(self._at, 0)
         mark = StageMark.MOVING
-        if self._stage is not None and self._stage.facts.ended:
-            mark = StageMark.DONE if self._stage.facts.completed else StageMark.TROUBLE
+        if self._stage is not None and self._stage.tracked.ended:
+            mark = StageMark.DONE if self._stage.completed else StageMark.TROUBLE
         names = [row.name for row in rows]
         return TrackState(StageState(at, len(rows), mark), names, [row.short for row in rows])
 
@@ -225,7 +208,7 @@ class DemoScreen(Page):
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
-            said = self._said or (BEGINS if self._demo.others else ALONE)
+            said = self._said or (BEGINS if self._demo.private else ALONE)
             self._sentence.show(lambda width: wrapped([Span(said, "muted")], width))
             self._path.display = False
             self._compared.show(lambda width: [])
@@ -235,22 +218,21 @@ class DemoScreen(Page):
         of, come = len(self._demo.rows), len(self._record)
         self._title.show(lambda width: title_lines(stage, of, come, width))
         self._sentence.show(lambda width: self._sentences(stage, width))
-        panes = list(panes_of(stage.facts, self._demo.did))
-        if self._linking and stage.facts.search is not None:
-            panes[1] = link_pane(stage.facts.search)
+        panes = list(panes_of(stage, self._demo.did))
+        if self._linking and stage.search is not None:
+            panes[1] = link_pane(stage.search)
         self._panes.show(panes, whole=self._more)
         # Where it is low the drawing goes with the search, in place of the sentence.
         low = not self.has_class("-tall")
-        self._path.show(lambda width: path_lines(stage.facts, width))
-        self._path.display = bool(path_of(stage.facts)) and (self._linking or not low)
+        self._path.show(lambda width: path_lines(stage, width))
+        self._path.display = bool(path_of(stage)) and (self._linking or not low)
         instead = low and self._path.display and not self._more
         self._sentence.display = not instead or bool(self._said)
-        rows = compared(stage.facts)
-        self._compared.show(lambda width: compared_lines(rows, width))
+        self._compared.show(lambda width: compared_lines(stage.compared, width))
         self._compared.display = not (self.has_class("-short") and self._more)
         more = stage.number < of
-        shortest = "press space" if more else stage.facts.next.partition(" with ")[0]
-        money = stage.facts.money
+        shortest = "press space" if more else stage.next.partition(" with ")[0]
+        money = stage.money
         self.set_money(
             money,
             self._next(stage),
@@ -268,12 +250,14 @@ class DemoScreen(Page):
 
     def _next(self, stage: Stage) -> str:
         if stage.number == len(self._demo.rows):
-            return stage.facts.next
-        actor = stage.facts.next.partition(":")[0]
+            return stage.next
+        actor = stage.next.partition(":")[0]
         return "the service" if self._waits else f"{actor}; press space to go on"
 
     def _say_frame(self) -> None:
-        speed = f" · speed x{copied_amount(self._speed.normalize())}" if self._speed else ""
+        speed = ""
+        if self._shown is not None:
+            speed = f" · speed x{copied_amount(self._shown.speed.normalize())}"
         self.context = f"{self._demo.title.lower()} · seed {self._choice.seed}{speed}"
         self.refresh_frame()
 
@@ -281,30 +265,28 @@ class DemoScreen(Page):
 
     def verb_standing(self, verb: type[Command]) -> CommandState:
         stage = self._stage
-        if verb is NextStage:
-            if stage is None or stage.number == len(self._demo.rows):
-                return HIDDEN
-            return CommandState(locked="it has not come yet") if self._waits else READY
-        if verb is StageBefore:
-            return READY if self._at > 0 else HIDDEN
-        if verb is SearchLink:
-            if stage is None or stage.facts.search is None or self._demo.fault is not None:
-                return HIDDEN
-            return CommandState(verb="chains" if self._linking else "link search")
-        if verb is Explain:
-            return READY if stage is not None else HIDDEN
-        if verb is CopyHash:
-            return READY if stage is not None and stage.facts.hash is not None else HIDDEN
-        if verb in (Faster, Slower):
-            return READY if self._speed is not None and not self._said else HIDDEN
-        if verb is ShowDemo:
-            return HIDDEN
         if verb is ReadOn:
             return self._body.below
         if verb is ReadBack:
             return self._body.above
-        if verb is End:
-            return CommandState(verb="close") if self._more or self._linking else READY
+        shown = {
+            NextStage: stage is not None and stage.number < len(self._demo.rows),
+            StageBefore: self._at > 0,
+            SearchLink: stage is not None and stage.search is not None and self._demo.private,
+            Explain: stage is not None,
+            CopyHash: stage is not None and bool(stage.moved),
+            Faster: self._shown is not None and not self._said,
+            Slower: self._shown is not None and not self._said,
+            ShowDemo: False,
+        }
+        if not shown.get(verb, True):
+            return HIDDEN
+        if verb is NextStage and self._waits:
+            return CommandState(locked="it has not come yet")
+        if verb is SearchLink:
+            return CommandState(verb="chains" if self._linking else "link search")
+        if verb is End and (self._more or self._linking):
+            return CommandState(verb="close")
         return READY
 
     def do_read_on(self) -> None:
@@ -337,8 +319,8 @@ class DemoScreen(Page):
         self._show()
 
     def do_copy_hash(self) -> None:
-        if self._stage is not None and self._stage.facts.hash is not None:
-            self.controls.copy_value("transaction hash", self._stage.facts.hash)
+        if self._stage is not None and self._stage.moved:
+            self.controls.copy_value("transaction hash", self._stage.moved[-1].hash)
 
     def do_faster(self) -> None:
         self._change_speed(Decimal(2))
@@ -347,17 +329,18 @@ class DemoScreen(Page):
         self._change_speed(Decimal("0.5"))
 
     def _change_speed(self, factor: Decimal) -> None:
-        if self._speed is None or self._shown is None:
+        if self._shown is None:
             return
-        wanted = min(FASTEST, max(SLOWEST, self._speed * factor))
+        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * factor))
         self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
                         exit_on_error=False)  # fmt: skip
 
     async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
         try:
-            self.post_message(self.SpeedTaken(await shown.change_speed(wanted)))
+            await shown.change_speed(wanted)
+            self.post_message(self.Told())
         except ClientError as error:
-            self.post_message(self.Stopped(f"The speed stayed: {error}."))
+            self.post_message(self.Told(f"The speed stayed: {error}."))
 
     def do_end(self) -> None:
         if self._more or self._linking:

@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
-from swapdesk.flows.demo.demonstration import Stage
-from swapdesk.flows.demo.facts import Facts
-from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine, missing_edge, path_of
-from swapdesk.flows.notation import clock_time, short_clock
+from swapdesk.flows.demo.link_search import Comparison
+from swapdesk.flows.demo.panes import path_of
+from swapdesk.flows.demo.stage import Pane, PaneLine, Stage
+from swapdesk.flows.notation import clock_time, counted, short_clock
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -51,7 +51,7 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
     ]
     later = come - stage.number
     ahead = f", {later} later stage{'' if later == 1 else 's'} came" if later > 0 else ""
-    at = clock_time(stage.facts.at)
+    at = clock_time(stage.at)
     said = Span(f"{at} on the sandbox clock{ahead}", "muted")
     short = Span(f"{at}{ahead}", "muted")
     room = width - width_of(left) - 2
@@ -63,14 +63,14 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
     return [*lines, *wrapped([Span(stage.row.more, "muted")], width)] if more else lines
 
 
-def path_lines(facts: Facts, width: int) -> list[Line]:
+def path_lines(stage: Stage, width: int) -> list[Line]:
     """Who pays whom over the exchanges, and below it the edge from Alice to Bob that a search of
     the chains does not find::
 
         Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
         Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
     """
-    places = path_of(facts)
+    places = path_of(stage)
     room = width - sum(cell_len(place.text) for place in places) - 2 * (len(places) - 1)
     if not places or room < 2 * (len(places) - 1):
         return []
@@ -83,12 +83,12 @@ def path_lines(facts: Facts, width: int) -> list[Line]:
         if place.tone == "moving":
             role = "status-moving"
         first += [Span(f" {glyph * edge}{BECOMES} ", role), Span(place.text, bold=True)]
-    if facts.search is None:
+    if stage.search is None:
         return [first]
-    missing = missing_edge(facts.search)
-    found = missing.tone == "trouble"
+    found = len(stage.search.path)
     role = "status-trouble" if found else "muted"
-    said = f" {TROUBLE if found else REFUSED} {missing.text} "
+    said = f" {TROUBLE} {counted(found, 'payment')}" if found else f" {REFUSED} no path"
+    said += " on the chains "
     ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
     left, right = divmod(width_of(first) - ends - cell_len(said), 2)
     second: Line = [

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.faults.triggers import (
     CLOCK_STEPS,
-    FaultCall,
+    FaultDocument,
     Target,
     Triggers,
     targets,
@@ -55,36 +55,27 @@ MOST_TOLD = 3
 """Active faults that are named; of others only the number."""
 
 
-def note_lines(
-    done: Span | None, chosen: Fault | None, active: list[str], width: int
-) -> list[Line]:
-    """What was done last, what is set, and what the fault under the cursor does, whole."""
-    told = "; ".join(active[:MOST_TOLD])
-    more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
-    said = f"Set: {told}{more}." if active else "No fault is set."
-    lines = wrapped([done], width) if done is not None else []
-    lines += wrapped([Span(said, "foreground" if active else "muted")], width)
-    if chosen is not None:
-        lines += wrapped([Span(f"{chosen.name}: {_shows(chosen)}", "muted")], width)
-    return lines
-
-
-def _shows(fault: Fault) -> str:
-    return fault.does.replace("``", "")
-
-
 class FaultNotes(LinesView):
-    """Sentences under the table. What was done stays until the next: orders that meet a fault have
-    notices of their own."""
+    """What was done last, what is set, and what the fault under the cursor does, whole. What was
+    done stays until the next: orders that meet a fault have notices of their own."""
 
     def __init__(self) -> None:
         super().__init__(id="notes")
-        self.chosen: Fault | None = None
-        self.active: list[str] = []
         self.done: Span | None = None
+        self.active: list[str] = []
+        self.chosen: Fault | None = None
 
     def lines(self, width: int) -> list[Line]:
-        return note_lines(self.done, self.chosen, self.active, width)
+        active, chosen = self.active, self.chosen
+        told = "; ".join(active[:MOST_TOLD])
+        more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
+        said = f"Set: {told}{more}." if active else "No fault is set."
+        spans = [Span(said, "foreground" if active else "muted")]
+        if self.done is not None:
+            spans.insert(0, self.done)
+        if chosen is not None:
+            spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
+        return [line for span in spans for line in wrapped([span], width)]
 
 
 class FaultsScreen(Page):
@@ -181,7 +172,7 @@ class FaultsScreen(Page):
     def _show(self) -> None:
         self._table.set_rows(
             [
-                Row(name, {"fault": name, "given": self._given(fault), "shows": _shows(fault)})
+                Row(name, {"fault": name, "given": self._given(fault), "shows": fault.does})
                 for name, fault in FAULTS.items()
             ]
         )
@@ -267,7 +258,7 @@ class FaultsScreen(Page):
                 self._meets.move_to(next(iter(self.targets), ""))
             self._show()
         elif (key := self._meets.cursor_key) is not None:
-            call = FaultCall(fault.name, self.targets[key], self._members(fault))
+            call = FaultDocument(fault.name, self.targets[key], self._members(fault))
             self._setting = None
             self._do(call.said, triggers.set(call))
 

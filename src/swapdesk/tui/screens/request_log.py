@@ -263,7 +263,7 @@ class RequestLogScreen(Page):
 def _call_row(key: str, call: LoggedCall) -> Row:
     role = "status-trouble" if call.failed else "foreground"
     cells: dict[str, Cell] = {
-        "time": call.time,
+        "time": clock_time(call.at),
         "method": call.method,
         "path": call.path,
         "status": Span(call.status, role),

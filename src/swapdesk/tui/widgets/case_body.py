@@ -19,7 +19,8 @@ from swapdesk.flows.notation import (
     short_address,
 )
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.support.case_sheet import CaseCall, CaseMoment, CaseRecord, CaseSheet
+from swapdesk.flows.request_lines import LoggedCall
+from swapdesk.flows.support.case_sheet import CaseMoment, CaseRecord, CaseSheet
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
@@ -272,7 +273,7 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
             rows += [Blank(f"gap {key}")] if rows else []
             rows.append(Section(f"day {key}", of))
             day = of
-        if isinstance(one, CaseCall):
+        if isinstance(one, LoggedCall):
             rows += _call_rows(key, one)
             continue
         if later is not None and later - one.happened >= QUIET:
@@ -283,15 +284,15 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
     return rows
 
 
-def _newest_first(record: CaseRecord) -> Sequence[tuple[str, CaseMoment | CaseCall]]:
-    every: list[tuple[str, CaseMoment | CaseCall]] = [
+def _newest_first(record: CaseRecord) -> Sequence[tuple[str, CaseMoment | LoggedCall]]:
+    every: list[tuple[str, CaseMoment | LoggedCall]] = [
         *((f"call {at}", one) for at, one in enumerate(record.calls)),
         *((f"update {at}", one) for at, one in enumerate(record.moments)),
     ]
     return sorted(every, key=lambda pair: _time_of(pair[1]))[::-1]
 
 
-def _time_of(one: CaseMoment | CaseCall) -> datetime:
+def _time_of(one: CaseMoment | LoggedCall) -> datetime:
     return one.happened if isinstance(one, CaseMoment) else one.at
 
 
@@ -311,7 +312,7 @@ def _moment_rows(key: str, moment: CaseMoment) -> Iterator[TableRow]:
         yield Prose(f"{key} {at}", [Span("  "), Span(said, "muted")])
 
 
-def _call_rows(key: str, call: CaseCall) -> Iterator[TableRow]:
+def _call_rows(key: str, call: LoggedCall) -> Iterator[TableRow]:
     yield Row(
         key,
         {

@@ -5,10 +5,10 @@ JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the 
 ``EvmNode`` (``node.py``), reached by ``await embedding.node()`` (``embedding.py``):
 
 ``node.chains["base"]``
-    A ``LiveChain``: ``submit(raw)`` takes a signed transaction, ``nonce_of(address)`` and
-    ``account(address).balance`` read the published head, ``head.number`` is its height,
-    ``changed`` is an event set at the next head, ``reading.call`` executes a call in the
-    reader's thread, ``index.logs`` finds logs, ``reorganise(depth)`` unwinds.
+    A ``LiveChain``: ``submit(raw)`` takes a signed transaction, ``head`` is the newest block,
+    ``accounts`` what the accounts hold after it, ``changed`` an event set at the next one,
+    ``receipt(hash)`` what became of a transaction; ``call`` and ``logs`` work in the reader's
+    thread. ``chain`` has all the blocks.
 ``await node.fund(chain, address, wei)``
     Coins from the faucet, by a real transaction; the hash comes at once.
 ``await node.confirmed(chain, hash)``
@@ -25,9 +25,9 @@ Promises and duties:
 - Addresses and hashes are bytes in here; amounts are whole wei (``int``). Time comes from the
   node's clock.
 - What has a receipt is durable. What is only in the pool is gone after ``kill -9``: who must
-  not pay twice writes ``Signed.raw`` down, submits it, and after a start submits the same bytes
+  not pay twice writes the signed bytes down, submits it, and after a start submits the same bytes
   again, in the order of nonces and before anything new of that account; ``already known`` and
-  ``nonce too low`` then mean done or overtaken, which ``index.receipt(hash)`` tells apart.
+  ``nonce too low`` then mean done or overtaken, which ``receipt(hash)`` tells apart.
 - Only executed blocks count as confirmations. A quiet chain makes no blocks, but everything
   sent with ``awaited`` (the default) is followed by the chain's ``confirmations`` - 1 blocks at
   its beat. What the world does for itself, such as moving a pool's price, is sent with

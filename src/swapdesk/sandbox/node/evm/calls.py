@@ -14,13 +14,15 @@ from typing import Any
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.exceptions import InsufficientFunds, OutOfGas, Revert, VMError
 from eth.vm.forks.london.constants import DYNAMIC_FEE_TRANSACTION_TYPE
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
 from eth_hash.auto import keccak
 from eth_typing import Address
 from msgspec import Struct
+from msgspec.structs import replace
 
+from swapdesk.chain.rpc.evm_answers import revert_words
 from swapdesk.clock import Clock
+from swapdesk.sandbox.node.evm.blocks import Block, Log, next_block
+from swapdesk.sandbox.node.evm.chain import EvmChain
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
     Code,
@@ -32,7 +34,7 @@ from swapdesk.sandbox.node.evm.json_rpc import (
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, EvmMachine, TooLong
+from swapdesk.sandbox.node.evm.machine import CallState, TooLong
 from swapdesk.sandbox.node.evm.mempool import floor_gas
 from swapdesk.sandbox.node.evm.serialize import (
     Document,
@@ -43,7 +45,6 @@ from swapdesk.sandbox.node.evm.serialize import (
 )
 
 _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
-_OVERRIDE_BLOCK = ("number", "time", "gasLimit", "feeRecipient", "prevRandao", "baseFeePerGas")
 
 
 def override_state(state: Any, value: Any) -> None:
@@ -74,49 +75,22 @@ def override_state(state: Any, value: Any) -> None:
     state.lock_changes()
 
 
-def override_block(header: BlockHeader, value: Any) -> BlockHeader:
-    """The header with ``{number, time, gasLimit, feeRecipient, prevRandao, baseFeePerGas}``.
-    Raises Problem."""
-    if value is None:
-        return header
-    given = read_object(value, "the block override", _OVERRIDE_BLOCK)
-    changed: dict[str, Any] = {}
-    for name, place in (
-        ("number", "block_number"),
-        ("time", "timestamp"),
-        ("gasLimit", "gas_limit"),
-        ("baseFeePerGas", "base_fee_per_gas"),
-    ):
-        if name in given:
-            changed[place] = read_quantity(given[name], name)
-    if "feeRecipient" in given:
-        changed["coinbase"] = read_address(given["feeRecipient"], "feeRecipient")
-    if "prevRandao" in given:
-        changed["mix_hash"] = read_bytes(given["prevRandao"], "prevRandao", 32)
-    return header.copy(**changed)
-
-
 def _read_words(value: Any) -> list[tuple[int, int]]:
     if not isinstance(value, dict):
         raise bad("the storage override is no object")
     return [(read_word(slot, "slot"), read_word(word, "word")) for slot, word in value.items()]
 
 
+MOST_BLOCKS, MOST_CALLS = 16, 100
+_OPTIONS = ("blockStateCalls", "traceTransfers", "validation", "returnFullTransactions")
+_BLOCK = ("stateOverrides", "calls")
+_VM_ERROR = -32015
+
+_REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
+"""Selectors of ``Error(string)`` and ``Panic(uint256)``."""
+
 CALL_SECONDS = 5.0
 """Of one call; the reader's thread serves everybody."""
-_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
-_PANICS = {
-    0x00: "generic panic",
-    0x01: "assert(false)",
-    0x11: "arithmetic underflow or overflow",
-    0x12: "division or modulo by zero",
-    0x21: "enum overflow",
-    0x22: "invalid encoded storage byte array accessed",
-    0x31: "out-of-bounds array access; popping on an empty array",
-    0x32: "out-of-bounds access of an array or bytesN",
-    0x41: "out of memory",
-    0x51: "uninitialized function",
-}
 
 
 class CallTransaction:
@@ -141,9 +115,10 @@ class ExecutionOutcome(Struct, frozen=True):
     """What a call came to. ``error`` is None for success."""
 
     gas_used: int
+    refund: int
     output: bytes
     error: VMError | None
-    computation: Any
+    logs: tuple[Log, ...]
 
     def require(self) -> bytes:
         """The output, or Problem as geth tells a failure."""
@@ -153,51 +128,60 @@ class ExecutionOutcome(Struct, frozen=True):
 
 
 class CallExecutor:
-    """Executes calls on one machine, in its thread."""
+    """Executes calls on the state of blocks of one chain, in the thread of the reader."""
 
-    def __init__(self, machine: EvmMachine, clock: Clock) -> None:
-        self._machine = machine
+    def __init__(self, chain: EvmChain, clock: Clock) -> None:
+        self._chain = chain
         self._clock = clock
 
-    def state_at(self, header: BlockHeader, request: CallRequest, overrides: Any) -> CallState:
-        """A fresh state of ``header`` with overrides, in which the request is executed."""
-        free = header.copy(base_fee_per_gas=0) if not request.max_fee else header
-        state: CallState = self._machine.vm(free, CallState).state  # type: ignore[assignment]
+    def call(self, block: Block, request: CallRequest, overrides: Any = None) -> ExecutionOutcome:
+        """What a request does after a block. Raises Problem where nothing could be executed at
+        all."""
+        limit = min(request.gas or block.gas_limit, block.gas_limit)
+        return self._attempt(block, request, overrides, limit)
+
+    def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
+        """The least gas, or a little more, with which the request succeeds. Raises Problem."""
+        most = min(request.gas or block.gas_limit, block.gas_limit)
+        if request.max_fee:
+            state = self.state(block, block, overrides)
+            balance = state.get_balance(Address(request.sender))
+            if balance < request.value:
+                raise Problem("insufficient funds for transfer")
+            most = min(most, (balance - request.value) // request.max_fee)
+        outcome = self._attempt(block, request, overrides, most)
+        outcome.require()
+        least = max(outcome.gas_used, _intrinsic(request), floor_gas(request.data))
+        guess = min(most, least + outcome.refund)
+        while guess < most and self._attempt(block, request, overrides, guess).error is not None:
+            guess = min(most, guess + guess // 8)
+        return guess
+
+    def simulate(self, block: Block, now: int, value: Any) -> list[Document]:
+        """``eth_simulateV1``: blocks after ``block`` at the time ``now``. Raises Problem."""
+        options = read_object(value, "the simulation", _OPTIONS)
+        asked = options.get("blockStateCalls")
+        if not isinstance(asked, list) or not asked:
+            raise Problem("empty input", Code.BAD_PARAMS)
+        if options.get("validation"):
+            raise Problem("validation is not supported", Code.BAD_PARAMS)
+        read = [read_object(each, "a block", _BLOCK) for each in asked]
+        if len(read) > MOST_BLOCKS or sum(len(_calls(each)) for each in read) > MOST_CALLS:
+            raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", Code.LIMIT)
+        state = self.state(block, block, None)
+        state.shows_transfers = bool(options.get("traceTransfers"))
+        shown = []
+        for each in read:
+            block, document = self._simulated(state, block, now, each)
+            shown.append(document)
+        return shown
+
+    def state(self, block: Block, context: Block, overrides: Any) -> CallState:
+        """A fresh state after ``block``, with overrides, for what is executed in ``context``."""
+        state = self._chain.state(CallState, context, block)
         state.limit(self._clock.monotonic, CALL_SECONDS)
         override_state(state, overrides)
         return state
-
-    def continued(self, header: BlockHeader, before: CallState | None) -> CallState:
-        """The state of a simulated block: a fresh one, or what the one before left."""
-        vm = self._machine.vm(header, CallState)
-        if before is None:
-            state: CallState = vm.state  # type: ignore[assignment]
-            state.limit(self._clock.monotonic, CALL_SECONDS)
-            return state
-        before.execution_context = vm.state.execution_context
-        return before
-
-    def call(
-        self, header: BlockHeader, request: CallRequest, overrides: Any = None
-    ) -> ExecutionOutcome:
-        """Raises Problem where nothing could be executed at all."""
-        state = self.state_at(header, request, overrides)
-        limit = min(request.gas or header.gas_limit, header.gas_limit)
-        return self.execute(state, request, limit)
-
-    def estimate(self, header: BlockHeader, request: CallRequest, overrides: Any = None) -> int:
-        """The least gas, or a little more, with which the request succeeds. Raises Problem."""
-        most = min(request.gas or header.gas_limit, header.gas_limit)
-        if request.max_fee:
-            most = min(most, self._affordable(header, request, overrides))
-        outcome = self._attempt(header, request, overrides, most)
-        outcome.require()
-        refund = int(outcome.computation.get_gas_refund())
-        least = max(outcome.gas_used, _intrinsic(request), floor_gas(request.data))
-        guess: int = min(most, least + refund)
-        while guess < most and self._attempt(header, request, overrides, guess).error is not None:
-            guess = min(most, guess + guess // 8)
-        return guess
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
         """Run a request in a state and leave what it changed there. Raises Problem."""
@@ -207,63 +191,72 @@ class CallExecutor:
                 f"err: intrinsic gas too low: have {gas}, want {needed} (supplied gas {gas})"
             )
         balance = state.get_balance(Address(request.sender))
-        if balance < request.value + gas * request.max_fee:
+        wanted = request.value + gas * request.max_fee
+        if balance < wanted:
             raise Problem(
                 "insufficient funds for gas * price + value: address"
-                f" 0x{request.sender.hex()} have {balance}"
-                f" want {request.value + gas * request.max_fee}"
+                f" 0x{request.sender.hex()} have {balance} want {wanted}"
             )
         nonce = state.get_nonce(Address(request.sender)) if request.nonce is None else request.nonce
-        transaction = CallTransaction(request, gas, nonce)
         state.lock_changes()
         executor: Any = state.get_transaction_executor()
         try:
-            computation = executor(transaction)
+            computation = executor(CallTransaction(request, gas, nonce))
         except TooLong:
             raise Problem(f"execution aborted (timeout = {CALL_SECONDS:g}s)") from None
         except InsufficientFunds as error:
             raise Problem(f"insufficient funds for transfer: {error}") from None
-        remaining = computation.get_gas_remaining()
-        used = gas - remaining
-        used += computation.data_floor_gas
-        refund = min(computation.get_gas_refund(), used // 5)
-        failed = None if computation.is_success else computation.error
-        return ExecutionOutcome(used - refund, bytes(computation.output), failed, computation)
+        used = gas - computation.get_gas_remaining() + computation.data_floor_gas
+        refund = int(computation.get_gas_refund())
+        logs = (
+            Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), payload)
+            for address, topics, payload in computation.get_log_entries()
+        )
+        return ExecutionOutcome(
+            used - min(refund, used // 5),
+            refund,
+            bytes(computation.output),
+            None if computation.is_success else computation.error,
+            tuple(logs),
+        )
 
     def _attempt(
-        self, header: BlockHeader, request: CallRequest, overrides: Any, gas: int
+        self, block: Block, request: CallRequest, overrides: Any, gas: int
     ) -> ExecutionOutcome:
-        return self.execute(self.state_at(header, request, overrides), request, gas)
+        context = block if request.max_fee else replace(block, base_fee_per_gas=0)
+        return self.execute(self.state(block, context, overrides), request, gas)
 
-    def _affordable(self, header: BlockHeader, request: CallRequest, overrides: Any) -> int:
-        balance = self.state_at(header, request, overrides).get_balance(Address(request.sender))
-        if balance < request.value:
-            raise Problem("insufficient funds for transfer")
-        return int((balance - request.value) // request.max_fee)
+    def _simulated(
+        self, state: CallState, parent: Block, now: int, asked: Mapping[str, Any]
+    ) -> tuple[Block, Document]:
+        """One block that is executed in ``state``, and as it is shown."""
+        terms = self._chain.terms
+        block = next_block(terms, parent, max(parent.timestamp + 1, now))
+        block = replace(block, base_fee_per_gas=0).sealed()
+        state.execution_context = self._chain.context(block)
+        override_state(state, asked.get("stateOverrides"))
+        shown: list[Document] = []
+        used = logs = 0
+        for position, value in enumerate(_calls(asked)):
+            request = CallRequest.read(value, terms.chain_id)
+            left = block.gas_limit - used
+            outcome = self.execute(state, request, min(request.gas or left, left))
+            shown.append(_result(outcome, block, position, logs))
+            used += outcome.gas_used
+            logs += len(shown[-1]["logs"])
+        document = block_document(block, terms.chain_id)
+        return block, {**document, "gasUsed": quantity(used), "calls": shown}
 
 
 def failure(error: VMError, output: bytes) -> Problem:
-    """As geth tells why an execution failed."""
+    """Why an execution failed, in geth's words."""
     if isinstance(error, Revert):
-        reason = revert_reason(output)
-        message = "execution reverted" + (f": {reason}" if reason is not None else "")
-        return Problem(message, Code.REVERTED, "0x" + output.hex())
+        # Libraries show the reason out of the message, and read own errors of a contract.
+        reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""
+        return Problem(f"execution reverted{reason}", Code.REVERTED, "0x" + output.hex())
     if isinstance(error, OutOfGas):
         return Problem("out of gas")
     return Problem(f"execution failed: {_words(error)}")
-
-
-def revert_reason(output: bytes) -> str | None:
-    """The text of ``Error(string)`` or of a panic; None for anything else."""
-    try:
-        if output[:4] == _ERROR:
-            return str(decode(["string"], output[4:])[0])
-        if output[:4] == _PANIC:
-            (code,) = decode(["uint256"], output[4:])
-            return _PANICS.get(code, f"unknown panic code: {code:#x}")
-    except (DecodingError, UnicodeDecodeError, OverflowError):
-        return None
-    return None
 
 
 def _words(error: VMError) -> str:
@@ -279,71 +272,6 @@ def _intrinsic(request: CallRequest) -> int:
     return gas + (32_000 if creates else 0)
 
 
-MOST_BLOCKS, MOST_CALLS = 16, 100
-_OPTIONS = ("blockStateCalls", "traceTransfers", "validation", "returnFullTransactions")
-_BLOCK = ("blockOverrides", "stateOverrides", "calls")
-_VM_ERROR = -32015
-
-
-class CallSimulation:
-    """One request, executed on ``caller`` after the block of ``header``."""
-
-    def __init__(
-        self, caller: CallExecutor, machine: EvmMachine, header: BlockHeader, now: int
-    ) -> None:
-        self._caller = caller
-        self._machine = machine
-        self._header = header
-        self._now = now
-        self._state: CallState | None = None
-
-    def run(self, value: Any) -> list[Document]:
-        """The simulated blocks. Raises Problem."""
-        options = read_object(value, "the simulation", _OPTIONS)
-        blocks = options.get("blockStateCalls")
-        if not isinstance(blocks, list) or not blocks:
-            raise Problem("empty input", Code.BAD_PARAMS)
-        if options.get("validation"):
-            raise Problem("validation is not supported", Code.BAD_PARAMS)
-        read = [read_object(each, "a block", _BLOCK) for each in blocks]
-        calls = sum(len(_calls(each)) for each in read)
-        if len(read) > MOST_BLOCKS or calls > MOST_CALLS:
-            raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", Code.LIMIT)
-        shows = bool(options.get("traceTransfers"))
-        return [self._block(each, shows) for each in read]
-
-    def _block(self, block: Mapping[str, Any], shows_transfers: bool) -> Document:
-        now = max(self._header.timestamp + 1, self._now)
-        header = self._machine.next_header(self._header, now).copy(base_fee_per_gas=0)
-        header = override_block(header, block.get("blockOverrides"))
-        if header.block_number <= self._header.block_number:
-            raise Problem("block numbers must be in order")
-        if header.timestamp <= self._header.timestamp:
-            raise Problem("block timestamps must be in order")
-        state = self._caller.continued(header, self._state)
-        state.shows_transfers = shows_transfers
-        override_state(state, block.get("stateOverrides"))
-        shown: list[Document] = []
-        logs = 0
-        for position, value in enumerate(_calls(block)):
-            request = CallRequest.read(value, self._machine.terms.chain_id)
-            left = header.gas_limit - header.gas_used
-            outcome = self._caller.execute(state, request, min(request.gas or left, left))
-            header = header.copy(gas_used=header.gas_used + outcome.gas_used)
-            document = _result(outcome, header, position, logs)
-            logs += len(document["logs"])
-            shown.append(document)
-        state.lock_changes()
-        header = header.copy(state_root=state.make_state_root())
-        self._header, self._state = header, state
-        return {
-            **block_document(header, 0),
-            "baseFeePerGas": "0x0",
-            "transactions": [],
-            "calls": shown,
-        }
-
-
 def _calls(block: Mapping[str, Any]) -> list[Any]:
     calls = block.get("calls", [])
     if not isinstance(calls, list):
@@ -351,12 +279,9 @@ def _calls(block: Mapping[str, Any]) -> list[Any]:
     return calls
 
 
-def _result(
-    outcome: ExecutionOutcome, header: BlockHeader, position: int, first_log: int
-) -> Document:
-    succeeded = outcome.error is None
+def _result(outcome: ExecutionOutcome, block: Block, position: int, first_log: int) -> Document:
     document: Document = {
-        "status": quantity(int(succeeded)),
+        "status": quantity(int(outcome.error is None)),
         "returnData": data(outcome.output),
         "gasUsed": quantity(outcome.gas_used),
         "logs": [],
@@ -366,17 +291,9 @@ def _result(
         code = problem.code if problem.code == Code.REVERTED else _VM_ERROR
         document["error"] = {**problem.as_json(), "code": int(code)}
         return document
-    pretended = keccak(b"simulated" + header.parent_hash + position.to_bytes(4, "big"))
+    pretended = keccak(b"simulated" + block.parent_hash + position.to_bytes(4, "big"))
     document["logs"] = [
-        log_document(
-            address,
-            topics,
-            payload,
-            first_log + place,
-            header=header,
-            transaction_hash=pretended,
-            transaction_position=position,
-        )
-        for place, (address, topics, payload) in enumerate(outcome.computation.get_log_entries())
+        log_document(log, block, pretended, position, first_log + place)
+        for place, log in enumerate(outcome.logs)
     ]
     return document

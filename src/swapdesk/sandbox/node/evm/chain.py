@@ -1,198 +1,66 @@
-"""The writer's side of one chain: executes transactions into blocks and makes them durable.
+"""One chain: its blocks and what its accounts hold in memory, and on disk the log of both.
 
-Everything here runs in the writer thread. Nothing is published here: ``mine`` returns the new
-head once it is on disk, and only then may the pool and the readers hear of it. Blocks are due in
-slots of world time and have the seconds of sandbox time. State that the newest blocks cannot
-reach is dropped.
+``mine`` and ``rest`` run in the writer's thread. They execute, and put what came of it into the
+log; nothing else changes there. What they return is durable, and ``add`` makes it part of the
+chain on the event loop: whoever asks there sees a block whole or not at all, and none that a kill
+could take back. Blocks are due in slots of world time and have the seconds of sandbox time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import rlp
-from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3, GENESIS_PARENT_HASH
-from eth.db.atomic import AtomicDB
+import msgspec
+from eth.db.trie import make_trie_root_and_nodes
 from eth.exceptions import VMError
-from eth.rlp.accounts import Account
-from eth.vm.forks.prague.blocks import PragueBlockHeader
-from eth_typing import BlockNumber
+from eth.vm.execution_context import ExecutionContext
+from eth.vm.forks.prague import PragueVM
+from eth_bloom.bloom import BloomFilter
+from eth_typing import Address, BlockNumber, Hash32
 from eth_utils.exceptions import ValidationError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.node.evm.beginning import Beginning, chains_in, read_beginning
+from swapdesk.sandbox.node.evm.blocks import (
+    Block,
+    Log,
+    MinedTransaction,
+    bloom_of,
+    first_block,
+    next_block,
+)
 from swapdesk.sandbox.node.evm.genesis import Genesis
-from swapdesk.sandbox.node.evm.machine import BlockHeader, EvmMachine, TooLong
+from swapdesk.sandbox.node.evm.machine import SandboxState, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
-from swapdesk.sandbox.node.evm.schema import open_chain_file, require_same
-from swapdesk.sandbox.node.evm.serialize import (
-    block_document,
-    log_document,
-    receipt_document,
-    text,
-    transaction_document,
-)
-from swapdesk.sandbox.node.evm.state_trie import root_in_order, state_root
-from swapdesk.sandbox.node.evm.storage import (
-    BlockRecord,
-    ChainHead,
-    ChainStore,
-    LogRecord,
-    StateKeys,
-    TransactionRecord,
-)
+from swapdesk.sandbox.node.evm.state import Changes, StateHistory, first_changes, next_root
+from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.sandbox.node.world_clock import Due, WorldClock
 
-
-def reachable(state: StateKeys, roots: Iterable[bytes]) -> set[bytes]:
-    """Keys of every trie node and code under ``roots``; roots that are missing are left out."""
-    kept: set[bytes] = set()
-    keys = state.kv_store
-    leaves: list[bytes] = []
-    for root in roots:
-        leaves += _walk(keys, root, kept)
-    for leaf in leaves:
-        account = rlp.decode(leaf, Account)
-        if account.code_hash != EMPTY_SHA3:
-            kept.add(account.code_hash)
-        _walk(keys, account.storage_root, kept)
-    return kept
-
-
-def _walk(keys: Mapping[bytes, bytes], root: bytes, kept: set[bytes]) -> list[bytes]:
-    """Note every node under a root that is not noted yet; returns the values of their leaves."""
-    if root == BLANK_ROOT_HASH or root in kept or root not in keys:
-        return []
-    kept.add(root)
-    leaves: list[bytes] = []
-    pending: list[Any] = [rlp.decode(keys[root])]
-    while pending:
-        node = pending.pop()
-        if len(node) == 2:
-            is_leaf = node[0][0] & 0x20
-            if is_leaf:
-                leaves.append(node[1])
-                continue
-            children = [node[1]]
-        else:
-            children = node[:16]
-            if node[16]:
-                leaves.append(node[16])
-        for child in children:
-            if isinstance(child, list):
-                # Short nodes stand inside their parents.
-                pending.append(child)
-            elif len(child) == 32 and child not in kept and child in keys:
-                kept.add(child)
-                pending.append(rlp.decode(keys[child]))
-    return leaves
-
-
-class Execution(Struct, frozen=True):
-    """One executed transaction; ``gas_used`` is its own, the receipt's is cumulative."""
-
-    candidate: Candidate
-    receipt: Any
-    succeeded: bool
-    gas_used: int
-    created: bytes | None
-
-    @classmethod
-    def of(cls, candidate: Candidate, receipt: Any, computation: Any, before: int) -> Execution:
-        message = computation.msg
-        created = bytes(message.storage_address) if message.is_create else None
-        return cls(
-            candidate,
-            receipt,
-            computation.is_success,
-            receipt.gas_used - before,
-            created,
-        )
-
-
-def seal(
-    header: BlockHeader, done: Sequence[Execution], chain_id: int, *, slot: int, awaited: int
-) -> BlockRecord:
-    """The block of ``header`` and ``done``; the roots are filled in here."""
-    if done:
-        header = header.copy(
-            transaction_root=root_in_order([each.candidate.transaction.encode() for each in done]),
-            receipt_root=root_in_order([each.receipt.encode() for each in done]),
-        )
-    records: list[TransactionRecord] = []
-    logs: list[LogRecord] = []
-    for position, each in enumerate(done):
-        shown = []
-        for log in each.receipt.logs:
-            document = log_document(
-                log.address,
-                log.topics,
-                log.data,
-                len(logs),
-                header=header,
-                transaction_hash=each.candidate.hash,
-                transaction_position=position,
-            )
-            shown.append(document)
-            topics = b"".join(int(topic).to_bytes(32, "big") for topic in log.topics)
-            logs.append(LogRecord(len(logs), bytes(log.address), topics, text(document)))
-        receipt = receipt_document(
-            each.candidate,
-            header,
-            position,
-            succeeded=each.succeeded,
-            gas_used=each.gas_used,
-            cumulative_gas=each.receipt.gas_used,
-            bloom=each.receipt.bloom,
-            created=each.created,
-            logs=shown,
-        )
-        document = transaction_document(each.candidate, chain_id, header=header, position=position)
-        records.append(
-            TransactionRecord(
-                position,
-                each.candidate.hash,
-                each.candidate.sender,
-                each.candidate.nonce,
-                each.candidate.raw,
-                text(document),
-                text(receipt),
-            )
-        )
-    return BlockRecord(
-        header,
-        slot,
-        awaited,
-        text(block_document(header, _size(header, done))),
-        tuple(records),
-        tuple(logs),
-    )
-
-
-def _size(header: BlockHeader, done: Sequence[Execution]) -> int:
-    """Bytes of the block in RLP: header, transactions, no uncles, no withdrawals."""
-    inside = 0
-    for each in done:
-        raw = len(each.candidate.raw)
-        # A typed transaction is a string in the list, one of the old form is a list itself.
-        inside += raw if each.candidate.kind == 0 else raw + _prefix(raw)
-    body = len(rlp.encode(header)) + inside + _prefix(inside) + 2
-    return body + _prefix(body)
-
-
-def _prefix(length: int) -> int:
-    """Bytes before an RLP payload of this length."""
-    return 1 if length <= 55 else 1 + (length.bit_length() + 7) // 8
-
-
-PRUNE_EVERY = 500
 BLOCK_SECONDS = 5.0
 """After this long a block is closed; a transaction that takes longer is not executed."""
-KEPT_ROOTS = 128
-"""Blocks whose state can still be read; a reorganisation goes no deeper."""
+MOST_LOGS = 10_000
+MOST_ANCESTORS = 256
+"""Whose hashes a contract can see."""
+
+Mined = list[tuple[Block, Changes]]
+"""Blocks with what they changed: what one entry of the log holds."""
+LogWords = Sequence[frozenset[bytes] | None]
+"""Of a log that is looked for: which addresses and which topics match, by place, None for any."""
+FoundLog = tuple[Log, Block, bytes, int, int]
+"""A log with its block, the hash and place of its transaction, and its own place in the block."""
+_MINED = msgspec.msgpack.Decoder(Mined)
+
+S = TypeVar("S", bound=SandboxState)
+
+
+class TooManyLogs(Exception):
+    """More logs match than one answer may hold."""
 
 
 class Beat(Struct, frozen=True):
@@ -202,146 +70,186 @@ class Beat(Struct, frozen=True):
     slot: int
 
 
-class MinedBatch(Struct, frozen=True):
-    """What came of a batch. ``refused`` could not be executed and is dropped, with the reason;
-    what is in neither list did not fit and stays in the pool."""
-
-    head: ChainHead
-    included: tuple[bytes, ...]
-    refused: tuple[tuple[bytes, str], ...]
-
-
 class EvmChain:
-    """One chain over its file. Raises ChainFileMismatch when the file holds another one."""
+    """Raises ChainFileMismatch when the directory holds another chain, LogDamaged."""
 
     def __init__(
-        self, path: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
+        self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
     ) -> None:
-        self._monotonic = clock.monotonic
         self.terms = terms
-        self.path = path
-        require_same(path, terms.chain_id, genesis.digest)
-        self._store = ChainStore(open_chain_file(path))
-        self.state: StateKeys = self._store.state
-        self._machine = EvmMachine(terms, AtomicDB(self.state), self._store.header_by_hash)
-        self._machine.era = self._store.era
-        self.head = self._store.head() or self._begin(genesis, beat)
+        self._monotonic = clock.monotonic
+        self._log = MinedLog(chains_in(directory), terms.short_name)
+        self.states = StateHistory()
+        self.blocks: list[Block] = []
+        self._by_hash: dict[bytes, Block] = {}
+        self._transactions: dict[bytes, tuple[int, int]] = {}
+        beginning = read_beginning(directory, terms, genesis.digest)
+        _, entries = self._log.read()
+        if beginning is None:
+            # Of the slot before, so that the first block need not wait for the next one.
+            beginning = Beginning(terms.chain_id, genesis.digest, beat.timestamp, beat.slot - 1)
+            self._log.replace(msgspec.msgpack.encode(beginning))
+        first = first_block(terms, genesis, beginning.timestamp, beginning.slot)
+        self.add([(first, first_changes(genesis.accounts))])
+        for entry in entries:
+            self.add(_MINED.decode(entry))
 
     def close(self) -> None:
-        self._store.close()
+        self._log.close()
 
-    def mine(self, batch: Sequence[Candidate], beat: Beat) -> MinedBatch:
-        """One block with what of ``batch`` can be executed, in that order. A batch of which
-        nothing can be executed makes no block."""
-        header = self._machine.next_header(self.head.header, self._timestamp(beat))
-        vm: Any = self._machine.vm(header)
-        done: list[Execution] = []
-        refused: list[tuple[bytes, str]] = []
+    @property
+    def head(self) -> Block:
+        """The newest block."""
+        return self.blocks[-1]
+
+    def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
+        """One block with what of ``batch`` can be executed, in that order; none where nothing
+        can be. With it the hashes of those that cannot, with the reason; what is in neither did
+        not fit."""
+        block = next_block(self.terms, self.head, beat.timestamp)
+        state = self.state(SandboxState, block, self.head)
+        done: list[MinedTransaction] = []
+        receipts: list[Any] = []
+        candidates: list[Candidate] = []
+        refused: dict[bytes, str] = {}
         began = self._monotonic()
         for candidate in batch:
             late = done and self._monotonic() > began + BLOCK_SECONDS
-            if late or header.gas_used + candidate.gas > header.gas_limit:
+            if late or block.gas_used + candidate.gas > block.gas_limit:
                 break
-            vm.state.limit(self._monotonic, BLOCK_SECONDS)
+            state.limit(self._monotonic, BLOCK_SECONDS)
             # Locking begins a transaction anew; a snapshot from before it cannot be gone back to.
-            vm.state.lock_changes()
-            snapshot = vm.state.snapshot()
+            state.lock_changes()
+            snapshot = state.snapshot()
             try:
-                computation = vm.state.apply_transaction(candidate.transaction)
-            except TooLong:
-                vm.state.revert(snapshot)
-                refused.append((candidate.hash, "it runs too long"))
+                computation = state.apply_transaction(candidate.transaction)
+            except (TooLong, ValidationError, VMError) as error:
+                state.revert(snapshot)
+                refused[candidate.hash] = str(error)
                 continue
-            except (ValidationError, VMError) as error:
-                vm.state.revert(snapshot)
-                refused.append((candidate.hash, str(error)))
-                continue
-            vm.state.commit(snapshot)
-            before = header.gas_used
-            receipt = vm.make_receipt(header, candidate.transaction, computation, vm.state)
-            header = vm.add_receipt_to_header(header, receipt)
-            done.append(Execution.of(candidate, receipt, computation, before))
+            receipt = PragueVM.make_receipt(block, candidate.transaction, computation, state)  # type: ignore[arg-type]
+            done.append(_mined(candidate, computation, receipt, block.gas_used))
+            block = replace(block, gas_used=receipt.gas_used)
+            receipts.append(receipt)
+            candidates.append(candidate)
         if not done:
-            return MinedBatch(self.head, (), tuple(refused))
-        vm.state.persist()
-        awaited = self.head.awaited - 1
-        if any(each.candidate.awaited for each in done):
-            awaited = self.terms.confirmations - 1
-        header = header.copy(state_root=vm.state.state_root)
-        block = seal(header, done, self.terms.chain_id, slot=beat.slot, awaited=max(0, awaited))
-        self._append([block])
-        included = tuple(each.candidate.hash for each in done)
-        return MinedBatch(self.head, included, tuple(refused))
+            return [], refused
+        awaited = any(each.awaited for each in candidates)
+        changes = state.accounts.net_changes()
+        logs = tuple(log for each in done for log in each.logs)
+        sealed = replace(
+            block,
+            state_root=next_root(block.state_root, changes),
+            transaction_root=make_trie_root_and_nodes([one.transaction for one in candidates])[0],
+            receipt_root=make_trie_root_and_nodes(receipts)[0],
+            bloom=bloom_of(logs).to_bytes(256, "big"),
+            slot=beat.slot,
+            awaited=self.terms.confirmations - 1 if awaited else max(0, self.head.awaited - 1),
+            transactions=tuple(done),
+        ).sealed()
+        return self._kept([(sealed, changes)]), refused
 
-    def rest(self, beats: Sequence[Beat]) -> ChainHead:
+    def rest(self, beats: Sequence[Beat]) -> Mined:
         """Empty blocks, one for each beat, so that what was sent before is confirmed."""
-        blocks: list[BlockRecord] = []
-        parent, awaited = self.head.header, self.head.awaited
+        blocks, parent = [], self.head
         for beat in beats:
-            awaited = max(0, awaited - 1)
-            header = self._machine.next_header(parent, _timestamp(parent, beat))
-            block = seal(header, (), self.terms.chain_id, slot=beat.slot, awaited=awaited)
-            blocks.append(block)
-            parent = block.header
-        self._append(blocks)
-        return self.head
+            block = next_block(self.terms, parent, beat.timestamp)
+            awaited = max(0, parent.awaited - 1)
+            parent = replace(block, slot=beat.slot, awaited=awaited).sealed()
+            blocks.append((parent, Changes()))
+        return self._kept(blocks)
 
-    def unwind(self, depth: int) -> tuple[ChainHead, list[bytes]]:
-        """Forget the newest ``depth`` blocks; returns the head before them and the raw
-        transactions which were in them, oldest first. Raises ValueError when the chain is
-        shorter or the state is no longer kept."""
-        number = self.head.number - depth
-        if depth < 1 or depth >= KEPT_ROOTS or number < 0:
-            raise ValueError(f"a reorganisation takes 1 to {min(KEPT_ROOTS - 1, self.head.number)}")
-        header = self._store.header_at(number)
-        if header is None or not self._has_state(header):
-            raise ValueError("the state before these blocks is no longer kept")
-        raw = self._store.unwind(number)
-        self._machine.era = self._store.era
-        # The slot of the newest block stays: what replaces it comes later in time.
-        self.head = ChainHead(header, self.head.slot, depth)
-        return self.head, raw
+    def add(self, mined: Mined) -> None:
+        """Make blocks part of the chain."""
+        for block, changes in mined:
+            self.states.add(block.number, changes)
+            for position, each in enumerate(block.transactions):
+                self._transactions[each.hash] = block.number, position
+            self._by_hash[block.hash] = block
+            self.blocks.append(block)
 
-    def prune(self) -> int:
-        """Drop state that only blocks before the newest ``KEPT_ROOTS`` can reach."""
-        kept = reachable(self.state, self._store.roots(KEPT_ROOTS))
-        return self._store.drop_state(kept)
+    def state(self, kind: type[S], block: Block, before: Block) -> S:
+        """What a transaction of ``block`` meets, after the block ``before``."""
+        return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
-    def _append(self, blocks: Sequence[BlockRecord]) -> None:
-        self._store.append(blocks)
-        last = blocks[-1]
-        crossed = last.number // PRUNE_EVERY > self.head.number // PRUNE_EVERY
-        self.head = ChainHead(last.header, last.slot, last.awaited)
-        if crossed:
-            self.prune()
-
-    def _timestamp(self, beat: Beat) -> int:
-        return _timestamp(self.head.header, beat)
-
-    def _has_state(self, header: BlockHeader) -> bool:
-        return header.state_root == BLANK_ROOT_HASH or header.state_root in self.state
-
-    def _begin(self, genesis: Genesis, beat: Beat) -> ChainHead:
-        empty: BlockHeader = PragueBlockHeader(
-            difficulty=0,
-            block_number=BlockNumber(0),
-            gas_limit=self.terms.gas_limit,
-            timestamp=beat.timestamp,
-            parent_hash=GENESIS_PARENT_HASH,
-            base_fee_per_gas=self.terms.lowest_base_fee,
-            extra_data=genesis.mark,
+    def context(self, block: Block) -> ExecutionContext:
+        """What contracts see of the block that they are executed in."""
+        first = max(0, block.number - MOST_ANCESTORS)
+        known = self.blocks[first : max(0, block.number - 1)]
+        return ExecutionContext(
+            Address(block.coinbase),
+            block.timestamp,
+            BlockNumber(block.number),
+            0,
+            Hash32(block.mix_hash),
+            block.gas_limit,
+            [Hash32(block.parent_hash), *(Hash32(one.hash) for one in reversed(known))],
+            self.terms.chain_id,
+            block.base_fee_per_gas,
+            0,
         )
-        header = empty.copy(state_root=state_root(genesis.accounts, self.state))
-        # Block 0 is of the slot before, so that the first block need not wait for the next one.
-        block = seal(header, (), self.terms.chain_id, slot=beat.slot - 1, awaited=0)
-        self._store.begin(block, {"chain_id": str(self.terms.chain_id), "genesis": genesis.digest})
-        return ChainHead(block.header, block.slot, block.awaited)
+
+    def block_of(self, block_hash: bytes) -> Block | None:
+        return self._by_hash.get(block_hash)
+
+    def find(self, transaction_hash: bytes) -> tuple[Block, int] | None:
+        """The block that has a transaction, and its place there."""
+        found = self._transactions.get(transaction_hash)
+        return None if found is None else (self.blocks[found[0]], found[1])
+
+    def logs(self, first: int, last: int, wanted: LogWords) -> list[FoundLog]:
+        """Those that match, in the order of the chain. Raises TooManyLogs."""
+        found: list[FoundLog] = []
+        bits = [[_bits(word) for word in words] for words in wanted if words is not None]
+        for block in self.blocks[first : last + 1]:
+            bloom = int.from_bytes(block.bloom, "big")
+            if not all(any(bloom & bit == bit for bit in place) for place in bits):
+                continue
+            place = 0
+            for position, each in enumerate(block.transactions):
+                for log in each.logs:
+                    if _matches(log, wanted):
+                        found.append((log, block, each.hash, position, place))
+                    place += 1
+            if len(found) > MOST_LOGS:
+                raise TooManyLogs(f"query returned more than {MOST_LOGS} results")
+        return found
+
+    def _kept(self, mined: Mined) -> Mined:
+        self._log.append(msgspec.msgpack.encode(mined))
+        return mined
 
 
-def _timestamp(parent: BlockHeader, beat: Beat) -> int:
-    """Now, and never before the parent: blocks closer than a second share one. A block from the
-    future would be told as having happened before it has."""
-    return int(max(parent.timestamp, beat.timestamp))
+def _mined(
+    candidate: Candidate, computation: Any, receipt: Any, gas_before: int
+) -> MinedTransaction:
+    message = computation.msg
+    logs = (
+        Log(log.address, tuple(topic.to_bytes(32, "big") for topic in log.topics), log.data)
+        for log in receipt.logs
+    )
+    return MinedTransaction(
+        candidate.raw,
+        candidate.hash,
+        candidate.sender,
+        computation.is_success,
+        receipt.gas_used - gas_before,
+        receipt.gas_used,
+        bytes(message.storage_address) if message.is_create else b"",
+        tuple(logs),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _bits(word: bytes) -> int:
+    return int(BloomFilter.from_iterable([word]))
+
+
+def _matches(log: Log, wanted: LogWords) -> bool:
+    words = (log.address, *log.topics)
+    return len(words) >= len(wanted) and all(
+        values is None or word in values for word, values in zip(words, wanted, strict=False)
+    )
 
 
 LONGEST_SLEEP = 0.1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -59,16 +59,3 @@ class Lane:
     def close(self) -> None:
         """Wait for what runs; nothing more is begun."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-
-
-class Lanes:
-    """The threads of a node: a writer for each chain, and the reader of all of them."""
-
-    def __init__(self, chains: Iterable[str]) -> None:
-        self.writers = {name: Lane(f"evm-{name}", most=MOST_WAITING) for name in chains}
-        self.reader = Lane("evm-reader", most=MOST_WAITING)
-
-    def close(self) -> None:
-        for writer in self.writers.values():
-            writer.close()
-        self.reader.close()

@@ -7,10 +7,8 @@ to serve everything else.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 import logging
-import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainIds, ChainTerms, chain_terms
 from swapdesk.sandbox.evm_world.genesis import world_contracts
+from swapdesk.sandbox.node.evm.beginning import chain_files, read_beginning
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -29,7 +28,6 @@ from swapdesk.sandbox.node.evm.genesis import (
 )
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
-from swapdesk.sandbox.node.evm.schema import require_same
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
@@ -87,34 +85,30 @@ class Embedding:
         self.terms = chain_terms(ids)
         self._directory = directory
         self._key = key
-        self._stored: set[str] = set()
         self._genesis: dict[str, Genesis] = {}
         for name, each in self.terms.items():
-            path = directory / "chains" / f"{name}.db"
             # What a chain begins with takes a while to compute, and a new home has none to compare.
-            if path.exists():
-                self._stored.add(name)
+            if chain_files(directory, name):
                 self._genesis[name] = first_state(each, key)
-                require_same(path, each.chain_id, self._genesis[name].digest)
+                read_beginning(directory, each, self._genesis[name].digest)
+        self._stored = frozenset(self._genesis)
         self._world = world
         self._clock = clock
         self._faults = faults
         self._market = market
-        self._in_background = background or _in_background
+        self._in_background = background or asyncio.to_thread
         self._keeper: Keeper | None = None
-        self._keeping: asyncio.Task[None] | None = None
         self._bundlers: Bundlers | None = None
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
         """Hears the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
         self._node: EvmNode | None = None
-        self._imported = asyncio.Event()
         self.door = Door(self._call, faults)
 
     async def node(self) -> EvmNode:
-        """The node, opened when this is called first. Raises ChainFileMismatch, OSError,
-        sqlite3.Error."""
+        """The node, opened when this is called first. Raises ChainFileMismatch, LogDamaged,
+        OSError, sqlite3.Error."""
         self.wake()
         assert self._opening is not None
         return await asyncio.shield(self._opening)
@@ -132,14 +126,6 @@ class Embedding:
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
 
-    async def reorganise(self, chain: str, depth: int) -> None:
-        """Unwind the newest blocks of a chain. Raises LedgerRefusal."""
-        node = await self.node()
-        try:
-            await node.chains[chain].reorganise(depth)
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
-
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
@@ -148,14 +134,17 @@ class Embedding:
         node = await self.node()
         from swapdesk.sandbox.evm_world.keeper import give
 
-        try:
-            if token is None:
-                sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units)
-            else:
-                sent = await give(node, chain, token, address, units)
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
-        return {"hash": "0x" + sent.hex()}
+        if token is None:
+            return await _sent(node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units))
+        return await _sent(give(node, chain, token, address, units))
+
+    async def send(
+        self, chain: str, wallet: str, to: str, value: int, data: bytes
+    ) -> dict[str, object]:
+        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
+        Raises LedgerRefusal, also for one that would fail now."""
+        account = (await self.node()).account(chain, wallet)
+        return await _sent(account.send(bytes.fromhex(to[2:]), value=value, payload=data))
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
         """Wait until a transaction is in a block. Raises LedgerRefusal."""
@@ -165,47 +154,20 @@ class Embedding:
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
 
-    async def send(
-        self, chain: str, wallet: str, to: str, value: int, data: bytes
-    ) -> dict[str, object]:
-        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
-        Raises LedgerRefusal, also for one that would fail now."""
-        node = await self.node()
-        try:
-            sent = await node.account(chain, wallet).send(
-                bytes.fromhex(to[2:]), value=value, payload=data
-            )
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
-        return {"hash": "0x" + sent.hex()}
-
     async def close(self) -> None:
-        opening = self._opening
-        if opening is None:
+        if self._opening is None:
             return
-        # What still imports is left to itself; what opens files is waited for.
-        if not self._imported.is_set():
-            opening.cancel()
-        (outcome,) = await asyncio.gather(opening, return_exceptions=True)
-        if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.gather(self._keeping, return_exceptions=True)
+        (outcome,) = await asyncio.gather(self._opening, return_exceptions=True)
+        if isinstance(outcome, BaseException):
+            return
+        if self._keeper is not None:
+            self._keeper.close()
         if self._bundlers is not None:
             await self._bundlers.close()
-        if not isinstance(outcome, BaseException):
-            await outcome.close()
+        await outcome.close()
 
     async def _open(self) -> EvmNode:
-        await self._in_background(_import)
-        genesis, self._genesis = self._genesis, {}
-        await self._in_background(
-            lambda: genesis.update(
-                (name, first_state(each, self._key))
-                for name, each in self.terms.items()
-                if name not in genesis
-            )
-        )
-        self._imported.set()
+        await self._in_background(self._prepare)
         from swapdesk.sandbox.node.evm.bundler.methods import Bundlers
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
@@ -214,7 +176,7 @@ class Embedding:
             self._directory,
             self._key,
             terms=self.terms,
-            genesis=genesis,
+            genesis=self._genesis,
             world=self._world,
             clock=self._clock,
             faults=self._faults,
@@ -229,9 +191,14 @@ class Embedding:
             from swapdesk.sandbox.evm_world.keeper import Keeper
 
             self._keeper = Keeper(node, self._market, self._clock)
-            self._keeping = asyncio.create_task(self._keeper.run())
         self._node = node
         return node
+
+    def _prepare(self) -> None:
+        _import()
+        for name, each in self.terms.items():
+            if name not in self._genesis:
+                self._genesis[name] = first_state(each, self._key)
 
     async def _call(self, chain: str, method: str, params: Any) -> Any:
         if not self._methods:
@@ -245,35 +212,16 @@ class Embedding:
         return await self._methods[chain].call(method, params)
 
 
+async def _sent(sending: Awaitable[bytes]) -> dict[str, object]:
+    try:
+        return {"hash": "0x" + (await sending).hex()}
+    except Problem as problem:
+        raise LedgerRefusal(str(problem)) from None
+
+
 def _import() -> None:
     """Load py-evm and what stands on it."""
     importlib.import_module("swapdesk.sandbox.node.evm.bundler.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.node")
     importlib.import_module("swapdesk.sandbox.evm_world.keeper")
-
-
-async def _in_background(work: Callable[[], None]) -> None:
-    """Run in a thread that keeps no process from ending. Raises what it raises."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def tell(error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        error = None
-        try:
-            work()
-        except Exception as raised:  # noqa: BLE001 (told to whoever waits)
-            error = raised
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(tell, error)
-
-    threading.Thread(target=run, name="evm-import", daemon=True).start()
-    await done

@@ -48,8 +48,6 @@ class Genesis(Struct, frozen=True):
         return hashed.hexdigest()
 
 
-_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-
 FAUCET = "faucet"
 """Holds the coins that are given away, from block 0."""
 OPERATOR = "operator"
@@ -69,13 +67,8 @@ class SandboxKey(Struct, frozen=True):
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
     """The account ``name`` of the sandbox with this ``sandbox.key``; the same on every chain."""
-    attempt = 0
-    while True:
-        purpose = f"evm account\0{name}\0{attempt}".encode()
-        secret = hmac.new(key, purpose, hashlib.sha256).digest()
-        if 0 < int.from_bytes(secret, "big") < _ORDER:
-            break
-        attempt += 1
+    purpose = f"evm account\0{name}\x000".encode()
+    secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
     return SandboxKey(name, secret, keccak(public[1:])[12:])
 

@@ -7,13 +7,12 @@ is ready before the chains are open, and requests wait for them.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
 
-from msgspec import Struct
+import msgspec
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -25,18 +24,11 @@ from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.wire.encoding.codec import decode_json
 
-
-class Written(Struct, frozen=True):
-    text: str
-
-
 EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
 """The chain behind each path."""
 BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
-READS_AT_ONCE = 8
-"""Reads of one batch that are begun together: the reader goes from one to the next by itself."""
 SHALLOW = 500
 """So many brackets are no danger, however they stand."""
 
@@ -101,18 +93,15 @@ class Door:
             return _failed(None, Problem("batch too large", Code.BAD_REQUEST))
         answers: list[bytes] = []
         size = 0
-        # What changes something is seen by what follows it, so it is waited for.
-        at_once = 1 if any(_writes(each) for each in asked) else READS_AT_ONCE
-        for start in range(0, len(asked), at_once):
-            part = asked[start : start + at_once]
+        for each in asked:
             if size > ANSWER_LIMIT:
-                too_large = Problem("response too large", Code.LIMIT)
-                found = [_failed(_id_of(each), too_large) for each in part]
+                answer = _failed(_id_of(each), Problem("response too large", Code.LIMIT))
             else:
-                found = await asyncio.gather(*(self._one(chain, each) for each in part))
-            size += sum(len(answer) for answer in found)
-            answers += [answer for answer in found if answer]
-        return b"[" + b",".join(answers) + b"]" if answers else b""
+                answer = await self._one(chain, each)
+            size += len(answer)
+            answers.append(answer)
+        told = b",".join(answer for answer in answers if answer)
+        return b"[" + told + b"]" if told else b""
 
     async def _one(self, chain: str, asked: Any) -> bytes:
         """The answer to one call; empty for a notification."""
@@ -127,16 +116,12 @@ class Door:
             result = await self._call(chain, asked["method"], asked.get("params"))
         except Problem as problem:
             answer = _failed(number, problem)
-        except asyncio.CancelledError:
-            raise
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s of %s failed", asked["method"][:64], chain)
             answer = _failed(number, Problem("internal error", Code.INTERNAL))
         else:
-            text = result.text.encode() if isinstance(result, Written) else _json(result)
-            head = b'{"jsonrpc":"2.0","id":' + _json(number)
-            answer = head + b',"result":' + text + b"}"
+            answer = msgspec.json.encode({"jsonrpc": "2.0", "id": number, "result": result})
         return answer if "id" in asked else b""
 
 
@@ -155,21 +140,13 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _writes(asked: Any) -> bool:
-    return isinstance(asked, dict) and str(asked.get("method")).startswith("eth_send")
-
-
 def _id_of(asked: Any) -> Any:
     number = asked.get("id") if isinstance(asked, dict) else None
     return number if isinstance(number, str | int) and not isinstance(number, bool) else None
 
 
 def _failed(number: Any, problem: Problem) -> bytes:
-    return _json({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
-
-
-def _json(document: Any) -> bytes:
-    return json.dumps(document, separators=(",", ":")).encode()
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
 
 
 class ChainDoors:

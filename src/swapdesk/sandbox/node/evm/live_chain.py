@@ -1,7 +1,8 @@
-"""One chain as clients meet it: its pool, its published head, and the beat that makes blocks.
+"""One chain as clients meet it: its pool, its newest block, and the beat that makes blocks.
 
-Lives on the event loop. Blocks are executed in the writer's thread; a head is published when it
-is durable, so that a killed node never takes back what a client has seen.
+Lives on the event loop. Blocks are executed in the writer's thread and become part of the chain
+when they are durable, so that a killed node never takes back what a client has seen. What takes
+long is read in the reader's thread.
 """
 
 from __future__ import annotations
@@ -11,19 +12,18 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from eth.rlp.accounts import Account
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
-from swapdesk.sandbox.node.evm.chain_threads import Lanes
+from swapdesk.sandbox.node.evm.blocks import Block, next_base_fee
+from swapdesk.sandbox.node.evm.calls import CallExecutor
+from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined, TooManyLogs
+from swapdesk.sandbox.node.evm.chain_threads import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.machine import next_base_fee
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Code, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
-from swapdesk.sandbox.node.evm.reading import EvmReader
-from swapdesk.sandbox.node.evm.serialize import data, quantity
-from swapdesk.sandbox.node.evm.state_trie import read_account
-from swapdesk.sandbox.node.evm.storage import ChainHead, Index, StateKeys
+from swapdesk.sandbox.node.evm.serialize import Document, log_document, receipt_document
+from swapdesk.sandbox.node.evm.state import AccountsAt
 
 RETRY_SECONDS = 1.0
 """Until a block is tried again that could not be stored."""
@@ -32,42 +32,40 @@ logger = logging.getLogger(__name__)
 
 
 class LiveChain:
-    """``head`` is what clients may know. ``changed`` is set, and replaced, at every new one."""
+    """``changed`` is set, and replaced, at every new block."""
 
     def __init__(
-        self, chain: EvmChain, beats: Beats, lanes: Lanes, faults: ChainFaults, clock: Clock
+        self, chain: EvmChain, beats: Beats, reader: Lane, faults: ChainFaults, clock: Clock
     ) -> None:
         self.terms = chain.terms
-        self.head: ChainHead = chain.head
+        self.chain = chain
         self.pool = Mempool()
-        self.index = Index(chain.path)
-        self.reading = EvmReader(chain, lanes.reader, beats, clock)
         self.faults = faults
         self.changed = asyncio.Event()
-        self._chain = chain
         self._beats = beats
-        self._writer = lanes.writers[chain.terms.short_name]
+        self._reader = reader
+        self._writer = Lane(f"evm-{chain.terms.short_name}", most=MOST_WAITING)
+        self._calls = CallExecutor(chain, clock)
         self._clock = clock
         self._wake = asyncio.Event()
-        self._making = asyncio.Lock()
-        self._accounts: dict[bytes, Account] = {}
 
-    def account(self, address: bytes) -> Account:
-        """At the published head."""
-        found = self._accounts.get(address)
-        if found is None:
-            found = read_account(self._chain.state, bytes(self.head.header.state_root), address)
-            self._accounts[address] = found
-        return found
+    @property
+    def head(self) -> Block:
+        """The newest block that clients may know."""
+        return self.chain.head
+
+    @property
+    def accounts(self) -> AccountsAt:
+        """After the newest block."""
+        return self.chain.states.at(self.head.number)
 
     def nonce_of(self, sender: bytes) -> int:
-        """At the published head."""
-        return int(self.account(sender).nonce)
+        return self.accounts.get_nonce(sender)
 
     @property
     def next_base_fee(self) -> int:
         """Wei per gas in the block that comes next."""
-        return next_base_fee(self.terms, self.head.header)
+        return next_base_fee(self.terms, self.head)
 
     @property
     def rest_seconds(self) -> float:
@@ -75,35 +73,13 @@ class LiveChain:
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
     @property
-    def state(self) -> StateKeys:
-        """By key, for reading."""
-        return self._chain.state
+    def timestamp(self) -> int:
+        """Of a block that was made now."""
+        return max(self.head.timestamp, self._beats.now().timestamp)
 
     def ready(self) -> list[Candidate]:
         """What the next block would take."""
         return self.pool.ready(self.nonce_of, self.next_base_fee, self.terms.gas_limit)
-
-    def pending_block(self) -> dict[str, Any]:
-        """The block that comes next, without what is known only when it is made."""
-        header = self.head.header
-        return {
-            "number": quantity(self.head.number + 1),
-            "hash": None,
-            "parentHash": data(header.hash),
-            "nonce": None,
-            "miner": None,
-            "logsBloom": None,
-            "timestamp": quantity(max(header.timestamp, self._beats.now().timestamp)),
-            "gasLimit": quantity(self.terms.gas_limit),
-            "gasUsed": "0x0",
-            "baseFeePerGas": quantity(self.next_base_fee),
-            "difficulty": "0x0",
-            "extraData": "0x",
-            "size": "0x0",
-            "stateRoot": data(header.state_root),
-            "uncles": [],
-            "withdrawals": [],
-        }
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
         """Take a signed transaction into the pool; returns its hash. Raises Problem.
@@ -113,35 +89,57 @@ class LiveChain:
         ``faulty`` False is for what is waited for and yet no fault shall meet.
         """
         candidate = read_candidate(raw, self.terms, awaited=awaited)
-        if self.mined(candidate.hash):
+        if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
-        account = self.account(candidate.sender)
         if awaited and faulty and self.faults.takes_transaction(self.terms.short_name):
             return candidate.hash
-        self.pool.add(candidate, int(account.nonce), int(account.balance))
+        accounts, sender = self.accounts, candidate.sender
+        self.pool.add(candidate, accounts.get_nonce(sender), accounts.get_balance(sender))
         self._wake.set()
         return candidate.hash
 
-    def mined(self, transaction_hash: bytes) -> bool:
-        """Whether it is in a published block."""
-        found = self.index.receipt(transaction_hash)
-        return found is not None and found[0] <= self.head.number
+    def receipt(self, transaction_hash: bytes) -> Document | None:
+        """None for what is in no block."""
+        found = self.chain.find(transaction_hash)
+        return None if found is None else receipt_document(*found)
 
-    async def reorganise(self, depth: int) -> ChainHead:
-        """Unwind the newest ``depth`` blocks; their transactions wait in the pool again, and
-        other blocks follow at the beat. Raises Problem."""
-        async with self._making:
-            try:
-                head, unwound = await self._writer.run(self._chain.unwind, depth)
-            except ValueError as error:
-                raise Problem(str(error)) from None
-            self.index.forget()
-            self.reading.forget()
-            for raw in unwound:
-                self.pool.restore(read_candidate(raw, self.terms))
-            self._publish(head)
-        self._wake.set()
-        return head
+    async def confirmed(self, transaction_hash: bytes) -> Document:
+        """The receipt, once it is in a block. Raises Problem when it is neither in the chain nor
+        in the pool any more, and will not come."""
+        while True:
+            changed = self.changed
+            receipt = self.receipt(transaction_hash)
+            if receipt is not None:
+                return receipt
+            if self.pool.get(transaction_hash) is None:
+                raise Problem(f"transaction 0x{transaction_hash.hex()} is gone from the pool")
+            await changed.wait()
+
+    async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
+        """Those that match, in the order of the chain. Raises Problem."""
+
+        def found() -> list[Document]:
+            return [log_document(*each) for each in self.chain.logs(first, last, wanted)]
+
+        try:
+            return await self._reader.run(found)
+        except TooManyLogs as error:
+            raise Problem(str(error), Code.LIMIT) from None
+
+    async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
+        """What a call returns after a block, with other accounts (``state``) if asked for. Raises
+        Problem."""
+        outcome = await self._reader.run(self._calls.call, self._now(block), request, state)
+        return outcome.require()
+
+    async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
+        """Gas. Raises Problem."""
+        return await self._reader.run(self._calls.estimate, self._now(block), request, state)
+
+    async def simulate(self, block: Block, asked: Any) -> list[Document]:
+        """``eth_simulateV1``. Raises Problem."""
+        now = self._beats.now().timestamp
+        return await self._reader.run(self._calls.simulate, block, now, asked)
 
     async def produce(self) -> None:
         """Make blocks when they are due and there is something to make them for, for ever."""
@@ -153,53 +151,52 @@ class LiveChain:
             elif seconds > 0:
                 await self._clock.sleep(seconds)
 
+    async def close(self) -> None:
+        """After ``produce`` has ended; the block that is being made is finished."""
+        await asyncio.to_thread(self._writer.close)
+        self.chain.close()
+
+    def _now(self, block: Block) -> Block:
+        """The newest block as it is seen now, any other as it was."""
+        return replace(block, timestamp=self.timestamp) if block is self.head else block
+
     async def _step(self) -> float | None:
         """Make one block, if one is due. Returns seconds until the next look, None for when
         something is sent."""
-        async with self._making:
-            batch = self.ready()
-            cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
-            if not batch and not cools and not self.head.awaited:
-                return None
-            beat = self._beats.now()
-            slot = min(self.head.slot, beat.slot)
-            if beat.slot <= slot:
-                return self._beats.seconds_to(slot + 1)
-            try:
-                if batch:
-                    await self._mine(batch)
-                else:
-                    await self._rest(min(self.head.awaited or 1, beat.slot - slot), beat.slot)
-            except Exception:
-                # The boundary of a block: nothing of it was published, and it is tried again.
-                logger.exception("%s made no block", self.terms.short_name)
-                return RETRY_SECONDS
+        batch = self.ready()
+        cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
+        if not batch and not cools and not self.head.awaited:
+            return None
+        beat = self._beats.now()
+        slot = min(self.head.slot, beat.slot)
+        if beat.slot <= slot:
+            return self._beats.seconds_to(slot + 1)
+        try:
+            if batch:
+                await self._mine(batch)
+            else:
+                count = min(self.head.awaited or 1, beat.slot - slot)
+                beats = [self._beats.at(beat.slot - count + 1 + each) for each in range(count)]
+                self._publish(await self._writer.run(self.chain.rest, beats))
+        except Exception:
+            # The boundary of a block: nothing of it was published, and it is tried again.
+            logger.exception("%s made no block", self.terms.short_name)
+            return RETRY_SECONDS
         return 0.0
 
     async def _mine(self, batch: Sequence[Candidate]) -> None:
-        mined = await self._writer.run(self._chain.mine, batch, self._beats.now())
-        for transaction_hash, reason in mined.refused:
+        mined, refused = await self._writer.run(self.chain.mine, batch, self._beats.now())
+        for transaction_hash, reason in refused.items():
             logger.info(
                 "%s dropped 0x%s: %s", self.terms.short_name, transaction_hash.hex(), reason
             )
-        self.pool.remove(mined.included)
-        self.pool.remove(each for each, _ in mined.refused)
-        self._publish(mined.head)
+        self.pool.remove(refused)
+        self._publish(mined)
         # One that was replaced while its block was being made has left the other behind.
         self.pool.outdated({each.sender for each in batch}, self.nonce_of)
 
-    async def _rest(self, count: int, slot: int) -> None:
-        beats = [self._beats.at(slot - count + 1 + number) for number in range(count)]
-        self._publish(await self._writer.run(self._chain.rest, beats))
-
-    def _publish(self, head: ChainHead) -> None:
-        self.head = head
-        self._accounts.clear()
+    def _publish(self, mined: Mined) -> None:
+        self.chain.add(mined)
+        self.pool.remove(each.hash for block, _ in mined for each in block.transactions)
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
-
-    def close(self) -> None:
-        """After the lanes are closed."""
-        self.index.close()
-        self.reading.close()
-        self._chain.close()

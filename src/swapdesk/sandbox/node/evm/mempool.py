@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from itertools import count
 from typing import Any
 
 import rlp
@@ -43,7 +42,6 @@ class Candidate(Struct, frozen=True):
     transaction: Any
     raw: bytes
     hash: bytes
-    kind: int
     sender: bytes
     nonce: int
     gas: int
@@ -59,9 +57,6 @@ class Candidate(Struct, frozen=True):
         """What the block's maker gets per gas; negative when the fee is too low."""
         return min(self.max_tip, self.max_fee - base_fee)
 
-    def price_at(self, base_fee: int) -> int:
-        return min(self.max_fee, base_fee + self.max_tip)
-
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
     """Decode and check what needs no state. Raises Problem in geth's words.
@@ -75,12 +70,8 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
     if raw and raw[0] < _FIRST_OLD and raw[0] not in _KINDS[1:]:
         raise Problem("transaction type not supported")
     transaction = _decode(raw)
-    kind = transaction.type_id or 0
-    _require_chain(transaction, kind, terms)
-    if kind < 2:
-        max_fee = max_tip = transaction.gas_price
-    else:
-        max_fee, max_tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
+    _require_chain(transaction, terms)
+    max_fee, max_tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
     if max_tip > max_fee:
         raise Problem(
             "max priority fee per gas higher than max fee per gas:"
@@ -103,7 +94,6 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
         transaction,
         raw,
         keccak(raw),
-        kind,
         bytes(sender),
         transaction.nonce,
         transaction.gas,
@@ -122,9 +112,9 @@ def _decode(raw: bytes) -> Any:
         raise Problem("rlp: the bytes are no transaction") from None
 
 
-def _require_chain(transaction: Any, kind: int, terms: ChainTerms) -> None:
+def _require_chain(transaction: Any, terms: ChainTerms) -> None:
     chain_id = transaction.chain_id
-    if kind == 0 and chain_id is None:
+    if chain_id is None:
         raise Problem("only replay-protected (EIP-155) transactions allowed over RPC")
     if chain_id != terms.chain_id:
         raise Problem(f"invalid chain id for signer: have {chain_id} want {terms.chain_id}")
@@ -174,8 +164,7 @@ class Mempool:
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
         self._by_hash: dict[bytes, Candidate] = {}
-        self._arrivals: dict[bytes, int] = {}
-        self._arrival = count()
+        """In the order of arrival."""
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -206,12 +195,6 @@ class Mempool:
             self._remove(before)
         self._put(candidate)
 
-    def restore(self, candidate: Candidate) -> None:
-        """Take back what a reorganisation took out of a block, unless its nonce was given to
-        another one since."""
-        if candidate.nonce not in self._by_sender.get(candidate.sender, {}):
-            self._put(candidate)
-
     def remove(self, transaction_hashes: Iterable[bytes]) -> None:
         for each in transaction_hashes:
             candidate = self._by_hash.get(each)
@@ -237,8 +220,15 @@ class Mempool:
         """What the next block takes: the best tips first, every sender's nonces in order, as
         much as fits by gas limits."""
         row: list[tuple[int, int, Candidate]] = []
+        arrivals = {each: place for place, each in enumerate(self._by_hash)}
+
+        def offer(candidate: Candidate | None) -> None:
+            if candidate is not None and candidate.tip_at(base_fee) >= 0:
+                place = (-candidate.tip_at(base_fee), arrivals[candidate.hash], candidate)
+                heapq.heappush(row, place)
+
         for sender, held in self._by_sender.items():
-            self._offer(row, held.get(nonce_of(sender)), base_fee)
+            offer(held.get(nonce_of(sender)))
         chosen: list[Candidate] = []
         gas = 0
         while row:
@@ -247,7 +237,7 @@ class Mempool:
                 continue
             gas += best.gas
             chosen.append(best)
-            self._offer(row, self._by_sender[best.sender].get(best.nonce + 1), base_fee)
+            offer(self._by_sender[best.sender].get(best.nonce + 1))
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
@@ -257,23 +247,14 @@ class Mempool:
 
     def waiting(self) -> list[Candidate]:
         """Everything, in the order of arrival."""
-        return sorted(self._by_hash.values(), key=lambda each: self._arrivals[each.hash])
-
-    def _offer(
-        self, row: list[tuple[int, int, Candidate]], candidate: Candidate | None, base_fee: int
-    ) -> None:
-        if candidate is not None and candidate.tip_at(base_fee) >= 0:
-            place = (-candidate.tip_at(base_fee), self._arrivals[candidate.hash], candidate)
-            heapq.heappush(row, place)
+        return list(self._by_hash.values())
 
     def _put(self, candidate: Candidate) -> None:
         self._by_sender.setdefault(candidate.sender, {})[candidate.nonce] = candidate
         self._by_hash[candidate.hash] = candidate
-        self._arrivals[candidate.hash] = next(self._arrival)
 
     def _remove(self, candidate: Candidate) -> None:
         del self._by_hash[candidate.hash]
-        del self._arrivals[candidate.hash]
         held = self._by_sender[candidate.sender]
         del held[candidate.nonce]
         if not held:

@@ -6,14 +6,15 @@ What is not here is answered with -32601: no proofs, traces, filters or subscrip
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk import __version__
-from swapdesk.sandbox.node.evm.http_endpoint import Written
+from swapdesk.sandbox.node.evm.blocks import Block, MinedTransaction, next_block
+from swapdesk.sandbox.node.evm.chain import LogWords
+from swapdesk.sandbox.node.evm.fees import fee_history, usual_tip
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
     Code,
@@ -26,48 +27,31 @@ from swapdesk.sandbox.node.evm.json_rpc import (
     read_word,
 )
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
-from swapdesk.sandbox.node.evm.machine import BlockHeader
 from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.serialize import (
+    Document,
+    block_document,
     data,
     quantity,
     receipt_document,
     transaction_document,
 )
-from swapdesk.sandbox.node.evm.state_trie import read_account, read_code, read_storage
-from swapdesk.sandbox.node.evm.storage import LogFilter
+from swapdesk.sandbox.node.evm.state import AccountsAt
 
 
 def forged_receipt(
-    receipt: str | None, waiting: Candidate | None, head: BlockHeader
-) -> dict[str, Any] | None:
+    receipt: Document | None, waiting: Candidate | None, head: Block
+) -> Document | None:
     """The opposite of what happened: of a mined transaction the other status, of a waiting one
     a success in the newest block."""
     if receipt is not None:
-        told: dict[str, Any] = json.loads(receipt)
-        told["status"] = "0x0" if told["status"] == "0x1" else "0x1"
-        return told
+        return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
         return None
-    return receipt_document(
-        waiting,
-        head,
-        0,
-        succeeded=True,
-        gas_used=21_000,
-        cumulative_gas=21_000,
-        bloom=0,
-        created=None,
-        logs=(),
+    told = MinedTransaction(
+        waiting.raw, waiting.hash, waiting.sender, True, 21_000, 21_000, b"", ()
     )
-
-
-class ChosenBlock(Struct, frozen=True):
-    """``newest``: the head, or what comes after it (``pending``)."""
-
-    header: BlockHeader
-    newest: bool
-    pending: bool = False
+    return receipt_document(replace(head, transactions=(told,)), 0)
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
@@ -85,30 +69,22 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
     return tags[value] if value in tags else read_quantity(value, "the block number")
 
 
-def chosen_block(chain: LiveChain, value: Any) -> ChosenBlock | None:
+def chosen_block(chain: LiveChain, value: Any) -> Block | None:
     """The block meant, None when there is none. Raises Problem."""
-    head = chain.head
-    if value is None or value in ("latest", "pending"):
-        return ChosenBlock(head.header, newest=True, pending=value == "pending")
     if isinstance(value, dict):
         given = read_object(value, "the block", ("blockHash", "blockNumber", "requireCanonical"))
         if ("blockHash" in given) == ("blockNumber" in given):
             raise bad("the block is chosen by blockHash or blockNumber")
         if "blockHash" in given:
-            wanted = read_bytes(given["blockHash"], "blockHash", 32)
-            header = chain.index.header_by_hash(wanted)
-            return _published(chain, header)
+            return chain.chain.block_of(read_bytes(given["blockHash"], "blockHash", 32))
         value = given["blockNumber"]
     if isinstance(value, list):
         raise bad("the block is no tag, number or hash")
-    number = tagged_number(chain, value)
-    if number > head.number:
-        return None
-    header = head.header if number == head.number else chain.index.header_at(number)
-    return _published(chain, header)
+    number = tagged_number(chain, "latest" if value is None else value)
+    return chain.chain.blocks[number] if number <= chain.head.number else None
 
 
-def require_block(chain: LiveChain, value: Any) -> ChosenBlock:
+def require_block(chain: LiveChain, value: Any) -> Block:
     """As ``chosen_block``, but raises Problem when there is none."""
     found = chosen_block(chain, value)
     if found is None:
@@ -116,19 +92,13 @@ def require_block(chain: LiveChain, value: Any) -> ChosenBlock:
     return found
 
 
-def _published(chain: LiveChain, header: BlockHeader | None) -> ChosenBlock | None:
-    if header is None or header.block_number > chain.head.number:
-        return None
-    return ChosenBlock(header, newest=header.block_number == chain.head.number)
-
-
 MOST_ADDRESSES = 100
 MOST_TOPICS = 4
 _FIELDS = ("fromBlock", "toBlock", "address", "topics", "blockHash")
 
 
-def read_filter(chain: LiveChain, value: Any) -> LogFilter:
-    """Raises Problem."""
+def read_filter(chain: LiveChain, value: Any) -> tuple[int, int, LogWords]:
+    """The first and the last block, and what is looked for there. Raises Problem."""
     given = read_object(value, "the filter", _FIELDS)
     if "blockHash" in given:
         if "fromBlock" in given or "toBlock" in given:
@@ -138,7 +108,7 @@ def read_filter(chain: LiveChain, value: Any) -> LogFilter:
         block = chosen_block(chain, {"blockHash": given["blockHash"]})
         if block is None:
             raise Problem("unknown block")
-        first = last = int(block.header.block_number)
+        first = last = block.number
     else:
         first = tagged_number(chain, given.get("fromBlock", "latest"))
         last = min(tagged_number(chain, given.get("toBlock", "latest")), chain.head.number)
@@ -146,12 +116,13 @@ def read_filter(chain: LiveChain, value: Any) -> LogFilter:
             if first <= chain.head.number:
                 raise Problem("invalid block range params")
             last = first
-    return LogFilter(first, last, _addresses(given.get("address")), _topics(given.get("topics")))
+    addresses = _addresses(given.get("address"))
+    return first, last, [addresses, *_topics(given.get("topics"))]
 
 
-def _addresses(value: Any) -> frozenset[bytes]:
-    if value is None:
-        return frozenset()
+def _addresses(value: Any) -> frozenset[bytes] | None:
+    if value is None or value == []:
+        return None
     listed = value if isinstance(value, list) else [value]
     if len(listed) > MOST_ADDRESSES:
         raise bad(f"at most {MOST_ADDRESSES} addresses")
@@ -176,205 +147,169 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
     return places
 
 
-class _Method(Struct, frozen=True):
-    run: Callable[..., Awaitable[Any]]
-    least: int
-    most: int
+Run = Callable[..., Awaitable[Any]]
+Table = dict[str, tuple[Run, int, int]]
+"""By name: the method, and the least and the most arguments it takes."""
+
+
+def _constant(value: object) -> Run:
+    async def told() -> object:
+        return value
+
+    return told
 
 
 class Methods:
-    """Every method of one chain behind ``call``; ``more`` are those of others by name, each with
-    the least and the most arguments it takes."""
+    """Every method of one chain behind ``call``, and the ``more`` of others."""
 
-    def __init__(
-        self,
-        chain: LiveChain,
-        more: Mapping[str, tuple[Callable[..., Awaitable[Any]], int, int]] | None = None,
-    ) -> None:
+    def __init__(self, chain: LiveChain, more: Table | None = None) -> None:
         self._chain = chain
-        self._table = {
-            "web3_clientVersion": _Method(self._client, 0, 0),
-            "net_version": _Method(self._network, 0, 0),
-            "net_listening": _Method(self._listening, 0, 0),
-            "eth_chainId": _Method(self._chain_id, 0, 0),
-            "eth_syncing": _Method(self._syncing, 0, 0),
-            "eth_accounts": _Method(self._accounts, 0, 0),
-            "eth_blockNumber": _Method(self._block_number, 0, 0),
-            "eth_getBalance": _Method(self._balance, 1, 2),
-            "eth_getTransactionCount": _Method(self._nonce, 1, 2),
-            "eth_getCode": _Method(self._code, 1, 2),
-            "eth_getStorageAt": _Method(self._storage, 2, 3),
-            "eth_call": _Method(self._call, 1, 4),
-            "eth_estimateGas": _Method(self._estimate, 1, 4),
-            "eth_simulateV1": _Method(self._simulate, 1, 2),
-            "eth_sendRawTransaction": _Method(self._send, 1, 1),
-            "eth_getTransactionByHash": _Method(self._transaction, 1, 1),
-            "eth_getTransactionByBlockNumberAndIndex": _Method(self._transaction_at, 2, 2),
-            "eth_getTransactionByBlockHashAndIndex": _Method(self._transaction_of, 2, 2),
-            "eth_getTransactionReceipt": _Method(self._receipt, 1, 1),
-            "eth_getBlockReceipts": _Method(self._receipts, 1, 1),
-            "eth_getBlockByNumber": _Method(self._block_by_number, 1, 2),
-            "eth_getBlockByHash": _Method(self._block_by_hash, 1, 2),
-            "eth_getLogs": _Method(self._logs, 1, 1),
-            "eth_feeHistory": _Method(self._fee_history, 2, 3),
-            "eth_gasPrice": _Method(self._gas_price, 0, 0),
-            "eth_maxPriorityFeePerGas": _Method(self._priority_fee, 0, 0),
-            **{name: _Method(*each) for name, each in (more or {}).items()},
+        constants = {
+            "web3_clientVersion": f"swapdesk/{__version__}",
+            "net_version": str(chain.terms.chain_id),
+            "net_listening": True,
+            "eth_chainId": quantity(chain.terms.chain_id),
+            "eth_syncing": False,
+            "eth_accounts": [],
+        }
+        self._table: Table = {
+            "eth_blockNumber": (self._block_number, 0, 0),
+            "eth_getBalance": (self._balance, 1, 2),
+            "eth_getTransactionCount": (self._nonce, 1, 2),
+            "eth_getCode": (self._code, 1, 2),
+            "eth_getStorageAt": (self._storage, 2, 3),
+            "eth_call": (self._call, 1, 3),
+            "eth_estimateGas": (self._estimate, 1, 3),
+            "eth_simulateV1": (self._simulate, 1, 2),
+            "eth_sendRawTransaction": (self._send, 1, 1),
+            "eth_getTransactionByHash": (self._transaction, 1, 1),
+            "eth_getTransactionByBlockNumberAndIndex": (self._transaction_at, 2, 2),
+            "eth_getTransactionByBlockHashAndIndex": (self._transaction_of, 2, 2),
+            "eth_getTransactionReceipt": (self._receipt, 1, 1),
+            "eth_getBlockReceipts": (self._receipts, 1, 1),
+            "eth_getBlockByNumber": (self._block_by_number, 1, 2),
+            "eth_getBlockByHash": (self._block_by_hash, 1, 2),
+            "eth_getLogs": (self._logs, 1, 1),
+            "eth_feeHistory": (self._fee_history, 2, 3),
+            "eth_gasPrice": (self._gas_price, 0, 0),
+            "eth_maxPriorityFeePerGas": (self._priority_fee, 0, 0),
+            **{name: (_constant(value), 0, 0) for name, value in constants.items()},
+            **(more or {}),
         }
 
     async def call(self, name: Any, params: Any) -> Any:
-        """The result of a method: what JSON holds, or Written. Raises Problem."""
-        method = self._table.get(name) if isinstance(name, str) else None
-        if method is None:
+        """The result of a method, as JSON holds it. Raises Problem."""
+        if not isinstance(name, str) or name not in self._table:
             raise Problem(
                 f"the method {str(name)[:64]} does not exist/is not available", Code.NO_METHOD
             )
+        run, least, most = self._table[name]
         if params is None:
             params = []
         if not isinstance(params, list):
             raise Problem("non-array args", Code.BAD_PARAMS)
-        if len(params) > method.most:
-            raise Problem(f"too many arguments, want at most {method.most}", Code.BAD_PARAMS)
-        if len(params) < method.least:
+        if len(params) > most:
+            raise Problem(f"too many arguments, want at most {most}", Code.BAD_PARAMS)
+        if len(params) < least:
             raise Problem(f"missing value for required argument {len(params)}", Code.BAD_PARAMS)
-        return await method.run(*params)
-
-    async def _client(self) -> str:
-        return f"swapdesk/{__version__}"
-
-    async def _network(self) -> str:
-        return str(self._chain.terms.chain_id)
-
-    async def _listening(self) -> bool:
-        return True
-
-    async def _chain_id(self) -> str:
-        return quantity(self._chain.terms.chain_id)
-
-    async def _syncing(self) -> bool:
-        return False
-
-    async def _accounts(self) -> list[str]:
-        return []
+        return await run(*params)
 
     async def _block_number(self) -> str:
         return quantity(self._chain.head.number)
 
     async def _balance(self, address: Any, block: Any = None) -> str:
-        return quantity(self._account(address, block).balance)
+        return quantity(self._accounts(block).get_balance(read_address(address, "address")))
 
     async def _nonce(self, address: Any, block: Any = None) -> str:
-        nonce = self._account(address, block).nonce
+        account = read_address(address, "address")
+        nonce = self._accounts(block).get_nonce(account)
         if block == "pending":
-            nonce = self._chain.pool.next_nonce(read_address(address, "address"), nonce)
+            nonce = self._chain.pool.next_nonce(account, nonce)
         return quantity(nonce)
 
     async def _code(self, address: Any, block: Any = None) -> str:
-        at = require_block(self._chain, block)
-        account = read_address(address, "address")
-        return data(read_code(self._chain.state, at.header.state_root, account))
+        return data(self._accounts(block).get_code(read_address(address, "address")))
 
     async def _storage(self, address: Any, slot: Any, block: Any = None) -> str:
-        at = require_block(self._chain, block)
-        account = read_address(address, "address")
-        word = read_storage(
-            self._chain.state, at.header.state_root, account, read_word(slot, "the slot")
-        )
-        return data(word.to_bytes(32, "big"))
+        account, place = read_address(address, "address"), read_word(slot, "the slot")
+        return data(self._accounts(block).get_storage(account, place).to_bytes(32, "big"))
 
-    async def _call(
-        self, request: Any, block: Any = None, state: Any = None, changes: Any = None
-    ) -> str:
-        at = require_block(self._chain, block)
-        read = CallRequest.read(request, self._chain.terms.chain_id)
-        reading = self._chain.reading
-        return data(await reading.call(at.header, at.newest, read, state, changes))
+    async def _call(self, request: Any, block: Any = None, state: Any = None) -> str:
+        at, read = require_block(self._chain, block), self._request(request)
+        return data(await self._chain.call(at, read, state))
 
-    async def _estimate(
-        self, request: Any, block: Any = None, state: Any = None, changes: Any = None
-    ) -> str:
-        at = require_block(self._chain, block)
-        read = CallRequest.read(request, self._chain.terms.chain_id)
-        reading = self._chain.reading
-        return quantity(await reading.estimate(at.header, at.newest, read, state, changes))
+    async def _estimate(self, request: Any, block: Any = None, state: Any = None) -> str:
+        at, read = require_block(self._chain, block), self._request(request)
+        return quantity(await self._chain.estimate(at, read, state))
 
-    async def _simulate(self, request: Any, block: Any = None) -> list[dict[str, Any]]:
-        at = require_block(self._chain, block)
-        return await self._chain.reading.simulate(at.header, request)
+    async def _simulate(self, request: Any, block: Any = None) -> list[Document]:
+        return await self._chain.simulate(require_block(self._chain, block), request)
 
     async def _send(self, raw: Any) -> str:
         return data(self._chain.submit(read_bytes(raw, "the transaction")))
 
-    async def _transaction(self, transaction_hash: Any) -> Any:
+    async def _transaction(self, transaction_hash: Any) -> Document | None:
         wanted = read_bytes(transaction_hash, "the hash", 32)
-        found = self._chain.index.transaction(wanted)
-        if found is not None and found[0] <= self._chain.head.number:
-            return Written(found[1])
+        found = self._chain.chain.find(wanted)
+        if found is not None:
+            return self._mined(*found)
         waiting = self._chain.pool.get(wanted)
-        if waiting is None:
-            return None
-        return transaction_document(waiting, self._chain.terms.chain_id)
+        return None if waiting is None else self._waiting(waiting)
 
-    async def _transaction_at(self, block: Any, position: Any) -> Any:
+    async def _transaction_at(self, block: Any, position: Any) -> Document | None:
+        at, place = chosen_block(self._chain, block), read_quantity(position, "the index")
+        if at is None or place >= len(at.transactions):
+            return None
+        return self._mined(at, place)
+
+    async def _transaction_of(self, block_hash: Any, position: Any) -> Document | None:
+        return await self._transaction_at({"blockHash": block_hash}, position)
+
+    async def _receipt(self, transaction_hash: Any) -> Document | None:
+        chain, wanted = self._chain, read_bytes(transaction_hash, "the hash", 32)
+        receipt, waiting = chain.receipt(wanted), chain.pool.get(wanted)
+        if receipt is None and waiting is None:
+            return None
+        if chain.faults.forges_receipt(chain.terms.short_name):
+            return forged_receipt(receipt, waiting, chain.head)
+        return receipt
+
+    async def _receipts(self, block: Any) -> list[Document] | None:
         at = chosen_block(self._chain, block)
         if at is None:
             return None
-        number = at.header.block_number
-        found = self._chain.index.transaction_at(number, read_quantity(position, "the index"))
-        return None if found is None else Written(found)
+        return [receipt_document(at, place) for place in range(len(at.transactions))]
 
-    async def _transaction_of(self, block_hash: Any, position: Any) -> Any:
-        return await self._transaction_at({"blockHash": block_hash}, position)
-
-    async def _receipt(self, transaction_hash: Any) -> Any:
-        wanted = read_bytes(transaction_hash, "the hash", 32)
-        found = self._chain.index.receipt(wanted)
-        text = found[1] if found is not None and found[0] <= self._chain.head.number else None
-        waiting = self._chain.pool.get(wanted)
-        if text is None and waiting is None:
-            return None
-        if self._chain.faults.forges_receipt(self._chain.terms.short_name):
-            return forged_receipt(text, waiting, self._chain.head.header)
-        return None if text is None else Written(text)
-
-    async def _receipts(self, block: Any) -> Any:
-        at = chosen_block(self._chain, block)
-        return None if at is None else self._chain.index.receipts(at.header.block_number)
-
-    async def _block_by_number(self, block: Any, whole: Any = False) -> Any:
+    async def _block_by_number(self, block: Any, whole: Any = False) -> Document | None:
         if block == "pending":
             return self._pending(whole is True)
-        return await self._block(chosen_block(self._chain, block), whole)
+        return self._block(chosen_block(self._chain, block), whole)
 
-    async def _block_by_hash(self, block_hash: Any, whole: Any = False) -> Any:
-        return await self._block(chosen_block(self._chain, {"blockHash": block_hash}), whole)
+    async def _block_by_hash(self, block_hash: Any, whole: Any = False) -> Document | None:
+        return self._block(chosen_block(self._chain, {"blockHash": block_hash}), whole)
 
-    async def _block(self, at: Any, whole: Any) -> Any:
+    def _block(self, at: Block | None, whole: Any) -> Document | None:
         if not isinstance(whole, bool):
             raise bad("whether to show whole transactions is true or false")
         if at is None:
             return None
-        number = at.header.block_number
-        if whole:
-            return await self._chain.reading.block(number)
-        return self._chain.index.block(number, whole=False)
+        return block_document(at, self._chain.terms.chain_id, whole=whole)
 
-    def _pending(self, whole: bool) -> dict[str, Any]:
+    def _pending(self, whole: bool) -> Document:
         """What comes next, as far as it is known: its transactions are those that wait."""
         chain = self._chain
-        document = dict(chain.pending_block())
+        block = next_block(chain.terms, chain.head, chain.timestamp)
         waiting = chain.ready()
-        document["transactions"] = [
-            transaction_document(each, chain.terms.chain_id) if whole else data(each.hash)
-            for each in waiting
-        ]
-        return document
+        return {
+            **block_document(block, chain.terms.chain_id),
+            **dict.fromkeys(("hash", "nonce", "miner", "logsBloom")),
+            "transactions": [self._waiting(each) if whole else data(each.hash) for each in waiting],
+        }
 
-    async def _logs(self, wanted: Any) -> Written:
-        found = await self._chain.reading.logs(read_filter(self._chain, wanted))
-        return Written(f"[{','.join(found)}]")
+    async def _logs(self, wanted: Any) -> list[Document]:
+        return await self._chain.logs(*read_filter(self._chain, wanted))
 
-    async def _fee_history(self, count: Any, newest: Any, percentiles: Any = None) -> Any:
+    async def _fee_history(self, count: Any, newest: Any, percentiles: Any = None) -> Document:
         blocks = count if isinstance(count, int) else read_quantity(count, "the block count")
         at = require_block(self._chain, newest)
         if percentiles is not None and not isinstance(percentiles, list):
@@ -385,18 +320,25 @@ class Methods:
             raise bad("a percentile is no number") from None
         if blocks < 1:
             return {"oldestBlock": "0x0", "gasUsedRatio": []}
-        return await self._chain.reading.fee_history(blocks, at.header, places)
+        return fee_history(self._chain.chain, blocks, at, places)
 
     async def _gas_price(self) -> str:
-        head = self._chain.head.header
-        return quantity(self._chain.next_base_fee + await self._chain.reading.tip(head))
+        return quantity(self._chain.next_base_fee + usual_tip(self._chain.chain))
 
     async def _priority_fee(self) -> str:
-        return quantity(await self._chain.reading.tip(self._chain.head.header))
+        return quantity(usual_tip(self._chain.chain))
 
-    def _account(self, address: Any, block: Any) -> Any:
-        wanted = read_address(address, "address")
-        at = require_block(self._chain, block)
-        if at.newest:
-            return self._chain.account(wanted)
-        return read_account(self._chain.state, at.header.state_root, wanted)
+    def _request(self, request: Any) -> CallRequest:
+        return CallRequest.read(request, self._chain.terms.chain_id)
+
+    def _accounts(self, block: Any) -> AccountsAt:
+        return self._chain.chain.states.at(require_block(self._chain, block).number)
+
+    def _mined(self, block: Block, place: int) -> Document:
+        one = block.transactions[place]
+        chain_id = self._chain.terms.chain_id
+        return transaction_document(one.signed, one.hash, one.sender, chain_id, block, place)
+
+    def _waiting(self, one: Candidate) -> Document:
+        chain_id = self._chain.terms.chain_id
+        return transaction_document(one.transaction, one.hash, one.sender, chain_id)

@@ -6,40 +6,36 @@ A ``ChainAccount`` is an account of the sandbox on one chain and signs with its 
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from msgspec import Struct
 
 from swapdesk.clock import Clock
-from swapdesk.paths import make_directories
 from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
-from swapdesk.sandbox.node.evm.chain_threads import Lanes
+from swapdesk.sandbox.node.evm.chain_threads import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.fees import usual_tip
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
-from swapdesk.sandbox.node.evm.mempool import read_candidate
+from swapdesk.sandbox.node.evm.serialize import Document
 from swapdesk.sandbox.node.world_clock import WorldClock
 
-TRANSFER_GAS = 21_000
 
-
-class Signed(Struct, frozen=True):
-    """A signed transaction. Who must not pay twice writes ``raw`` down before ``submit`` and
-    sends the same bytes again after a crash."""
-
-    raw: bytes
-    hash: bytes
-    nonce: int
+def signed_transaction(
+    chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
+) -> bytes:
+    """``fields``: gas, value, data, max_fee_per_gas, max_priority_fee_per_gas. Who must not pay
+    twice writes the bytes down before ``submit`` and sends the same again after a crash."""
+    unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
+        chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
+    )
+    return unsigned.as_signed_transaction(PrivateKey(key.secret)).encode()
 
 
 class ChainAccount:
@@ -56,34 +52,31 @@ class ChainAccount:
 
     async def sign(
         self,
-        to: bytes | None,
+        to: bytes,
         *,
         value: int = 0,
         payload: bytes = b"",
         gas: int | None = None,
-        nonce: int | None = None,
-    ) -> Signed:
-        """Sign a transaction; ``to`` None creates a contract. ``gas`` is estimated and
-        ``nonce`` the next one unless given. Raises Problem, also when it would revert."""
+    ) -> bytes:
+        """A transaction with the next nonce; ``gas`` is estimated unless given. Raises Problem,
+        also when it would revert."""
         chain = self._chain
         if gas is None:
-            request = CallRequest(sender=self.address, to=to or b"", value=value, data=payload)
-            gas = await chain.reading.estimate(chain.head.header, True, request, None, None)
-        tip = await chain.reading.tip(chain.head.header)
-        unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-            chain_id=chain.terms.chain_id,
-            nonce=self.next_nonce() if nonce is None else nonce,
+            request = CallRequest(sender=self.address, to=to, value=value, data=payload)
+            gas = await chain.estimate(chain.head, request)
+        tip = usual_tip(chain.chain)
+        return signed_transaction(
+            chain,
+            self._key,
+            self.next_nonce(),
+            to,
             max_priority_fee_per_gas=tip,
             # Twice the fee bears six full blocks in a row.
             max_fee_per_gas=2 * chain.next_base_fee + tip,
             gas=gas,
-            to=Address(to) if to else CREATE_CONTRACT_ADDRESS,
             value=value,
             data=payload,
-            access_list=(),
         )
-        raw = unsigned.as_signed_transaction(PrivateKey(self._key.secret)).encode()
-        return Signed(raw, read_candidate(raw, chain.terms).hash, unsigned.nonce)
 
     def next_nonce(self) -> int:
         """Counts what waits in the pool."""
@@ -92,7 +85,7 @@ class ChainAccount:
 
     async def send(
         self,
-        to: bytes | None,
+        to: bytes,
         *,
         value: int = 0,
         payload: bytes = b"",
@@ -104,33 +97,16 @@ class ChainAccount:
         ``awaited`` False is for what nobody counts confirmations of (LiveChain.submit).
         """
         async with self._turn:
-            signed = await self.sign(to, value=value, payload=payload, gas=gas)
-            return self._chain.submit(signed.raw, awaited=awaited)
-
-
-async def mined_receipt(chain: LiveChain, transaction_hash: bytes) -> dict[str, Any]:
-    """Wait until a transaction is in a published block; its receipt. Raises Problem when it is
-    neither in the chain nor in the pool any more, and will not come."""
-    while True:
-        changed = chain.changed
-        found = chain.index.receipt(transaction_hash)
-        if found is not None and found[0] <= chain.head.number:
-            receipt: dict[str, Any] = json.loads(found[1])
-            return receipt
-        if chain.pool.get(transaction_hash) is None:
-            raise Problem(f"transaction 0x{transaction_hash.hex()} is gone from the pool")
-        await changed.wait()
-
-
-logger = logging.getLogger(__name__)
+            raw = await self.sign(to, value=value, payload=payload, gas=gas)
+            return self._chain.submit(raw, awaited=awaited)
 
 
 class EvmNode:
     """The chains by short name, once ``open`` has returned."""
 
-    def __init__(self, key: bytes, lanes: Lanes, chains: Mapping[str, LiveChain]) -> None:
+    def __init__(self, key: bytes, reader: Lane, chains: Mapping[str, LiveChain]) -> None:
         self._key = key
-        self._lanes = lanes
+        self._reader = reader
         self.chains = chains
         self._accounts: dict[tuple[str, str], ChainAccount] = {}
         self._producing = [asyncio.create_task(chain.produce()) for chain in chains.values()]
@@ -147,31 +123,29 @@ class EvmNode:
         clock: Clock,
         faults: ChainFaults,
     ) -> EvmNode:
-        """Open or begin the chains below ``directory``. Raises ChainFileMismatch."""
-        lanes = Lanes(terms)
+        """Open or begin the chains below ``directory``. Raises ChainFileMismatch, LogDamaged."""
+        reader = Lane("evm-reader", most=MOST_WAITING)
         chains: dict[str, LiveChain] = {}
         try:
             for name, each in terms.items():
                 beats = Beats(world, each.block_ms)
-                chain = await lanes.writers[name].run(
-                    EvmChain, chain_file(directory, name), each, genesis[name], beats.now(), clock
+                chain = await reader.run(
+                    EvmChain, directory, each, genesis[name], beats.now(), clock
                 )
-                chains[name] = LiveChain(chain, beats, lanes, faults, clock)
+                chains[name] = LiveChain(chain, beats, reader, faults, clock)
         except BaseException:
-            lanes.close()
-            for opened in chains.values():
-                opened.close()
+            reader.close()
+            await asyncio.gather(*(opened.close() for opened in chains.values()))
             raise
-        return cls(key, lanes, chains)
+        return cls(key, reader, chains)
 
     async def close(self) -> None:
         """Finish the blocks that are being made and close the files."""
         for task in self._producing:
             task.cancel()
         await asyncio.gather(*self._producing, return_exceptions=True)
-        await asyncio.to_thread(self._lanes.close)
-        for chain in self.chains.values():
-            chain.close()
+        await asyncio.to_thread(self._reader.close)
+        await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:
         """The sandbox's account ``name`` on a chain; always the same object, so that its
@@ -188,13 +162,6 @@ class EvmNode:
             raise Problem("the amount must be above 0")
         return await self.account(chain, FAUCET).send(address, value=wei)
 
-    async def confirmed(self, chain: str, transaction_hash: bytes) -> dict[str, object]:
-        """The receipt, once it is in a published block. Raises Problem, KeyError."""
-        return await mined_receipt(self.chains[chain], transaction_hash)
-
-
-def chain_file(directory: Path, name: str) -> Path:
-    """Where a chain is kept; the directory is made."""
-    folder = directory / "chains"
-    make_directories(folder)
-    return folder / f"{name}.db"
+    async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
+        """The receipt, once it is in a block. Raises Problem, KeyError."""
+        return await self.chains[chain].confirmed(transaction_hash)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH, POST_MERGE_NONCE
 from eth_utils.address import to_checksum_address
 
-from swapdesk.sandbox.node.evm.machine import BlockHeader
-from swapdesk.sandbox.node.evm.mempool import Candidate
+from swapdesk.sandbox.node.evm.blocks import Block, Log, bloom_of, kind_of, price_at
 
 Document = dict[str, Any]
 
@@ -30,82 +28,85 @@ def address(octets: bytes) -> str | None:
     return to_checksum_address(octets) if octets else None
 
 
-def text(document: Any) -> str:
-    return json.dumps(document, separators=(",", ":"))
-
-
-def block_document(header: BlockHeader, size: int) -> Document:
-    """A block without its transactions, whose hashes or objects are added when it is asked for."""
+def block_document(block: Block, chain_id: int, *, whole: bool = False) -> Document:
+    """With its transactions' hashes, or with all of them (``whole``)."""
+    transactions = [
+        transaction_document(one.signed, one.hash, one.sender, chain_id, block, place)
+        if whole
+        else data(one.hash)
+        for place, one in enumerate(block.transactions)
+    ]
     return {
-        "number": quantity(header.block_number),
-        "hash": data(header.hash),
-        "parentHash": data(header.parent_hash),
-        "nonce": data(header.nonce),
-        "mixHash": data(header.mix_hash),
-        "sha3Uncles": data(header.uncles_hash),
-        "logsBloom": data(int(header.bloom).to_bytes(256, "big")),
-        "transactionsRoot": data(header.transaction_root),
-        "stateRoot": data(header.state_root),
-        "receiptsRoot": data(header.receipt_root),
-        "miner": address(header.coinbase),
+        "number": quantity(block.number),
+        "hash": data(block.hash),
+        "parentHash": data(block.parent_hash),
+        "nonce": data(POST_MERGE_NONCE),
+        "mixHash": data(block.mix_hash),
+        "sha3Uncles": data(EMPTY_UNCLE_HASH),
+        "logsBloom": data(block.bloom),
+        "transactionsRoot": data(block.transaction_root),
+        "stateRoot": data(block.state_root),
+        "receiptsRoot": data(block.receipt_root),
+        "miner": address(block.coinbase),
         "difficulty": "0x0",
-        "extraData": data(header.extra_data),
-        "size": quantity(size),
-        "gasLimit": quantity(header.gas_limit),
-        "gasUsed": quantity(header.gas_used),
-        "timestamp": quantity(header.timestamp),
-        "baseFeePerGas": quantity(header.base_fee_per_gas),
-        "withdrawalsRoot": data(header.withdrawals_root),
+        "extraData": data(block.extra_data),
+        "size": quantity(block.size),
+        "gasLimit": quantity(block.gas_limit),
+        "gasUsed": quantity(block.gas_used),
+        "timestamp": quantity(block.timestamp),
+        "baseFeePerGas": quantity(block.base_fee_per_gas),
+        "withdrawalsRoot": data(BLANK_ROOT_HASH),
         "withdrawals": [],
-        "blobGasUsed": quantity(header.blob_gas_used),
-        "excessBlobGas": quantity(header.excess_blob_gas),
-        "parentBeaconBlockRoot": data(header.parent_beacon_block_root),
-        "requestsHash": data(header.requests_hash),
+        "blobGasUsed": "0x0",
+        "excessBlobGas": "0x0",
+        "parentBeaconBlockRoot": data(bytes(32)),
+        "requestsHash": data(EMPTY_SHA256),
         "uncles": [],
+        "transactions": transactions,
     }
 
 
 def transaction_document(
-    candidate: Candidate,
+    signed: Any,
+    transaction_hash: bytes,
+    sender: bytes,
     chain_id: int,
-    *,
-    header: BlockHeader | None = None,
-    position: int | None = None,
+    block: Block | None = None,
+    position: int = 0,
 ) -> Document:
-    """A transaction, mined when it has a header and a position."""
-    tx = candidate.transaction
-    kind = candidate.kind
-    price = candidate.price_at(header.base_fee_per_gas) if header else candidate.max_fee
+    """A transaction, mined when it has a block."""
+    kind = kind_of(signed)
+    price = price_at(signed, block.base_fee_per_gas) if block else signed.max_fee_per_gas
     document: Document = {
         "type": quantity(kind),
         "chainId": quantity(chain_id),
-        "hash": data(candidate.hash),
-        "nonce": quantity(candidate.nonce),
-        "blockHash": data(header.hash) if header else None,
-        "blockNumber": quantity(header.block_number) if header else None,
-        "transactionIndex": quantity(position) if position is not None else None,
-        "from": address(candidate.sender),
-        "to": address(tx.to),
-        "value": quantity(tx.value),
-        "gas": quantity(tx.gas),
+        "hash": data(transaction_hash),
+        "nonce": quantity(signed.nonce),
+        "blockHash": data(block.hash) if block else None,
+        "blockNumber": quantity(block.number) if block else None,
+        "transactionIndex": quantity(position) if block else None,
+        "from": address(sender),
+        "to": address(signed.to),
+        "value": quantity(signed.value),
+        "gas": quantity(signed.gas),
         "gasPrice": quantity(price),
-        "input": data(tx.data),
-        "v": quantity(tx.v if kind == 0 else tx.y_parity),
-        "r": quantity(tx.r),
-        "s": quantity(tx.s),
+        "input": data(signed.data),
+        "v": quantity(signed.v if kind == 0 else signed.y_parity),
+        "r": quantity(signed.r),
+        "s": quantity(signed.s),
     }
     if kind >= 1:
-        document["yParity"] = quantity(tx.y_parity)
+        document["yParity"] = quantity(signed.y_parity)
         document["accessList"] = [
             {
                 "address": address(account),
                 "storageKeys": [data(int(slot).to_bytes(32, "big")) for slot in slots],
             }
-            for account, slots in tx.access_list
+            for account, slots in signed.access_list
         ]
     if kind >= 2:
-        document["maxFeePerGas"] = quantity(candidate.max_fee)
-        document["maxPriorityFeePerGas"] = quantity(candidate.max_tip)
+        document["maxFeePerGas"] = quantity(signed.max_fee_per_gas)
+        document["maxPriorityFeePerGas"] = quantity(signed.max_priority_fee_per_gas)
     if kind == 4:
         document["authorizationList"] = [
             {
@@ -116,61 +117,49 @@ def transaction_document(
                 "r": quantity(each.r),
                 "s": quantity(each.s),
             }
-            for each in tx.authorization_list
+            for each in signed.authorization_list
         ]
     return document
 
 
-def receipt_document(
-    candidate: Candidate,
-    header: BlockHeader,
-    position: int,
-    *,
-    succeeded: bool,
-    gas_used: int,
-    cumulative_gas: int,
-    bloom: int,
-    created: bytes | None,
-    logs: Sequence[Document],
-) -> Document:
+def receipt_document(block: Block, position: int) -> Document:
+    one = block.transactions[position]
+    signed = one.signed
+    before = sum(len(each.logs) for each in block.transactions[:position])
     return {
-        "type": quantity(candidate.kind),
-        "status": quantity(int(succeeded)),
-        "transactionHash": data(candidate.hash),
+        "type": quantity(kind_of(signed)),
+        "status": quantity(int(one.succeeded)),
+        "transactionHash": data(one.hash),
         "transactionIndex": quantity(position),
-        "blockHash": data(header.hash),
-        "blockNumber": quantity(header.block_number),
-        "from": address(candidate.sender),
-        "to": address(candidate.transaction.to),
-        "gasUsed": quantity(gas_used),
-        "cumulativeGasUsed": quantity(cumulative_gas),
-        "effectiveGasPrice": quantity(candidate.price_at(header.base_fee_per_gas)),
-        "contractAddress": address(created) if created else None,
-        "logsBloom": data(bloom.to_bytes(256, "big")),
-        "logs": list(logs),
+        "blockHash": data(block.hash),
+        "blockNumber": quantity(block.number),
+        "from": address(one.sender),
+        "to": address(signed.to),
+        "gasUsed": quantity(one.gas_used),
+        "cumulativeGasUsed": quantity(one.cumulative_gas),
+        "effectiveGasPrice": quantity(price_at(signed, block.base_fee_per_gas)),
+        "contractAddress": address(one.created),
+        "logsBloom": data(bloom_of(one.logs).to_bytes(256, "big")),
+        "logs": [
+            log_document(log, block, one.hash, position, before + place)
+            for place, log in enumerate(one.logs)
+        ],
     }
 
 
 def log_document(
-    emitter: bytes,
-    topics: Sequence[int],
-    payload: bytes,
-    position: int,
-    *,
-    header: BlockHeader,
-    transaction_hash: bytes,
-    transaction_position: int,
+    log: Log, block: Block, transaction_hash: bytes, transaction_position: int, place: int
 ) -> Document:
-    """``position`` counts in the block, not in the transaction."""
+    """``place`` counts in the block, not in the transaction."""
     return {
-        "address": address(emitter),
-        "topics": [data(int(topic).to_bytes(32, "big")) for topic in topics],
-        "data": data(payload),
-        "blockHash": data(header.hash),
-        "blockNumber": quantity(header.block_number),
-        "blockTimestamp": quantity(header.timestamp),
+        "address": address(log.address),
+        "topics": [data(topic) for topic in log.topics],
+        "data": data(log.data),
+        "blockHash": data(block.hash),
+        "blockNumber": quantity(block.number),
+        "blockTimestamp": quantity(block.timestamp),
         "transactionHash": data(transaction_hash),
         "transactionIndex": quantity(transaction_position),
-        "logIndex": quantity(position),
+        "logIndex": quantity(place),
         "removed": False,
     }

@@ -10,26 +10,17 @@ them were, or none.
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.smart_account import HANDLE_OPS, MOST_CALLS, decode_batch, read_outcome
-from swapdesk.chain.user_operation import (
-    OperationError,
-    PackedUserOperation,
-    UserOperation,
-    unpack,
-)
+from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
 from swapdesk.sandbox.node.chain_wallets import (
     ChainClosed,
     Inclusion,
@@ -38,11 +29,12 @@ from swapdesk.sandbox.node.chain_wallets import (
 )
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:
+    from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction
     from swapdesk.sandbox.node.evm.embedding import Embedding
     from swapdesk.sandbox.node.evm.live_chain import LiveChain
 
@@ -50,29 +42,26 @@ if TYPE_CHECKING:
 _FIRST = 1_000_000
 """Positions below are those of logs."""
 
+_ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
 """Code of an account that is ours (EIP-1167); what another one makes of a call is its own."""
 
-CodeAt = Callable[[str], bytes]
+CodeAt = Callable[[bytes], bytes]
+
+CoinPayment = tuple[int, str, str, int]
+"""What tells it apart in its transaction, who paid whom, and wei."""
 
 
-class InnerPayment(Struct, frozen=True):
-    """``position`` tells payments of one transaction apart; ``units`` in wei."""
-
-    position: int
-    sender: str
-    receiver: str
-    units: int
-
-
-def inner_payments(document: Any, receipt: Any, code_at: CodeAt) -> Iterator[InnerPayment]:
-    """What the operations of this transaction paid in coins; nothing for other transactions."""
-    if document["to"] is None or document["to"].lower() != ENTRY_POINT.lower():
+def inner_payments(
+    to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
+) -> Iterator[CoinPayment]:
+    """What the operations of a transaction paid in coins; nothing for other transactions."""
+    if to != _ENTRY_POINT:
         return
-    done = _executed(receipt)
-    for number, operation in enumerate(_operations(document)):
-        key = operation.sender, operation.nonce
-        if key not in done or code_at(operation.sender) != _PROXY:
+    done = _executed(logs)
+    for number, operation in enumerate(handled_operations(data)):
+        sender = operation.sender
+        if (sender, operation.nonce) not in done or code_at(bytes.fromhex(sender[2:])) != _PROXY:
             continue
         try:
             calls = decode_batch(operation.call_data)
@@ -80,28 +69,18 @@ def inner_payments(document: Any, receipt: Any, code_at: CodeAt) -> Iterator[Inn
             continue
         for place, call in enumerate(calls):
             if call.value:
-                position = _FIRST + number * MOST_CALLS + place
-                yield InnerPayment(position, operation.sender, call.to, call.value)
+                yield _FIRST + number * MOST_CALLS + place, sender, call.to, call.value
 
 
-def _executed(receipt: Any) -> set[tuple[str, int]]:
+def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
     """Sender and nonce of the operations whose calls were made."""
     found = set()
-    for log in receipt["logs"]:
-        if log["address"].lower() != ENTRY_POINT.lower():
-            continue
-        outcome = read_outcome(tuple(log["topics"]), bytes.fromhex(log["data"][2:]))
-        if outcome is not None and outcome.success:
-            found.add((outcome.sender, outcome.nonce))
+    for log in logs:
+        if log.address == _ENTRY_POINT:
+            outcome = read_outcome(tuple("0x" + topic.hex() for topic in log.topics), log.data)
+            if outcome is not None and outcome.success:
+                found.add((outcome.sender, outcome.nonce))
     return found
-
-
-def _operations(document: Any) -> list[UserOperation]:
-    try:
-        call = HANDLE_OPS.read(bytes.fromhex(document["input"][2:]))
-        return [unpack(PackedUserOperation(*packed)) for packed in call["operations"]]
-    except (CalldataError, OperationError):
-        return []
 
 
 logger = logging.getLogger(__name__)
@@ -115,7 +94,7 @@ _KNOWN = 4_096
 AT_ONCE = 500
 """Blocks that the books read at a time."""
 
-_TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
+_TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
@@ -147,7 +126,7 @@ class EvmWallets:
             raise LedgerRefusal("no chain is embedded here")
         try:
             await self.embedding.node()
-        except (ChainFileMismatch, OSError, sqlite3.Error) as error:
+        except (ChainFileMismatch, LogDamaged, OSError, sqlite3.Error) as error:
             raise LedgerRefusal(f"the chain could not be opened: {error}") from error
 
     def address(self, wallet: str) -> str:
@@ -156,33 +135,27 @@ class EvmWallets:
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        from eth.vm.forks.prague.transactions import PragueTransactionBuilder
-        from eth_keys.datatypes import PrivateKey
-        from eth_typing import Address
+        from swapdesk.sandbox.node.evm.node import signed_transaction
 
         chain = self._live()
         coin = token.address is None
         payee = receiver if token.address is None else token.address
-        raw = (
-            PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-                chain_id=chain.terms.chain_id,
-                nonce=number,
-                max_priority_fee_per_gas=_TIP,
-                max_fee_per_gas=_FEE_ROOM * chain.next_base_fee + _TIP,
-                gas=COIN_GAS if coin else TOKEN_GAS,
-                to=Address(bytes.fromhex(payee[2:])),
-                value=units if coin else 0,
-                data=b"" if coin else TRANSFER.call(receiver, units),
-                access_list=(),
-            )
-            .as_signed_transaction(PrivateKey(self._key(wallet).secret))
-            .encode()
+        raw = signed_transaction(
+            chain,
+            self._key(wallet),
+            number,
+            bytes.fromhex(payee[2:]),
+            max_priority_fee_per_gas=_TIP,
+            max_fee_per_gas=_FEE_ROOM * chain.next_base_fee + _TIP,
+            gas=COIN_GAS if coin else TOKEN_GAS,
+            value=units if coin else 0,
+            data=b"" if coin else TRANSFER.call(receiver, units),
         )
         return SignedPayment(raw, "0x" + keccak(raw).hex())
 
     def submit(self, raw: bytes) -> None:
         chain = self._live()
-        if chain.pool.get(keccak(raw)) is not None or chain.mined(keccak(raw)):
+        if chain.pool.get(keccak(raw)) is not None or chain.chain.find(keccak(raw)) is not None:
             return
         try:
             # Faults that are asked for meet the transactions of others.
@@ -191,11 +164,11 @@ class EvmWallets:
             logger.info("%s takes a payment later: %s", self.name, problem)
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        chain = self._live()
-        found = chain.index.receipt(bytes.fromhex(transaction_hash[2:]))
-        if found is None or found[0] > chain.head.number:
+        found = self._live().chain.find(bytes.fromhex(transaction_hash[2:]))
+        if found is None:
             return None
-        return Inclusion(found[0], json.loads(found[1])["status"] == "0x1")
+        block, place = found
+        return Inclusion(block.number, block.transactions[place].succeeded)
 
     def refusal(self, transaction_hash: str) -> str | None:
         """None: a payment waits in the mempool until it is in a block, and fails there."""
@@ -205,47 +178,28 @@ class EvmWallets:
     def height(self) -> int:
         return self._live().head.number
 
-    def mark(self, height: int) -> str:
-        chain = self._live()
-        header = chain.head.header if height == chain.head.number else chain.index.header_at(height)
-        return "" if header is None else bytes(header.hash).hex()
-
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
         other contracts pay in coins leaves no trace in a block and is not among them."""
-        for document, receipt in self._live().index.transactions(first, last):
-            yield from _paid(
-                json.loads(document), json.loads(receipt), self._seconds, self._code_at
-            )
+        chain = self._live()
+        for block in chain.chain.blocks[first : last + 1]:
+            for each in block.transactions:
+                yield from payments_of(block, each, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block. Raises ChainClosed."""
         from swapdesk.sandbox.evm_world.pools import contract_of
-        from swapdesk.sandbox.node.evm.state_trie import read_storage
 
-        chain = self._live()
+        accounts = self._live().accounts
         if token.address is None:
-            return int(chain.account(bytes.fromhex(address[2:])).balance)
+            return accounts.get_balance(bytes.fromhex(address[2:]))
         from swapdesk.sandbox.contracts.artefact import artefact, entry
 
         slot = artefact(contract_of(token).kind).variables["ledger.balanceOf"].slot
-        root = bytes(chain.head.header.state_root)
-        contract = bytes.fromhex(token.address[2:])
-        return read_storage(chain.state, root, contract, entry(slot, address))
-
-    def _code_at(self, address: str) -> bytes:
-        from swapdesk.sandbox.node.evm.state_trie import read_code
-
-        chain = self._live()
-        root = bytes(chain.head.header.state_root)
-        return read_code(chain.state, root, bytes.fromhex(address[2:]))
+        return accounts.get_storage(bytes.fromhex(token.address[2:]), entry(slot, address))
 
     def _derive(self, wallet: str) -> SandboxKey:
         return sandbox_key(self._secret, wallet)
-
-    def _seconds(self, height: int) -> int:
-        header = self._live().index.header_at(height)
-        return 0 if header is None else int(header.timestamp)
 
     def _live(self) -> LiveChain:
         chain = None if self.embedding is None else self.embedding.live(self.name)
@@ -255,32 +209,23 @@ class EvmWallets:
         return chain
 
 
-def _paid(
-    document: Any, receipt: Any, seconds_at: Callable[[int], int], code_at: CodeAt
-) -> Iterable[IncomingPayment]:
-    if receipt["status"] != "0x1":
+def payments_of(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:
+    """Coins and tokens that a transaction of a block moved."""
+    if not one.succeeded:
         return
-    height = int(document["blockNumber"], 16)
-    units = int(document["value"], 16)
-    hash_, seconds = document["hash"], seconds_at(height)
-    if units and document["to"] is not None:
-        yield IncomingPayment(
-            hash_, -1, height, seconds, None, document["from"], document["to"], units
-        )
-    for paid in inner_payments(document, receipt, code_at):
-        yield IncomingPayment(
-            hash_, paid.position, height, seconds, None, paid.sender, paid.receiver, paid.units
-        )
-    for position, log in enumerate(receipt["logs"]):
-        topics = log["topics"]
-        if len(topics) == 3 and topics[0] == _TRANSFER and len(log["data"]) == 66:
-            yield IncomingPayment(
-                hash_,
-                position,
-                height,
-                seconds,
-                log["address"],
-                checksummed("0x" + topics[1][-40:]),
-                checksummed("0x" + topics[2][-40:]),
-                int(log["data"], 16),
-            )
+    signed, hash_ = one.signed, "0x" + one.hash.hex()
+    at = block.number, block.timestamp
+    if signed.value and signed.to:
+        parties = _address(one.sender), _address(signed.to)
+        yield IncomingPayment(hash_, -1, *at, None, *parties, signed.value)
+    for position, payer, payee, wei in inner_payments(signed.to, signed.data, one.logs, code_at):
+        yield IncomingPayment(hash_, position, *at, None, payer, payee, wei)
+    for position, log in enumerate(one.logs):
+        if len(log.topics) == 3 and log.topics[0] == _TRANSFER and len(log.data) == 32:
+            parties = _address(log.topics[1][12:]), _address(log.topics[2][12:])
+            units = int.from_bytes(log.data, "big")
+            yield IncomingPayment(hash_, position, *at, _address(log.address), *parties, units)
+
+
+def _address(octets: bytes) -> str:
+    return checksummed("0x" + octets.hex())

@@ -13,8 +13,10 @@ from itertools import islice
 from typing import Any, cast
 
 from solders.account import Account
+from solders.hash import Hash
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
@@ -47,14 +49,8 @@ from swapdesk.sandbox.node.solana.params import (
     BEHIND,
     Params,
     SolanaCode,
-    as_hash,
-    as_pubkey,
-    as_signature,
     bad_params,
-    commitment_of,
-    encoding_of,
-    flag,
-    packet,
+    read,
     words_of,
 )
 from swapdesk.sandbox.node.solana.terms import (
@@ -97,7 +93,7 @@ def _blockhash(chain: SolanaChain, at: Instant) -> dict[str, Any]:
 
 
 def is_blockhash_valid(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    return with_context(at, chain.blocks.is_good(bytes(as_hash(asked.text(0)))))
+    return with_context(at, chain.blocks.is_good(bytes(read(Hash, asked.text(0)))))
 
 
 def rent_exemption(chain: SolanaChain, asked: Params, at: Instant) -> int:
@@ -108,12 +104,12 @@ def rent_exemption(chain: SolanaChain, asked: Params, at: Instant) -> int:
 
 
 def fee_for_message(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    raw = packet(asked.text(0), "base64")
+    raw = asked.packet(0, "base64")
     try:
-        read = read_message(read_serialized_message(raw))
+        message = read_message(read_serialized_message(raw))
     except TransactionRefused as error:
         raise bad_params(f"invalid message: {error}") from None
-    return with_context(at, fee_of(read) if chain.blocks.is_good(read.blockhash) else None)
+    return with_context(at, fee_of(message) if chain.blocks.is_good(message.blockhash) else None)
 
 
 MOST_WRITTEN = 128
@@ -123,14 +119,14 @@ MOST_WRITTEN = 128
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
     """Of the complete blocks of a window: the price that got a transaction into it which writes
     to all the accounts asked for."""
-    keys = [as_pubkey(each) for each in asked.many(0, MOST_WRITTEN, [])]
+    keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
     for mined in chain.between(newest - WINDOW, newest - 1):
         # No other version is executed.
-        read = read_message(cast(AnyMessage, mined.transaction.message))
-        prices = [one.micro_lamports for one in read.instructions if isinstance(one, ComputePrice)]
-        blocks[mined.height].append((prices[0] if prices else 0, read.written))
+        paid = read_message(cast(AnyMessage, mined.transaction.message))
+        prices = [one.micro_lamports for one in paid.instructions if isinstance(one, ComputePrice)]
+        blocks[mined.height].append((prices[0] if prices else 0, paid.written))
     fees = []
     for height in range(newest - WINDOW, newest):
         lowest = min((price for price, _ in blocks[height]), default=0)
@@ -157,13 +153,13 @@ def balance(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
 
 def account_info(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     account = chain.machine.get(asked.pubkey(0))
-    return with_context(at, show_account(chain, account, asked.options, "base58"))
+    return with_context(at, show_account(chain, account, asked, "base58"))
 
 
 def multiple_accounts(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    keys = [as_pubkey(each) for each in asked.many(0, MOST_ACCOUNTS)]
+    keys = asked.many(0, Pubkey, MOST_ACCOUNTS)
     accounts = map(chain.machine.get, keys)
-    shown = [show_account(chain, each, asked.options, "base64") for each in accounts]
+    shown = [show_account(chain, each, asked, "base64") for each in accounts]
     return with_context(at, shown)
 
 
@@ -193,29 +189,29 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
     held = chain.held(asked.pubkey(0))
     match asked.object(1):
         case {"mint": text}:
-            mint = as_pubkey(text)
+            mint = read(Pubkey, text)
             if chain.decimals(mint) is None:
                 raise bad_params("Invalid param: could not find mint")
             held = [one for one in held if one[2].mint == mint]
         case {"programId": text}:
-            program = as_pubkey(text)
+            program = read(Pubkey, text)
             if program not in TOKEN_PROGRAMS:
                 raise bad_params("Invalid param: unrecognized Token program id")
             held = [one for one in held if one[1].owner == program]
         case _:
             raise bad_params("Invalid params: expected either mint or programId")
     shown = [
-        {"pubkey": str(key), "account": show_account(chain, account, asked.options, "base64")}
+        {"pubkey": str(key), "account": show_account(chain, account, asked, "base64")}
         for key, account, _ in held
     ]
     return with_context(at, shown)
 
 
 def show_account(
-    chain: SolanaChain, account: Account | None, options: dict[str, Any], default: str
+    chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
     """None for none. Raises Problem for an encoding that is not served or does not fit."""
-    encoding = encoding_of(options, ENCODINGS, default)
+    encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
     if encoding == "base58" and len(account.data) > _MOST_IN_BASE58:
@@ -235,8 +231,7 @@ MOST_SIGNATURES = 1_000
 
 
 def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    options = asked.options
-    verify, replace = flag(options, "sigVerify"), flag(options, "replaceRecentBlockhash")
+    verify, replace = asked.flag("sigVerify"), asked.flag("replaceRecentBlockhash")
     if verify and replace:
         raise bad_params("sigVerify may not be used with replaceRecentBlockhash")
     transaction = _read(asked)
@@ -244,7 +239,7 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
         _verify(transaction)
     outcome = _tried(chain, transaction, any_blockhash=replace)
     value = _simulation(chain, outcome)
-    if outcome.details is not None and flag(options, "innerInstructions"):
+    if outcome.details is not None and asked.flag("innerInstructions"):
         value["innerInstructions"] = inner_instructions(outcome.details)
     if replace:
         value["replacementBlockhash"] = _blockhash(chain, at)
@@ -254,7 +249,7 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
     """What ``sendTransaction`` checks first. Raises Problem."""
     transaction = _read(asked)
-    if not flag(asked.options, "skipPreflight"):
+    if not asked.flag("skipPreflight"):
         _verify(transaction)
         outcome = _tried(chain, transaction)
         if outcome.error is not None:
@@ -267,7 +262,7 @@ def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
 
 
 def _read(asked: Params) -> VersionedTransaction:
-    raw = packet(asked.text(0), encoding_of(asked.options, ("base58", "base64"), "base58"))
+    raw = asked.packet(0, asked.option("encoding", ("base58", "base64"), "base58"))
     try:
         found = read_transaction(raw)
     except TransactionRefused as error:
@@ -316,11 +311,11 @@ def _simulation(chain: SolanaChain, outcome: TransactionOutcome) -> dict[str, An
 
 
 def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    whole = flag(asked.options, "searchTransactionHistory")
+    whole = asked.flag("searchTransactionHistory")
     now = chain.blocks.now()
     found: list[dict[str, Any] | None] = []
-    for text in asked.many(0, MOST_STATUSES):
-        mined = chain.find(bytes(as_signature(text)))
+    for signature in asked.many(0, Signature, MOST_STATUSES):
+        mined = chain.find(bytes(signature))
         if mined is None or not (whole or mined.height >= now.height - WINDOW):
             found.append(None)
             continue
@@ -347,8 +342,8 @@ def _level(mined: Mined, now: Instant) -> str:
 
 def transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any] | None:
     _require_confirmed(asked)
-    encoding = encoding_of(asked.options, ("json", "base64"), "json")
-    mined = chain.find(bytes(as_signature(asked.text(0))))
+    encoding = asked.option("encoding", ("json", "base64"), "json")
+    mined = chain.find(bytes(read(Signature, asked.text(0))))
     if mined is None or mined.height > at.height:
         return None
     version = mined.transaction.version()
@@ -370,7 +365,7 @@ def transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any
 
 
 def _require_confirmed(asked: Params) -> None:
-    if commitment_of(asked.options) == "processed":
+    if asked.commitment == "processed":
         raise bad_params("Method does not support commitment below `confirmed`")
 
 
@@ -381,7 +376,7 @@ def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> li
     if type(limit) is not int or not 0 < limit <= MOST_SIGNATURES:
         raise bad_params(f"Invalid limit; max {MOST_SIGNATURES}")
     given = (asked.options.get(name) for name in ("before", "until"))
-    before, until = (None if text is None else bytes(as_signature(text)) for text in given)
+    before, until = (None if text is None else bytes(read(Signature, text)) for text in given)
     named = chain.naming(asked.pubkey(0), before, until)
     known = (each for each in named if each.height <= at.height)
     return [_entry(each, chain.blocks.now()) for each in islice(known, limit)]
@@ -442,13 +437,13 @@ def answer(chain: SolanaChain, method: str, given: Any) -> Any:
     for name in NOT_SERVED:
         if asked.options.get(name) is not None:
             raise bad_params(f"Invalid params: {name} is not served")
-    return found(chain, asked, _seen(chain, asked.options))
+    return found(chain, asked, _seen(chain, asked))
 
 
-def _seen(chain: SolanaChain, options: dict[str, Any]) -> Instant:
+def _seen(chain: SolanaChain, asked: Params) -> Instant:
     """The newest block that the asked commitment knows. Raises Problem."""
-    at = chain.blocks.now().less(BEHIND[commitment_of(options)])
-    least = options.get("minContextSlot")
+    at = chain.blocks.now().less(BEHIND[asked.commitment])
+    least = asked.options.get("minContextSlot")
     if least is not None and type(least) is not int:
         raise bad_params("Invalid params: minContextSlot should be a number")
     if least is not None and at.slot < least:

@@ -6,21 +6,24 @@ Parameters are a list of values, the last of which may be an object of options.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Literal, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from solders.hash import Hash
 from solders.pubkey import Pubkey
-from solders.signature import Signature
 
-from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana import PACKET_BYTES
+from swapdesk.chain.addresses.base58 import decode
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CONFIRMED_AFTER, FINALIZED_AFTER
 
 T = TypeVar("T")
+R = TypeVar("R", covariant=True)
+
+
+class Base58(Protocol[R]):
+    """What is spelt in base58, by its type."""
+
+    def from_string(self, text: str, /) -> R: ...
 
 
 class SolanaCode(IntEnum):
@@ -52,22 +55,14 @@ def words_of(error: Any) -> str:
             return f"Error processing Instruction {index}: custom program error: {code:#x}"
         case {"InstructionError": [index, reason]}:
             return f"Error processing Instruction {index}: {reason}"
-        case {"InsufficientFundsForRent": {"account_index": index}}:
-            return f"Transaction results in an account ({index}) with insufficient funds for rent"
     return str(error)
 
 
-Commitment = Literal["processed", "confirmed", "finalized"]
-
-BEHIND: dict[Commitment, int] = {
-    "processed": 0,
-    "confirmed": CONFIRMED_AFTER,
-    "finalized": FINALIZED_AFTER,
-}
+BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
 """Blocks that a commitment lags behind the newest one."""
 
-_LONGEST_TEXT = {"base58": 1683, "base64": 1644}
-"""Characters of the largest packet."""
+_LONGEST_TEXT = 1683
+"""Characters of the largest packet in base58; decoding is quadratic."""
 
 
 class Params:
@@ -92,18 +87,46 @@ class Params:
             raise bad_params("Invalid params: invalid value, expected u64")
         return value
 
-    def many(self, place: int, most: int, default: list[Any] | None = None) -> list[Any]:
-        given = self._value(place, list)
-        value = _required(default if given is None else given)
-        if len(value) > most:
-            raise bad_params(f"Too many inputs provided; max {most}")
-        return value
-
     def object(self, place: int) -> dict[str, Any]:
         return _required(self._value(place, dict))
 
     def pubkey(self, place: int) -> Pubkey:
-        return as_pubkey(self.text(place))
+        return read(Pubkey, self.text(place))
+
+    def many(
+        self, place: int, kind: Base58[R], most: int, default: list[Any] | None = None
+    ) -> list[R]:
+        given = self._value(place, list)
+        texts = _required(default if given is None else given)
+        if len(texts) > most:
+            raise bad_params(f"Too many inputs provided; max {most}")
+        return [read(kind, text) for text in texts]
+
+    def packet(self, place: int, encoding: str) -> bytes:
+        """A transaction or message, decoded."""
+        text = self.text(place)
+        if len(text) > _LONGEST_TEXT:
+            raise bad_params(f"{len(text)} characters are too large (max: {_LONGEST_TEXT})")
+        try:
+            return base64.b64decode(text, validate=True) if encoding == "base64" else decode(text)
+        except ValueError:
+            raise bad_params(f"invalid {encoding} encoding") from None
+
+    def option(self, name: str, known: Sequence[T], default: T) -> T:
+        """One of the values that are known."""
+        value = self.options.get(name)
+        if value is None:
+            return default
+        if type(value) is not type(default) or value not in known:
+            raise bad_params(f"Invalid params: unknown {name} `{str(value)[:20]}`")
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.option(name, (False, True), default=False)
+
+    @property
+    def commitment(self) -> str:
+        return self.option("commitment", tuple(BEHIND), "finalized")
 
     def _value(self, place: int, kind: type[T]) -> T | None:
         """None for one that is null or not there."""
@@ -119,65 +142,9 @@ def _required(value: T | None) -> T:
     return value
 
 
-def as_pubkey(text: Any) -> Pubkey:
-    return Pubkey.from_bytes(_decoded(text, Pubkey.LENGTH))
-
-
-def as_signature(text: Any) -> Signature:
-    return Signature.from_bytes(_decoded(text, Signature.LENGTH))
-
-
-def as_hash(text: Any) -> Hash:
-    return Hash.from_bytes(_decoded(text, Hash.LENGTH))
-
-
-def _decoded(text: Any, length: int) -> bytes:
-    # As many characters as so many bytes can take; decoding is quadratic.
-    if not isinstance(text, str) or len(text) > length * 11 // 8 + 1:
-        raise bad_params("Invalid param: WrongSize")
+def read(kind: Base58[R], text: Any) -> R:
+    """A key, hash or signature. Raises Problem."""
     try:
-        value = base58.decode(text)
-    except ValueError:
+        return kind.from_string(text)
+    except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
         raise bad_params("Invalid param: Invalid") from None
-    if len(value) != length:
-        raise bad_params("Invalid param: WrongSize")
-    return value
-
-
-def commitment_of(options: dict[str, Any]) -> Commitment:
-    given = options.get("commitment", options.get("preflightCommitment")) or "finalized"
-    if given not in BEHIND:
-        raise bad_params(f"Invalid params: unknown variant `{str(given)[:20]}`")
-    found: Commitment = given
-    return found
-
-
-def flag(options: dict[str, Any], name: str) -> bool:
-    value = options.get(name) or False
-    if not isinstance(value, bool):
-        raise bad_params(f"Invalid params: {name} should be a boolean")
-    return value
-
-
-def encoding_of(options: dict[str, Any], known: Sequence[str], default: str) -> str:
-    given = options.get("encoding") or default
-    if given not in known:
-        raise bad_params(f"unsupported encoding: {str(given)[:20]}. Supported encodings: {known}")
-    return str(given)
-
-
-def packet(text: str, encoding: str) -> bytes:
-    """Bytes of an encoded transaction. Raises Problem."""
-    kind = "solana_transaction::versioned::VersionedTransaction"
-    if len(text) > _LONGEST_TEXT[encoding]:
-        raise bad_params(
-            f"{encoding} encoded {kind} too large: {len(text)} bytes (max: encoded/raw"
-            f" {_LONGEST_TEXT[encoding]}/{PACKET_BYTES})"
-        )
-    try:
-        raw = base64.b64decode(text, validate=True) if encoding == "base64" else base58.decode(text)
-    except (binascii.Error, ValueError):
-        raise bad_params(f"invalid {encoding} encoding") from None
-    if len(raw) > PACKET_BYTES:
-        raise bad_params(f"decoded {kind} too large: {len(raw)} bytes (max: {PACKET_BYTES} bytes)")
-    return raw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.smart_account import VALIDATE_USER_OP
+from swapdesk.chain.smart_account import VALIDATE_USER_OP, handled_operations
 from swapdesk.chain.user_operation import (
     FEE_FIELDS,
     GAS_FIELDS,
@@ -26,15 +26,19 @@ from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.evm_world.pools import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.operations import (
     BundlerCode,
-    OperationRows,
     fields,
     least_pre_verification_gas,
 )
-from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, operation_of, sighted
+from swapdesk.sandbox.node.evm.bundler.submission import (
+    ChainBundler,
+    TakenOperations,
+    sighted,
+)
 from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.methods import Table
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.serialize import data, quantity
+from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 
 VERIFICATION_AROUND = 120_000
 """What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
@@ -72,8 +76,8 @@ async def estimate(
     block: dict[str, Any] = {"calls": list(parts.values())}
     if overrides is not None:
         block["stateOverrides"] = overrides
-    (simulated,) = await chain.reading.simulate(
-        chain.head.header, {"blockStateCalls": [block], "validation": False}
+    (simulated,) = await chain.simulate(
+        chain.head, {"blockStateCalls": [block], "validation": False}
     )
     used = {
         part: _used(part, outcome) for part, outcome in zip(parts, simulated["calls"], strict=True)
@@ -108,10 +112,6 @@ def _used(part: _Part, outcome: dict[str, Any]) -> int:
         raise Problem(error["message"], BundlerCode.EXECUTION, data)
     raise Problem(f"{part}: {error['message']}", BundlerCode.REJECTED, data)
 
-
-Run = Callable[..., Awaitable[Any]]
-Table = dict[str, tuple[Run, int, int]]
-"""By name: the method, and the least and the most arguments it takes."""
 
 _MISSING_GAS = dict.fromkeys((*GAS_FIELDS, *FEE_FIELDS), "0x0")
 
@@ -148,53 +148,27 @@ class BundlerMethods:
             "callGasLimit": quantity(call),
         }
 
-    async def _operation(self, operation_hash: Any) -> dict[str, Any] | None:
+    async def _operation(self, operation_hash: Any) -> Document | None:
         wanted = _hash(operation_hash)
         chain = self._bundler.chain
+        operation, place = self._bundler.taken.get(wanted), {}
         found = await sighted(chain, wanted)
         if found is not None:
-            transaction = found.receipt["transactionHash"]
-            operation = operation_of(chain, transaction, wanted)
-            if operation is None:
-                return None
-            return {
-                "userOperation": operation_json(operation),
-                "entryPoint": ENTRY_POINT,
-                "transactionHash": transaction,
-                "blockHash": found.receipt["blockHash"],
-                "blockNumber": found.receipt["blockNumber"],
-            }
-        row = self._bundler.rows.find(chain.terms.short_name, wanted)
-        if row is None or row.state == "dropped":
+            place = found["receipt"]
+            mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
+            calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
+            hashes = {self._bundler.hash_of(one): one for one in handled_operations(calldata)}
+            operation = hashes.get(wanted)
+        if operation is None:
             return None
         return {
-            "userOperation": operation_json(row.operation),
+            "userOperation": operation_json(operation),
             "entryPoint": ENTRY_POINT,
-            "transactionHash": None,
-            "blockHash": None,
-            "blockNumber": None,
+            **{name: place.get(name) for name in ("transactionHash", "blockHash", "blockNumber")},
         }
 
-    async def _receipt(self, operation_hash: Any) -> dict[str, Any] | None:
-        found = await sighted(self._bundler.chain, _hash(operation_hash))
-        if found is None:
-            return None
-        outcome = found.outcome
-        told: dict[str, Any] = {
-            "userOpHash": data(outcome.hash),
-            "entryPoint": ENTRY_POINT,
-            "sender": outcome.sender,
-            "nonce": quantity(outcome.nonce),
-            "paymaster": outcome.paymaster,
-            "actualGasCost": quantity(outcome.actual_gas_cost),
-            "actualGasUsed": quantity(outcome.actual_gas_used),
-            "success": outcome.success,
-            "logs": found.logs,
-            "receipt": found.receipt,
-        }
-        if not outcome.success:
-            told["reason"] = data(found.reason)
-        return told
+    async def _receipt(self, operation_hash: Any) -> Document | None:
+        return await sighted(self._bundler.chain, _hash(operation_hash))
 
 
 def _read(document: Any, *, estimated: bool = False) -> UserOperation:
@@ -216,12 +190,13 @@ def _hash(value: Any) -> bytes:
 
 
 class Bundlers:
-    """One for each chain of the node, over one file below ``directory``; ``included`` as theirs."""
+    """One for each chain of the node, kept below ``directory``; ``included`` as theirs."""
 
     def __init__(self, node: EvmNode, directory: Path, included: Callable[[str], None]) -> None:
-        self._rows = OperationRows(directory / "chains" / "bundler.db")
         self._bundlers = {
-            name: ChainBundler(chain, node.account(name, BUNDLER), self._rows, included)
+            name: ChainBundler(
+                chain, node.account(name, BUNDLER), TakenOperations(directory, name), included
+            )
             for name, chain in node.chains.items()
         }
         self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]
@@ -231,8 +206,9 @@ class Bundlers:
         return BundlerMethods(self._bundlers[chain]).table
 
     async def close(self) -> None:
-        """What is written down is taken up at the next start."""
+        """What was taken is taken up at the next start."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        self._rows.close()
+        for one in self._bundlers.values():
+            one.taken.close()

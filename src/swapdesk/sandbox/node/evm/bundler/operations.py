@@ -1,22 +1,12 @@
-"""Which UserOperations the bundler takes, and its rows of them and of the bundles it sent.
-
-An operation's numbers are checked and it is tried on the chain; error codes are those of ERC-7769.
-Every change of a row is by compare-and-set: an operation that waits is put into one bundle, and of
-one sender's nonce one operation waits. Whole before anybody hears of it.
+"""Which UserOperations the bundler takes: their numbers are checked, and they are tried on the
+chain. Error codes are those of ERC-7769.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from enum import IntEnum, StrEnum
-from pathlib import Path
+from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
-
-from msgspec import Struct
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm_answers import revert_words
@@ -28,8 +18,7 @@ from swapdesk.chain.smart_account import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation import UserOperation, operation_json, pack, read_operation
-from swapdesk.database_writing import durable
+from swapdesk.chain.user_operation import UserOperation, pack
 from swapdesk.sandbox.chain_rows import GAS_LIMIT
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
@@ -39,11 +28,7 @@ class BundlerCode(IntEnum):
     REJECTED = -32500
     """By the EntryPoint or the account."""
     PAYMASTER = -32501
-    OPCODE = -32502
     DEADLINE = -32503
-    BANNED = -32504
-    STAKE = -32505
-    AGGREGATOR = -32506
     SIGNATURE = -32507
     EXECUTION = -32521
     """The calls inside would fail."""
@@ -122,32 +107,13 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
         raise fields(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
 
 
-class Trial(Struct, frozen=True):
-    """What came of a bundle that was tried. ``refused`` is the operation that the EntryPoint
-    would not take; ``failing`` are places of operations whose calls would fail, with what they
-    said."""
-
-    refused: FailedOp | None
-    failing: Mapping[int, bytes]
-
-    def problem(self, place: int) -> Problem | None:
-        """Why the operation at this place is not good as it is."""
-        if self.refused is not None:
-            return refused(self.refused)
-        if place in self.failing:
-            said = self.failing[place]
-            words = revert_words(said)
-            return Problem(
-                f"execution reverted: {words}" if words else "execution reverted",
-                BundlerCode.EXECUTION,
-                "0x" + said.hex(),
-            )
-        return None
-
-
-async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> Trial:
-    """Execute a bundle on the newest block, and leave nothing behind. Raises Problem for one that
-    fails without a word for any of its operations."""
+async def tried(
+    chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
+) -> dict[int, Problem]:
+    """Execute a bundle on the newest block, and leave nothing behind. Returns by place which
+    operations are not good as they are: those whose calls would fail, or, where the EntryPoint
+    refuses one, that and all behind it. Raises Problem for a bundle that fails without a word for
+    any of them."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -155,12 +121,12 @@ async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOpera
         "gas": hex(bundle_gas(operations)),
         "data": "0x" + bundle_data(operations, beneficiary).hex(),
     }
-    (block,) = await chain.reading.simulate(
-        chain.head.header, {"blockStateCalls": [{"calls": [call]}], "validation": False}
+    (block,) = await chain.simulate(
+        chain.head, {"blockStateCalls": [{"calls": [call]}], "validation": False}
     )
     (outcome,) = block["calls"]
     if outcome["status"] == "0x1":
-        return Trial(None, _failing(outcome["logs"]))
+        return _failing(outcome["logs"])
     error = outcome["error"]
     data = error.get("data")
     said = bytes.fromhex(data[2:]) if isinstance(data, str) else b""
@@ -168,11 +134,11 @@ async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOpera
     if failed is None:
         words = error["message"] if said or error["code"] != Code.REVERTED else _NOBODY
         raise Problem(words, BundlerCode.REJECTED, data)
-    return Trial(failed, {})
+    return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
 
 
-def _failing(logs: list[dict[str, Any]]) -> dict[int, bytes]:
-    failing: dict[int, bytes] = {}
+def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
+    failing: dict[int, Problem] = {}
     place, said = 0, b""
     for log in logs:
         if log["address"].lower() != ENTRY_POINT.lower():
@@ -183,239 +149,15 @@ def _failing(logs: list[dict[str, Any]]) -> dict[int, bytes]:
             said = read_revert_reason(data) if topics[0] == REVERT_REASON_EVENT else said
             continue
         if not outcome.success:
-            failing[place] = said
+            words = revert_words(said)
+            told = f"execution reverted: {words}" if words else "execution reverted"
+            failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
         place, said = place + 1, b""
     return failing
 
 
 async def check(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> None:
     """Raises Problem unless the last operation can follow those before it in one bundle."""
-    trial = await tried(chain, bundler, operations)
-    problem = trial.problem(len(operations) - 1)
+    problem = (await tried(chain, bundler, operations)).get(len(operations) - 1)
     if problem is not None:
         raise problem
-
-
-VERSION = 1
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS bundles (
-  id INTEGER PRIMARY KEY, chain TEXT NOT NULL, hash BLOB NOT NULL, raw BLOB NOT NULL,
-  state TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS bundle_open ON bundles (chain, id) WHERE state = 'open';
-CREATE TABLE IF NOT EXISTS operations (
-  id INTEGER PRIMARY KEY, chain TEXT NOT NULL, hash BLOB NOT NULL, sender TEXT NOT NULL,
-  nonce TEXT NOT NULL, document TEXT NOT NULL, state TEXT NOT NULL,
-  bundle INTEGER REFERENCES bundles, reason TEXT NOT NULL DEFAULT '',
-  UNIQUE (chain, hash)
-);
-CREATE UNIQUE INDEX IF NOT EXISTS operation_of_nonce ON operations (chain, sender, nonce)
-  WHERE state IN ('waiting', 'sent');
-CREATE INDEX IF NOT EXISTS operation_waiting ON operations (chain, id) WHERE state = 'waiting';
-CREATE INDEX IF NOT EXISTS operation_of_bundle ON operations (bundle);
-"""
-
-
-class State(StrEnum):
-    """Of an operation."""
-
-    WAITING = "waiting"
-    SENT = "sent"
-    """In a bundle that was signed."""
-    LANDED = "landed"
-    """In a block that counts."""
-    DROPPED = "dropped"
-    """It cannot be executed any more, or another took its nonce."""
-
-
-class OperationNonceTaken(Exception):
-    """Another operation with this sender and nonce waits or was sent: ``existing``."""
-
-    def __init__(self, existing: OperationRow) -> None:
-        super().__init__("another operation has this nonce")
-        self.existing = existing
-
-
-class OperationRow(Struct, frozen=True):
-    hash: bytes
-    operation: UserOperation
-    state: State
-    reason: str
-
-
-class BundleRow(Struct, frozen=True):
-    id: int
-    hash: bytes
-    raw: bytes
-
-
-class OperationRows:
-    """Opens ``path`` with mode 0600. One connection, used on the event loop."""
-
-    def __init__(self, path: Path) -> None:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.row_factory = sqlite3.Row
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        durable(self._connection)
-        self._connection.execute(f"PRAGMA user_version = {VERSION}")
-        self._connection.executescript(_SCHEMA)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def find(self, chain: str, operation_hash: bytes) -> OperationRow | None:
-        row = self._connection.execute(
-            "SELECT * FROM operations WHERE chain = ? AND hash = ?", (chain, operation_hash)
-        ).fetchone()
-        return None if row is None else _row(row)
-
-    def of_sender(self, chain: str, sender: str) -> list[OperationRow]:
-        """Those that wait or were sent, oldest first."""
-        rows = self._connection.execute(
-            "SELECT * FROM operations WHERE chain = ? AND sender = ?"
-            " AND state IN ('waiting', 'sent') ORDER BY id",
-            (chain, sender),
-        )
-        return [_row(row) for row in rows]
-
-    def busy(self, chain: str) -> bool:
-        """Whether anything waits or was sent and does not count yet."""
-        found = self._connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM operations WHERE chain = ? AND state = 'waiting')"
-            " OR EXISTS (SELECT 1 FROM bundles WHERE chain = ? AND state = 'open')",
-            (chain, chain),
-        ).fetchone()
-        return bool(found[0])
-
-    def accept(
-        self,
-        chain: str,
-        operation_hash: bytes,
-        operation: UserOperation,
-        replaces: bytes | None = None,
-    ) -> None:
-        """Take an operation; one that is taken already stays as it is. ``replaces`` is one that
-        waits and gives way. Raises OperationNonceTaken."""
-        with self._transaction() as connection:
-            existing = self.find(chain, operation_hash)
-            if existing is not None and existing.state is not State.DROPPED:
-                return
-            if replaces is not None:
-                connection.execute(
-                    "UPDATE operations SET state = 'dropped', reason = 'replaced'"
-                    " WHERE chain = ? AND hash = ? AND state = 'waiting'",
-                    (chain, replaces),
-                )
-            for other in self.of_sender(chain, operation.sender):
-                if other.operation.nonce == operation.nonce:
-                    raise OperationNonceTaken(other)
-            connection.execute(
-                "DELETE FROM operations WHERE chain = ? AND hash = ? AND state = 'dropped'",
-                (chain, operation_hash),
-            )
-            connection.execute(
-                "INSERT INTO operations (chain, hash, sender, nonce, document, state)"
-                " VALUES (?, ?, ?, ?, ?, 'waiting')",
-                (
-                    chain,
-                    operation_hash,
-                    operation.sender,
-                    hex(operation.nonce),
-                    json.dumps(operation_json(operation)),
-                ),
-            )
-
-    def waiting(self, chain: str) -> list[OperationRow]:
-        rows = self._connection.execute(
-            "SELECT * FROM operations WHERE chain = ? AND state = 'waiting' ORDER BY id", (chain,)
-        )
-        return [_row(row) for row in rows]
-
-    def bundle(
-        self, chain: str, transaction_hash: bytes, raw: bytes, operations: Sequence[bytes]
-    ) -> bool:
-        """Write a signed bundle down with all of its operations, or nothing: False when one of
-        them does not wait any more, and then the bytes are thrown away."""
-        try:
-            with self._transaction() as connection:
-                cursor = connection.execute(
-                    "INSERT INTO bundles (chain, hash, raw, state) VALUES (?, ?, ?, 'open')",
-                    (chain, transaction_hash, raw),
-                )
-                for operation_hash in operations:
-                    taken = connection.execute(
-                        "UPDATE operations SET state = 'sent', bundle = ?"
-                        " WHERE chain = ? AND hash = ? AND state = 'waiting'",
-                        (cursor.lastrowid, chain, operation_hash),
-                    )
-                    if taken.rowcount != 1:
-                        raise _Overtaken
-        except _Overtaken:
-            return False
-        return True
-
-    def open_bundles(self, chain: str) -> list[BundleRow]:
-        rows = self._connection.execute(
-            "SELECT * FROM bundles WHERE chain = ? AND state = 'open' ORDER BY id", (chain,)
-        )
-        return [BundleRow(row["id"], bytes(row["hash"]), bytes(row["raw"])) for row in rows]
-
-    def hashes_of(self, bundle: BundleRow) -> list[bytes]:
-        """The operations of a bundle."""
-        rows = self._connection.execute(
-            "SELECT hash FROM operations WHERE bundle = ? ORDER BY id", (bundle.id,)
-        )
-        return [bytes(row["hash"]) for row in rows]
-
-    def finish(self, bundle: BundleRow) -> None:
-        """The bundle is in a block that counts."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE bundles SET state = 'done' WHERE id = ?", (bundle.id,))
-            connection.execute(
-                "UPDATE operations SET state = 'landed' WHERE bundle = ? AND state = 'sent'",
-                (bundle.id,),
-            )
-
-    def release(self, bundle: BundleRow) -> None:
-        """Nothing of the bundle was executed, and nothing ever will be: its operations wait."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE bundles SET state = 'failed' WHERE id = ?", (bundle.id,))
-            connection.execute(
-                "UPDATE operations SET state = 'waiting', bundle = NULL"
-                " WHERE bundle = ? AND state = 'sent'",
-                (bundle.id,),
-            )
-
-    def drop(self, chain: str, operation_hash: bytes, reason: str) -> None:
-        """Give an operation up that waits."""
-        with self._transaction() as connection:
-            connection.execute(
-                "UPDATE operations SET state = 'dropped', reason = ?"
-                " WHERE chain = ? AND hash = ? AND state = 'waiting'",
-                (reason, chain, operation_hash),
-            )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._connection
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
-
-
-class _Overtaken(Exception):
-    """An operation of a bundle does not wait any more."""
-
-
-def _row(row: sqlite3.Row) -> OperationRow:
-    return OperationRow(
-        bytes(row["hash"]),
-        read_operation(json.loads(row["document"])),
-        State(row["state"]),
-        row["reason"],
-    )

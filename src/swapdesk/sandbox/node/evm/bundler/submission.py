@@ -1,48 +1,38 @@
-"""Takes operations, sends them in bundles, and follows the bundles until they count.
+"""Takes operations, sends them in bundles, and follows the bundles until they are in a block.
 
-A bundle is written down with its signed bytes before the chain sees it. After a crash the same
-bytes are handed in again; what is in no block and can never be is let go, and its operations wait
-for another bundle. What became of an operation is told by the EntryPoint's event and what
-surrounds it in the block.
+What was taken is written down before anybody hears of it. What became of it is told by the
+EntryPoint's event and what surrounds it in the block.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+import msgspec
 
-from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import (
     BEFORE_EXECUTION_EVENT,
-    HANDLE_OPS,
     MOST_OPERATIONS,
     REVERT_REASON_EVENT,
     USER_OPERATION_EVENT,
-    OperationOutcome,
     read_outcome,
     read_revert_reason,
 )
 from swapdesk.chain.user_operation import (
-    OperationError,
-    PackedUserOperation,
     UserOperation,
-    unpack,
+    operation_json,
+    read_operation,
     user_operation_hash,
 )
+from swapdesk.sandbox.node.evm.beginning import chains_in
 from swapdesk.sandbox.node.evm.bundler.operations import (
     ENTRY_POINT_OCTETS,
     MOST_GAS,
-    BundleRow,
-    OperationNonceTaken,
-    OperationRow,
-    OperationRows,
-    State,
     bundle_data,
     bundle_gas,
     check,
@@ -53,72 +43,55 @@ from swapdesk.sandbox.node.evm.bundler.operations import (
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import ChainAccount
-from swapdesk.sandbox.node.evm.state_trie import read_code
-from swapdesk.sandbox.node.evm.storage import LogFilter
+from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
+from swapdesk.sandbox.node.mined_log import MinedLog
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
+_Entry = list[tuple[bytes, dict[str, Any] | None]]
+"""Operations that were taken, and without a document those that came to an end."""
 
 
-class Sighting(Struct, frozen=True):
-    """An operation in a block: its outcome, the receipt of its transaction, the logs of its own
-    calls, and what they said when they failed."""
-
-    outcome: OperationOutcome
-    receipt: dict[str, Any]
-    logs: list[dict[str, Any]]
-    reason: bytes
-
-
-async def sighted(chain: LiveChain, operation_hash: bytes) -> Sighting | None:
-    """None while the operation is in no published block. Raises Problem."""
-    topics = (frozenset({_EVENT}), frozenset({operation_hash}))
-    wanted = LogFilter(0, chain.head.number, frozenset({ENTRY_POINT_OCTETS}), topics)
-    found = await chain.reading.logs(wanted)
+async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
+    """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
+    words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
+    found = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
     if not found:
         return None
-    event = json.loads(found[-1])
-    stored = chain.index.receipt(bytes.fromhex(event["transactionHash"][2:]))
-    if stored is None:
-        return None
-    return _read(json.loads(stored[1]), operation_hash)
+    receipt = chain.receipt(bytes.fromhex(found[-1]["transactionHash"][2:]))
+    return None if receipt is None else _receipt(receipt, operation_hash)
 
 
-def _read(receipt: dict[str, Any], operation_hash: bytes) -> Sighting | None:
-    own: list[dict[str, Any]] = []
+def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
+    """Of one operation out of that of its bundle: with the logs of its own calls, and what they
+    said when they failed."""
+    own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
-        topics, data = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
+        topics, octets = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
         entry_point = log["address"].lower() == ENTRY_POINT.lower()
-        outcome = read_outcome(topics, data) if entry_point else None
+        outcome = read_outcome(topics, octets) if entry_point else None
         if outcome is not None:
             if outcome.hash == operation_hash:
-                return Sighting(outcome, receipt, [*own, log], reason)
+                return {
+                    "userOpHash": data(outcome.hash),
+                    "entryPoint": ENTRY_POINT,
+                    "sender": outcome.sender,
+                    "nonce": quantity(outcome.nonce),
+                    "paymaster": outcome.paymaster,
+                    "actualGasCost": quantity(outcome.actual_gas_cost),
+                    "actualGasUsed": quantity(outcome.actual_gas_used),
+                    "success": outcome.success,
+                    "logs": [*own, log],
+                    "receipt": receipt,
+                    **({} if outcome.success else {"reason": data(reason)}),
+                }
             own, reason = [], b""
         elif entry_point and topics[0] == BEFORE_EXECUTION_EVENT:
             own = []
         else:
             own.append(log)
             if entry_point and topics[0] == REVERT_REASON_EVENT:
-                reason = read_revert_reason(data)
-    return None
-
-
-def operation_of(
-    chain: LiveChain, transaction_hash: str, operation_hash: bytes
-) -> UserOperation | None:
-    """The operation with this hash out of a bundle's own calldata."""
-    found = chain.index.transaction(bytes.fromhex(transaction_hash[2:]))
-    if found is None:
-        return None
-    try:
-        call = HANDLE_OPS.read(bytes.fromhex(json.loads(found[1])["input"][2:]))
-        for packed in call["operations"]:
-            operation = unpack(PackedUserOperation(*packed))
-            told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
-            if told == operation_hash:
-                return operation
-    except (CalldataError, OperationError):
-        return None
+                reason = read_revert_reason(octets)
     return None
 
 
@@ -128,22 +101,77 @@ MIN_BUMP_PERCENT = 10
 logger = logging.getLogger(__name__)
 
 
+class TakenOperations:
+    """Operations of one chain that were taken and came to no end yet, oldest first. They are on
+    the disk before anybody hears of them."""
+
+    def __init__(self, directory: Path, chain: str) -> None:
+        self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
+        self._held: dict[bytes, UserOperation] = {}
+        snapshot, entries = self._log.read()
+        for entry in ([] if snapshot is None else [snapshot]) + entries:
+            for operation_hash, document in msgspec.msgpack.decode(entry, type=_Entry):
+                if document is None:
+                    self._held.pop(operation_hash, None)
+                else:
+                    self._held[operation_hash] = read_operation(document)
+        if entries:
+            held = [(each, operation_json(one)) for each, one in self._held.items()]
+            self._log.replace(msgspec.msgpack.encode(held))
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def close(self) -> None:
+        self._log.close()
+
+    def get(self, operation_hash: bytes) -> UserOperation | None:
+        return self._held.get(operation_hash)
+
+    def items(self) -> list[tuple[bytes, UserOperation]]:
+        return list(self._held.items())
+
+    def of_sender(self, sender: str) -> dict[bytes, UserOperation]:
+        return {each: one for each, one in self._held.items() if one.sender == sender}
+
+    def take(
+        self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
+    ) -> None:
+        """``replaced`` gives way to it. Raises OSError, and then nothing has changed."""
+        gone = [] if replaced is None else [(replaced, None)]
+        entry = [*gone, (operation_hash, operation_json(operation))]
+        self._log.append(msgspec.msgpack.encode(entry))
+        self._held.pop(replaced or b"", None)
+        self._held[operation_hash] = operation
+
+    def end(self, operation_hashes: Collection[bytes]) -> None:
+        """They were executed, or never can be."""
+        self._log.append(msgspec.msgpack.encode([(each, None) for each in operation_hashes]))
+        for each in operation_hashes:
+            self._held.pop(each, None)
+
+
 class ChainBundler:
     """The bundler of one chain, paid for by ``account``; ``included`` hears the hash of each
-    operation that came into a block, once or again after a restart."""
+    operation that came into a block, once or again after a restart.
+
+    What is in a bundle is kept in memory alone: after a crash nobody has the bundle, and the
+    EntryPoint executes no operation twice.
+    """
 
     def __init__(
         self,
         chain: LiveChain,
         account: ChainAccount,
-        rows: OperationRows,
+        taken: TakenOperations,
         included: Callable[[str], None],
     ) -> None:
         self._included = included
-        self._told: set[int] = set()
         self.chain = chain
-        self.rows = rows
-        self._name = chain.terms.short_name
+        self.taken = taken
+        self._bundle: bytes | None = None
+        """The hash of the transaction that is to come into a block."""
+        self._bundled: frozenset[bytes] = frozenset()
         self._account = account
         self._wake = asyncio.Event()
         self._taking = asyncio.Lock()
@@ -156,147 +184,122 @@ class ChainBundler:
         Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
-            row = self.rows.find(self._name, operation_hash)
-            if row is not None and row.state is not State.DROPPED:
+            if self.taken.get(operation_hash) is not None:
                 return operation_hash
             if await sighted(self.chain, operation_hash) is not None:
                 return operation_hash
             check_numbers(self.chain, operation)
-            others = self.rows.of_sender(self._name, operation.sender)
-            replaced = self._replaced(operation, others)
+            self._replaced(operation)
             # One that makes the account goes before those that need it.
-            makers = [one.operation for one in others if one.operation.factory is not None]
-            before = makers if not self._stands(operation.sender) else []
-            if replaced is not None:
-                before = [one for one in before if one.nonce != operation.nonce]
+            others = self.taken.of_sender(operation.sender).values()
+            makers = [one for one in others if one.factory is not None]
+            before = [] if self._stands(operation.sender) else makers
+            before = [one for one in before if one.nonce != operation.nonce]
             await check(self.chain, self._account.address, [*before, operation])
-            try:
-                self.rows.accept(
-                    self._name,
-                    operation_hash,
-                    operation,
-                    None if replaced is None else replaced.hash,
-                )
-            except OperationNonceTaken:
-                raise fields("nonce: another operation with it is being executed") from None
+            # Meanwhile the other one may have been sent.
+            self.taken.take(operation_hash, operation, self._replaced(operation))
         self._wake.set()
         return operation_hash
 
     async def run(self) -> None:
         """Send and follow bundles, for ever."""
+        for operation_hash, _ in self.taken.items():
+            if await sighted(self.chain, operation_hash) is not None:
+                self._landed([operation_hash])
         while True:
             changed = self.chain.changed
             self._wake.clear()
             try:
                 await self._step()
             except Problem as problem:
-                logger.info("%s sends no bundle now: %s", self._name, problem)
+                logger.info("%s sends no bundle now: %s", self.chain.terms.short_name, problem)
             except Exception:
-                # The boundary of a bundle: what is written down is taken up at the next look.
-                logger.exception("%s: a bundle failed", self._name)
-            if self.rows.busy(self._name):
+                # The boundary of a bundle: what was taken is taken up at the next look.
+                logger.exception("%s: a bundle failed", self.chain.terms.short_name)
+            if self.taken:
                 await _first_of(changed.wait(), self._wake.wait())
             else:
                 await self._wake.wait()
 
-    def _replaced(
-        self, operation: UserOperation, others: Sequence[OperationRow]
-    ) -> OperationRow | None:
+    def _replaced(self, operation: UserOperation) -> bytes | None:
         """The operation that this one takes the nonce of. Raises Problem."""
-        for other in others:
-            if other.operation.nonce != operation.nonce:
+        for operation_hash, other in self.taken.of_sender(operation.sender).items():
+            if other.nonce != operation.nonce:
                 continue
-            if other.state is not State.WAITING:
+            if operation_hash in self._bundled:
                 raise fields("nonce: another operation with it is being executed")
             fees = (
-                (operation.max_fee_per_gas, other.operation.max_fee_per_gas),
-                (operation.max_priority_fee_per_gas, other.operation.max_priority_fee_per_gas),
+                (operation.max_fee_per_gas, other.max_fee_per_gas),
+                (operation.max_priority_fee_per_gas, other.max_priority_fee_per_gas),
             )
             if any(new * 100 < old * (100 + MIN_BUMP_PERCENT) for new, old in fees):
                 raise fields("replacement underpriced: both fees must be 10 % higher")
-            return other
+            return operation_hash
         return None
 
     def _stands(self, sender: str) -> bool:
-        root = bytes(self.chain.head.header.state_root)
-        return bool(read_code(self.chain.state, root, bytes.fromhex(sender[2:])))
+        return bool(self.chain.accounts.get_code(bytes.fromhex(sender[2:])))
 
     async def _step(self) -> None:
-        outstanding = [self._outstanding(one) for one in self.rows.open_bundles(self._name)]
-        if not any(outstanding):
-            await self._send()
+        if self._bundle is not None:
+            found = self.chain.chain.find(self._bundle)
+            if found is None and self.chain.pool.get(self._bundle) is not None:
+                return
+            # Of one that failed, or fell out of the pool, nothing was executed.
+            if found is not None and found[0].transactions[found[1]].succeeded:
+                self._landed(self._bundled)
+            self._bundle, self._bundled = None, frozenset()
+        await self._send()
 
-    def _outstanding(self, bundle: BundleRow) -> bool:
-        """Whether a bundle still has to come into a block; follows it."""
-        chain = self.chain
-        found = chain.index.receipt(bundle.hash)
-        if found is not None and found[0] <= chain.head.number:
-            if json.loads(found[1])["status"] != "0x1":
-                # An operation could not be executed any more; the others wait again.
-                self.rows.release(bundle)
-                return False
-            self._tell(bundle)
-            if chain.head.number - found[0] + 1 >= chain.terms.confirmations:
-                self.rows.finish(bundle)
-                self._told.discard(bundle.id)
-            return False
-        if chain.pool.get(bundle.hash) is not None:
-            return True
-        try:
-            chain.submit(bundle.raw, faulty=False)
-        except Problem as problem:
-            if "nonce too low" in str(problem):
-                self.rows.release(bundle)
-                return False
-            logger.info("%s takes a bundle later: %s", self._name, problem)
-        return True
-
-    def _tell(self, bundle: BundleRow) -> None:
-        if bundle.id not in self._told:
-            self._told.add(bundle.id)
-            for operation_hash in self.rows.hashes_of(bundle):
-                self._included("0x" + operation_hash.hex())
+    def _landed(self, operation_hashes: Collection[bytes]) -> None:
+        for each in operation_hashes:
+            self._included("0x" + each.hex())
+        self.taken.end(operation_hashes)
 
     async def _send(self) -> None:
-        rows = await self._chosen()
-        if not rows:
+        chosen = await self._chosen()
+        if not chosen:
             return
-        operations = [row.operation for row in rows]
-        data = bundle_data(operations, "0x" + self._account.address.hex())
-        signed = await self._account.sign(
-            ENTRY_POINT_OCTETS, payload=data, gas=bundle_gas(operations)
-        )
-        if self.rows.bundle(self._name, signed.hash, signed.raw, [row.hash for row in rows]):
-            self.chain.submit(signed.raw, faulty=False)
+        operations = list(chosen.values())
+        self._bundled = frozenset(chosen)
+        try:
+            raw = await self._account.sign(
+                ENTRY_POINT_OCTETS,
+                payload=bundle_data(operations, "0x" + self._account.address.hex()),
+                gas=bundle_gas(operations),
+            )
+            self._bundle = self.chain.submit(raw, faulty=False)
+        finally:
+            if self._bundle is None:
+                self._bundled = frozenset()
 
-    async def _chosen(self) -> list[OperationRow]:
+    async def _chosen(self) -> dict[bytes, UserOperation]:
         """What goes into the next bundle; what can be executed no more is given up."""
-        chosen: list[OperationRow] = []
-        for row in self.rows.waiting(self._name):
+        chosen: dict[bytes, UserOperation] = {}
+        for operation_hash, operation in self.taken.items():
             if len(chosen) == MOST_OPERATIONS:
                 break
-            if bundle_gas([one.operation for one in (*chosen, row)]) > MOST_GAS:
+            if bundle_gas([*chosen.values(), operation]) > MOST_GAS:
                 break
-            sender = row.operation.sender
-            made = any(one.operation.sender == sender for one in chosen)
-            if row.operation.factory is not None or made or self._stands(sender):
-                chosen.append(row)
-            elif not any(
-                one.operation.factory is not None for one in self.rows.of_sender(self._name, sender)
-            ):
-                self.rows.drop(self._name, row.hash, "the sender does not stand")
+            sender = operation.sender
+            made = any(one.sender == sender for one in chosen.values())
+            if operation.factory is not None or made or self._stands(sender):
+                chosen[operation_hash] = operation
+            elif not any(one.factory for one in self.taken.of_sender(sender).values()):
+                self._give_up(operation_hash, "the sender does not stand")
         while chosen:
-            operations = [one.operation for one in chosen]
-            trial = await tried(self.chain, self._account.address, operations)
-            bad = (
-                trial.refused.index if trial.refused is not None else min(trial.failing, default=-1)
-            )
-            problem = trial.problem(bad)
-            if problem is None:
+            bad = await tried(self.chain, self._account.address, list(chosen.values()))
+            if not bad:
                 break
-            row = chosen.pop(min(bad, len(chosen) - 1))
-            self.rows.drop(self._name, row.hash, str(problem))
-        return chosen
+            operation_hash = list(chosen)[min(bad)]
+            del chosen[operation_hash]
+            self._give_up(operation_hash, str(bad[min(bad)]))
+        # Another one may have taken a place meanwhile.
+        return {each: one for each, one in chosen.items() if self.taken.get(each) is not None}
+
+    def _give_up(self, operation_hash: bytes, reason: str) -> None:
+        logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
+        self.taken.end([operation_hash])
 
 
 async def _first_of(*waits: Awaitable[object]) -> None:

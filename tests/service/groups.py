@@ -1,0 +1,44 @@
+"""Groups of orders over HTTP, and the worker that sets them up."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.world import BTC, ETH
+from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.multi import MultiExchange
+
+
+def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
+    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
+
+
+async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A new group, with figures as texts."""
+    answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
+    assert answer.status_code == 200, answer.text
+    decode(MultiExchange, answer.content, side="client")
+    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
+    return found
+
+
+async def opened(service: ServiceParts, clock: ManualClock) -> None:
+    """The worker sets up what is due."""
+    assert isinstance(service.worker, Worker)
+    await service.worker.step(clock.now())
+
+
+async def set_up(
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
+) -> tuple[str, list[str]]:
+    """A group whose orders await their deposits: its id and theirs."""
+    told = await group(api, *rows)
+    await opened(service, clock)
+    return told["multiId"], [each["order"]["serviceId"] for each in told["orders"]]
