@@ -20,9 +20,10 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_faults import ActiveChainFaults, EmbeddedChains, NodeDown
+from swapdesk.sandbox.node.chain_calls import EmbeddedChains, NodeDown, chains_of
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.issued_world import trader_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
@@ -107,9 +108,7 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = ActiveChainFaults(
-            self.accounts.faults.waiting, self.ledger, self.accounts.rows
-        )
+        self.chain_faults = ChainFaults(self.accounts.faults.waiting)
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
@@ -147,7 +146,10 @@ class Node:
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
-        self.chain_faults.meet(params)
+        if self.chain_faults.down():
+            for chain in chains_of(params, self.ledger, self.accounts.rows):
+                if self.chain_faults.is_down(chain):
+                    raise NodeDown(f"the node of {chain} does not answer")
         return self.handlers[method].run(params)
 
     def close(self) -> None:
@@ -234,14 +236,19 @@ class Node:
         if params.fault not in NODE_FAULTS:
             raise LedgerRefusal("there is no such fault")
         try:
-            fault_of(params.fault, selected_by(params)[:1])
+            fault = fault_of(params.fault, selected_by(params)[:1])
         except FaultRefused as refused:
             raise LedgerRefusal(str(refused)) from None
-        if params.chain is not None:
-            self.chain_faults.add(params)
-        else:
+        if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
+        elif fault.chains and params.chain not in fault.chains:
+            raise LedgerRefusal(f"only an embedded chain does that: {', '.join(fault.chains)}")
+        elif params.chain not in chains_by_name():
+            raise LedgerRefusal("there is no such chain")
+        else:
+            waiting = self.accounts.faults.waiting
+            waiting.set(params.fault, "chain", params.chain, times=params.times)
 
     def _waiting_faults(self) -> list[dict[str, object]]:
         return [fault.as_json() for fault in self.accounts.faults.waiting.active]
