@@ -14,7 +14,7 @@ import pytest
 
 from client.order_desk import OrderDesk
 from flows.killed_process import killed
-from flows.orders import NOW, order
+from flows.orders import NOW, known_order, order
 from patience import eventually
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
@@ -215,8 +215,7 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
 
         clock, credentials = ManualClock(NOW), Credentials.of_key("first-key", "first-secret")
         journal = Journal.open(path, clock)
-        left = journal.orders.get(NAME)
-        assert left is not None
+        left = known_order(journal, NAME)
         assert left.order.display_status == DisplayStatus.SENDING_TO_RECEIVER
         assert left.order.out_amount == Decimal(15)
         api = PartnerApi(desk.http.url, credentials, clock=clock, rng=random.Random(1))
@@ -234,7 +233,6 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
             await api.aclose()
-        again = journal.orders.get(NAME)
-        assert again is not None
+        again = known_order(journal, NAME)
         assert again.order.out_amount == Decimal(16)
         journal.close()

@@ -80,7 +80,7 @@ EVM = (
     Defect(
         "evm-other-world-taken",
         "A data directory of other contracts and keys is opened; its balances are nobody's.",
-        f"{_EVM}/schema.py",
+        f"{_EVM}/beginning.py",
         "    if beginning.genesis != genesis:\n",
         "    if not genesis:\n",
         (f"{_EVM_CHAIN}::test_another_world_is_refused",),
@@ -88,7 +88,7 @@ EVM = (
     Defect(
         "evm-older-release-forgotten",
         "The chain of an earlier release is left lying there, and a new one begins beside it.",
-        f"{_EVM}/schema.py",
+        f"{_EVM}/beginning.py",
         '    if place.with_suffix(".db").exists():\n',
         '    if place.with_suffix(".sqlite").exists():\n',
         (f"{_EVM_CHAIN}::test_a_chain_of_another_release_is_refused",),
@@ -99,7 +99,7 @@ EVM = (
         f"{_EVM}/chain.py",
         "    words = (log.address, *log.topics)\n",
         '    words = (*(wanted[0] or (b"",)), *log.topics)\n',
-        (_EVM_CLIENTS, _BUNDLER, _EVM_CHAIN),
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
     ),
     Defect(
         "evm-unconfirmed-at-rest",
@@ -107,7 +107,7 @@ EVM = (
         f"{_EVM}/chain.py",
         "self.terms.confirmations - 1 if awaited else max(0",
         "max(0",
-        (f"{_EVM_CLIENTS}::test_blocks_by_tag_number_and_hash",),
+        (f"{_EVM_CHAIN}::test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock",),
     ),
     Defect(
         "evm-nonce-of-the-past-taken",
@@ -139,7 +139,7 @@ EVM = (
         f"{_EVM}/bundler/submission.py",
         "        self._log.append(msgspec.msgpack.encode(entry))\n",
         "",
-        (f"{_BUNDLER}::test_what_was_taken_is_executed_once_after_a_restart",),
+        (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
     ),
     Defect(
         "bundler-silent-about-the-past",
@@ -232,7 +232,8 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            f"{_SOLANA_CHAIN}::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
+            "tests/sandbox/solana/test_solana_blocks.py"
+            "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),
     ),

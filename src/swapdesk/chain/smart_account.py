@@ -14,7 +14,14 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.method import CalldataError, method
 from swapdesk.chain.deployments import SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation import TUPLE, EntryPointVersion
+from swapdesk.chain.user_operation import (
+    TUPLE,
+    EntryPointVersion,
+    OperationError,
+    PackedUserOperation,
+    UserOperation,
+    unpack,
+)
 
 CREATE_ACCOUNT = method("createAccount(address,uint256)", "owner salt")
 NO_SALT = 0
@@ -167,6 +174,14 @@ class FailedOp(Struct, frozen=True):
         """``AA24`` of ``AA24 signature error``; empty where there is none."""
         head = self.reason[:4]
         return head if head.startswith("AA") and head[2:].isdigit() else ""
+
+
+def handled_operations(data: bytes) -> list[UserOperation]:
+    """Those in the calldata of a bundle; none in any other."""
+    try:
+        return [unpack(PackedUserOperation(*one)) for one in HANDLE_OPS.read(data)["operations"]]
+    except (CalldataError, OperationError):
+        return []
 
 
 def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | None:

@@ -237,25 +237,53 @@ def flipped(signature: bytes, **changed: bytes) -> bytes:
     return changed.get("r", r) + changed.get("s", s) + changed.get("v", v)
 
 
-def test_an_account_that_stands_is_not_made_again(bench):
+NONCE = failed(0, "AA25 invalid account nonce")
+REFUSED = {
+    "a factory that makes nothing": (
+        {"factory": DOLLAR, "factory_data": b"\1\2\3\4"},
+        failed(0, "AA13 initCode failed or OOG"),
+    ),
+    "a factory that makes another account": (
+        {
+            "factory": SANDBOX_ACCOUNT_FACTORY,
+            "factory_data": CREATE_ACCOUNT.call(BOB.address, 0),
+        },
+        failed(0, "AA14 initCode must return sender"),
+    ),
+    "a sender that does not stand": ({}, b""),
+    "a nonce ahead": ({"creates": True, "nonce": 1}, NONCE),
+    "a nonce ahead under a key": ({"creates": True, "nonce": 5 << 64 | 1}, NONCE),
+    "the last nonce": ({"creates": True, "nonce": (1 << 64) - 1}, NONCE),
+    "numbers that could overflow": (
+        {"creates": True, "pre_verification_gas": 1 << 120},
+        words("AA94 gas values overflow"),
+    ),
+    "somebody else who pays": (
+        {"creates": True, "paymaster": Paymaster(DOLLAR, 1, 1)},
+        failed(0, "AA30 paymaster not deployed"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_entry_point_refuses(bench, name):
+    changed, error = REFUSED[name]
     deposit(bench, MINE)
-    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    operation = ready(bench, transfers(1), creates=True)
-    assert error_of(bench, operation) == failed(0, "AA10 sender already constructed")
+    assert error_of(bench, ready(bench, transfers(1), **changed)) == error
 
 
-def test_a_factory_that_makes_nothing_or_another_account_is_refused(bench):
+STANDING = {
+    "it is not made again": ({"creates": True}, failed(0, "AA10 sender already constructed")),
+    "its check has too little gas": ({"verification_gas_limit": 2_000}, reverted(0, b"")),
+}
+
+
+@pytest.mark.parametrize("name", STANDING)
+def test_of_an_account_that_stands(bench, name):
+    changed, error = STANDING[name]
     deposit(bench, MINE)
-    broken = ready(bench, transfers(1), factory=DOLLAR, factory_data=b"\1\2\3\4")
-    assert error_of(bench, broken) == failed(0, "AA13 initCode failed or OOG")
-    data = CREATE_ACCOUNT.call(BOB.address, 0)
-    other = ready(bench, transfers(1), factory=SANDBOX_ACCOUNT_FACTORY, factory_data=data)
-    assert error_of(bench, other) == failed(0, "AA14 initCode must return sender")
-
-
-def test_a_sender_that_does_not_stand_is_refused_without_a_word(bench):
-    deposit(bench, MINE)
-    assert error_of(bench, ready(bench, transfers(1))) == b""
+    account(bench)
+    assert error_of(bench, ready(bench, transfers(1), **changed)) == error
 
 
 def test_gas_that_nobody_pays_is_refused(bench):
@@ -301,13 +329,6 @@ def test_a_changed_operation_is_not_what_was_signed(bench):
         assert error_of(bench, changed.signed(good.signature)) == failed(0, "AA24 signature error")
 
 
-@pytest.mark.parametrize("nonce", [1, 5 << 64 | 1, (1 << 64) - 1])
-def test_a_nonce_that_is_not_the_next_is_refused(bench, nonce):
-    deposit(bench, MINE)
-    operation = ready(bench, transfers(1), creates=True, nonce=nonce)
-    assert error_of(bench, operation) == failed(0, "AA25 invalid account nonce")
-
-
 def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
     for account in (MINE, HERS):
         deposit(bench, account)
@@ -319,23 +340,13 @@ def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
 def test_verification_has_its_own_limit_of_gas(bench):
     deposit(bench, MINE)
     bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    operation = ready(bench, transfers(1), verification_gas_limit=2_000)
-    assert error_of(bench, operation) == reverted(0, b"")
     failure = read_failed_op(
         error_of(bench, ready(bench, transfers(1), verification_gas_limit=30_000))
     )
     assert failure.code in ("AA23", "AA26")
 
 
-def test_numbers_that_could_overflow_are_refused(bench):
-    operation = ready(bench, transfers(1), creates=True, pre_verification_gas=1 << 120)
-    assert error_of(bench, operation) == words("AA94 gas values overflow")
-
-
-def test_nobody_else_pays_for_an_operation(bench):
-    deposit(bench, MINE)
-    operation = ready(bench, transfers(1), creates=True, paymaster=Paymaster(DOLLAR, 1, 1))
-    assert error_of(bench, operation) == failed(0, "AA30 paymaster not deployed")
+def test_a_paymaster_that_is_cut_short_is_refused(bench):
     cut = tuple(
         pack(ready(bench, transfers(1), creates=True))._replace(paymaster_and_data=b"\1" * 51)
     )

@@ -19,11 +19,11 @@ import pytest
 from web3 import Web3
 
 from patience import PATIENCE
-from sandbox.evm.evm_world import faucet, running, stranger
+from sandbox.evm.evm_world import faucet, running
+from sandbox.evm.test_evm_against_eth_tester import cases, signed
 from swapdesk.sandbox.processes import listen
 
 CHAIN_ID = 1_337_008_453
-GWEI = 10**9
 ANVIL = os.environ.get("SWAPDESK_ANVIL") or shutil.which("anvil")
 
 pytestmark = pytest.mark.skipif(ANVIL is None, reason="anvil (npm @foundry-rs/anvil) is not here")
@@ -78,46 +78,27 @@ async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: st
         ours, theirs = Client(http, world.url("base")), Client(http, anvil)
         await theirs("anvil_setBalance", signer.address, hex(10**27))
         await theirs("anvil_setNonce", signer.address, "0x0")
-        created, contract = "", None  # type: Any, Any
+        created = ""
         calls: list[dict[str, Any]] = [{"data": compiled["bytecode"], "gas": 1_000_000}]
         nonce = 0
         while calls:
-            fields = {
-                "chainId": CHAIN_ID,
-                "nonce": nonce,
-                "value": 0,
-                "gas": 200_000,
-                "maxFeePerGas": 5 * GWEI,
-                "maxPriorityFeePerGas": GWEI,
-                **calls.pop(0),
-            }
-            raw = signer.sign_transaction(fields).raw_transaction.to_0x_hex()
+            case = calls.pop(0)
+            raw = "0x" + signed(signer, CHAIN_ID, nonce, case).hex()
             told = [await each("eth_sendRawTransaction", raw) for each in (ours, theirs)]
             assert told[0] == told[1]
             mine, other = [await each.receipt(told[0]) for each in (ours, theirs)]
             for name in ("status", "gasUsed", "type", "transactionHash", "logsBloom", "from", "to"):
-                assert _lower(mine[name]) == _lower(other[name]), (name, fields)
+                assert _lower(mine[name]) == _lower(other[name]), (name, case)
             assert _lower(mine["contractAddress"]) == _lower(other["contractAddress"])
             assert [(log["topics"], log["data"]) for log in mine["logs"]] == [
                 (log["topics"], log["data"]) for log in other["logs"]
             ]
-            if contract is None:
+            if not created:
                 created = mine["contractAddress"]
-                contract = Web3().eth.contract(abi=compiled["abi"], address=created)
-                bump = {"to": created, "data": contract.encode_abi("bump", args=[5])}
-                give = contract.encode_abi("give", args=[stranger(40).address])
-                calls = [
-                    bump,
-                    bump,
-                    {"to": created, "data": contract.encode_abi("bump", args=[500])},
-                    {"to": created, "data": contract.encode_abi("refuse")},
-                    {**bump, "gas": 24_000},
-                    {"to": created, "data": give, "value": 7},
-                    {"to": stranger(41).address, "value": 5},
-                    {"to": stranger(41).address, "data": "0x" + "00ff" * 300, "gas": 60_000},
-                ]
+                calls = cases(signer, created, compiled["abi"])
             nonce += 1
 
+        contract = Web3().eth.contract(abi=compiled["abi"], address=created)
         asked = {"from": signer.address, "to": created}
         for name, values in (("bump", [500]), ("refuse", [])):
             call = {**asked, "data": contract.encode_abi(name, args=values)}
@@ -130,17 +111,7 @@ async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: st
             assert await ours("eth_call", *params) == await theirs("eth_call", *params)
 
         for wrong in (1, 8453):
-            raw = signer.sign_transaction(
-                {
-                    "chainId": wrong,
-                    "nonce": nonce,
-                    "to": created,
-                    "value": 0,
-                    "gas": 50_000,
-                    "maxFeePerGas": 5 * GWEI,
-                    "maxPriorityFeePerGas": GWEI,
-                }
-            ).raw_transaction.to_0x_hex()
+            raw = "0x" + signed(signer, wrong, nonce, {"to": created}).hex()
             mine, other = [await each("eth_sendRawTransaction", raw) for each in (ours, theirs)]
             assert "invalid chain id for signer" in mine["message"]
             assert "invalid chain id for signer" in other["message"]

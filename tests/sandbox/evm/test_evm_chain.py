@@ -15,23 +15,23 @@ from eth.vm.forks.prague.blocks import PragueBlockHeader
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
+from swapdesk.sandbox.node.evm.beginning import ChainFileMismatch, chains_in
 from swapdesk.sandbox.node.evm.blocks import Block
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch, chains_in
 from swapdesk.sandbox.node.evm.serialize import block_document
 
 NOW = 1_700_000_000
-ENDLESS, DEEP, COUNTER = (bytes([number]) * 20 for number in (0x11, 0x12, 0x13))
+ENDLESS, DEEP, COUNTER, OTHER = (bytes([number]) * 20 for number in range(0x11, 0x15))
 CODES = {
     ENDLESS: bytes.fromhex("5b600056"),
     DEEP: bytes.fromhex("600060006000600060003060fa5a03f1"),  # CALL(gas-250, ADDRESS, 0...)
-    COUNTER: bytes.fromhex("60005460010160005560005460005260206000a0"),
+    **dict.fromkeys((COUNTER, OTHER), bytes.fromhex("60005460010160005560005460005260206000a0")),
 }
-"""The counter adds one to its word, and logs it."""
+"""A counter adds one to its word, and logs it."""
 GWEI = 10**9
 
 
@@ -128,7 +128,7 @@ def test_one_that_cannot_be_executed_spoils_no_block(tmp_path: Path) -> None:
     assert chain.head.number == 1
 
 
-def test_timestamps_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
+def test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
     chain = opened(tmp_path)
 
     def rested(seconds: int, blocks: int) -> int:
@@ -140,24 +140,27 @@ def test_timestamps_never_run_ahead_of_the_clock(tmp_path: Path) -> None:
     for nonce in range(2):
         mine(chain, [transfer(chain, nonce)], 5)
     assert chain.head.timestamp == NOW + 5
+    assert chain.head.awaited == chain.terms.confirmations - 1
     assert rested(4, 1) == 5, "nor back, where the clock was set back"
+    assert chain.head.awaited == chain.terms.confirmations - 2
     assert rested(100, 1) == 100
 
 
 def test_every_block_can_be_read_as_it_was_also_after_a_start(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    for nonce in range(4):
-        mine(chain, [calling(chain, nonce, COUNTER), transfer(chain, nonce + 4)][: nonce + 1])
+    for nonce in range(3):
+        mine(chain, [calling(chain, nonce, COUNTER)])
+    mine(chain, [calling(chain, 3, COUNTER), calling(chain, 4, OTHER)])
     before = chain.blocks
     chain.close()
     chain = opened(tmp_path)
     assert chain.blocks == before
     for number in range(5):
         assert chain.states.at(number).get_storage(COUNTER, 0) == number
-    found = chain.logs(2, 3, [frozenset({COUNTER})])
+    found = chain.logs(3, 4, [frozenset({COUNTER})])
     assert [(block.number, int.from_bytes(log.data, "big")) for log, block, *_ in found] == [
-        (2, 2),
         (3, 3),
+        (4, 4),
     ]
     assert chain.logs(0, 4, [frozenset({ENDLESS})]) == []
     place = chain.find(before[2].transactions[0].hash)

@@ -15,7 +15,6 @@ from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.node import mined_receipt
 
 
 @pytest_asyncio.fixture
@@ -230,17 +229,17 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
     assert told == "0x" + sent.hex()
     assert chain.pool.get(sent) is None
     with pytest.raises(Problem, match="gone from the pool"):
-        await mined_receipt(chain, sent)
+        await chain.confirmed(sent)
     # The same bytes again are taken, and mined.
     assert (await client.post("/evm/base", json=sending)).json()["result"] == told
-    assert (await mined_receipt(chain, sent))["status"] == "0x1"
+    assert (await chain.confirmed(sent))["status"] == "0x1"
 
 
 async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "operator")
     sent = await account.send(bytes(20), value=1, awaited=False)
-    receipt = await mined_receipt(chain, sent)
+    receipt = await chain.confirmed(sent)
     assert int(receipt["blockNumber"], 16) == chain.head.number == 1
     assert chain.head.awaited == 0
     hashes = [await account.send(bytes(20), value=1) for _ in range(3)]

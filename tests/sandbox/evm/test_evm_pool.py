@@ -88,7 +88,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(sender=st.sampled_from(SENDERS), count=st.integers(1, 3))
     def overtaken(self, sender: bytes, count: int) -> None:
-        """Blocks of a reorganisation, or of a replaced transaction, used nonces."""
+        """Transactions that took the place of others used nonces."""
         account = self.accounts[sender]
         account.nonce += count
         account.held = {

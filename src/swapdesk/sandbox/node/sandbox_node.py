@@ -13,9 +13,8 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.embedding import Background, Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
-from swapdesk.sandbox.node.mined_log import LogDamaged
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.node import Node, NodeApp, OtherTerms
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.node.evm.beginning import Beginning, chains_in, read_beginning
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
     Log,
@@ -37,7 +38,6 @@ from swapdesk.sandbox.node.evm.blocks import (
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.machine import SandboxState, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
-from swapdesk.sandbox.node.evm.schema import Beginning, chains_in, read_beginning
 from swapdesk.sandbox.node.evm.state import Changes, StateHistory, first_changes, next_root
 from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.sandbox.node.world_clock import Due, WorldClock

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainIds, ChainTerms, chain_terms
 from swapdesk.sandbox.evm_world.genesis import world_contracts
+from swapdesk.sandbox.node.evm.beginning import chain_files, read_beginning
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -27,7 +28,6 @@ from swapdesk.sandbox.node.evm.genesis import (
 )
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
-from swapdesk.sandbox.node.evm.schema import chain_files, read_beginning
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
@@ -134,14 +134,17 @@ class Embedding:
         node = await self.node()
         from swapdesk.sandbox.evm_world.keeper import give
 
-        try:
-            if token is None:
-                sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units)
-            else:
-                sent = await give(node, chain, token, address, units)
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
-        return {"hash": "0x" + sent.hex()}
+        if token is None:
+            return await _sent(node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units))
+        return await _sent(give(node, chain, token, address, units))
+
+    async def send(
+        self, chain: str, wallet: str, to: str, value: int, data: bytes
+    ) -> dict[str, object]:
+        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
+        Raises LedgerRefusal, also for one that would fail now."""
+        account = (await self.node()).account(chain, wallet)
+        return await _sent(account.send(bytes.fromhex(to[2:]), value=value, payload=data))
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
         """Wait until a transaction is in a block. Raises LedgerRefusal."""
@@ -150,20 +153,6 @@ class Embedding:
             await node.confirmed(chain, bytes.fromhex(transaction_hash[2:]))
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
-
-    async def send(
-        self, chain: str, wallet: str, to: str, value: int, data: bytes
-    ) -> dict[str, object]:
-        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
-        Raises LedgerRefusal, also for one that would fail now."""
-        node = await self.node()
-        try:
-            sent = await node.account(chain, wallet).send(
-                bytes.fromhex(to[2:]), value=value, payload=data
-            )
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
-        return {"hash": "0x" + sent.hex()}
 
     async def close(self) -> None:
         if self._opening is None:
@@ -221,6 +210,13 @@ class Embedding:
         if self._keeper is not None:
             await self._keeper.attend(chain)
         return await self._methods[chain].call(method, params)
+
+
+async def _sent(sending: Awaitable[bytes]) -> dict[str, object]:
+    try:
+        return {"hash": "0x" + (await sending).hex()}
+    except Problem as problem:
+        raise LedgerRefusal(str(problem)) from None
 
 
 def _import() -> None:

@@ -103,6 +103,18 @@ class LiveChain:
         found = self.chain.find(transaction_hash)
         return None if found is None else receipt_document(*found)
 
+    async def confirmed(self, transaction_hash: bytes) -> Document:
+        """The receipt, once it is in a block. Raises Problem when it is neither in the chain nor
+        in the pool any more, and will not come."""
+        while True:
+            changed = self.changed
+            receipt = self.receipt(transaction_hash)
+            if receipt is not None:
+                return receipt
+            if self.pool.get(transaction_hash) is None:
+                raise Problem(f"transaction 0x{transaction_hash.hex()} is gone from the pool")
+            await changed.wait()
+
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from itertools import count
 from typing import Any
 
 import rlp
@@ -165,8 +164,7 @@ class Mempool:
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
         self._by_hash: dict[bytes, Candidate] = {}
-        self._arrivals: dict[bytes, int] = {}
-        self._arrival = count()
+        """In the order of arrival."""
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -222,8 +220,15 @@ class Mempool:
         """What the next block takes: the best tips first, every sender's nonces in order, as
         much as fits by gas limits."""
         row: list[tuple[int, int, Candidate]] = []
+        arrivals = {each: place for place, each in enumerate(self._by_hash)}
+
+        def offer(candidate: Candidate | None) -> None:
+            if candidate is not None and candidate.tip_at(base_fee) >= 0:
+                place = (-candidate.tip_at(base_fee), arrivals[candidate.hash], candidate)
+                heapq.heappush(row, place)
+
         for sender, held in self._by_sender.items():
-            self._offer(row, held.get(nonce_of(sender)), base_fee)
+            offer(held.get(nonce_of(sender)))
         chosen: list[Candidate] = []
         gas = 0
         while row:
@@ -232,7 +237,7 @@ class Mempool:
                 continue
             gas += best.gas
             chosen.append(best)
-            self._offer(row, self._by_sender[best.sender].get(best.nonce + 1), base_fee)
+            offer(self._by_sender[best.sender].get(best.nonce + 1))
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
@@ -242,23 +247,14 @@ class Mempool:
 
     def waiting(self) -> list[Candidate]:
         """Everything, in the order of arrival."""
-        return sorted(self._by_hash.values(), key=lambda each: self._arrivals[each.hash])
-
-    def _offer(
-        self, row: list[tuple[int, int, Candidate]], candidate: Candidate | None, base_fee: int
-    ) -> None:
-        if candidate is not None and candidate.tip_at(base_fee) >= 0:
-            place = (-candidate.tip_at(base_fee), self._arrivals[candidate.hash], candidate)
-            heapq.heappush(row, place)
+        return list(self._by_hash.values())
 
     def _put(self, candidate: Candidate) -> None:
         self._by_sender.setdefault(candidate.sender, {})[candidate.nonce] = candidate
         self._by_hash[candidate.hash] = candidate
-        self._arrivals[candidate.hash] = next(self._arrival)
 
     def _remove(self, candidate: Candidate) -> None:
         del self._by_hash[candidate.hash]
-        del self._arrivals[candidate.hash]
         held = self._by_sender[candidate.sender]
         del held[candidate.nonce]
         if not held:

@@ -101,19 +101,6 @@ class ChainAccount:
             return self._chain.submit(raw, awaited=awaited)
 
 
-async def mined_receipt(chain: LiveChain, transaction_hash: bytes) -> Document:
-    """Wait until a transaction is in a block; its receipt. Raises Problem when it is neither in
-    the chain nor in the pool any more, and will not come."""
-    while True:
-        changed = chain.changed
-        receipt = chain.receipt(transaction_hash)
-        if receipt is not None:
-            return receipt
-        if chain.pool.get(transaction_hash) is None:
-            raise Problem(f"transaction 0x{transaction_hash.hex()} is gone from the pool")
-        await changed.wait()
-
-
 class EvmNode:
     """The chains by short name, once ``open`` has returned."""
 
@@ -177,4 +164,4 @@ class EvmNode:
 
     async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
         """The receipt, once it is in a block. Raises Problem, KeyError."""
-        return await mined_receipt(self.chains[chain], transaction_hash)
+        return await self.chains[chain].confirmed(transaction_hash)

@@ -20,13 +20,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.smart_account import HANDLE_OPS, MOST_CALLS, decode_batch, read_outcome
-from swapdesk.chain.user_operation import (
-    OperationError,
-    PackedUserOperation,
-    UserOperation,
-    unpack,
-)
+from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
 from swapdesk.sandbox.node.chain_wallets import (
     ChainClosed,
     Inclusion,
@@ -35,9 +29,8 @@ from swapdesk.sandbox.node.chain_wallets import (
 )
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import LogDamaged
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:
@@ -66,7 +59,7 @@ def inner_payments(
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
-    for number, operation in enumerate(_operations(data)):
+    for number, operation in enumerate(handled_operations(data)):
         sender = operation.sender
         if (sender, operation.nonce) not in done or code_at(bytes.fromhex(sender[2:])) != _PROXY:
             continue
@@ -88,14 +81,6 @@ def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
             if outcome is not None and outcome.success:
                 found.add((outcome.sender, outcome.nonce))
     return found
-
-
-def _operations(data: bytes) -> list[UserOperation]:
-    try:
-        packed = HANDLE_OPS.read(data)["operations"]
-        return [unpack(PackedUserOperation(*each)) for each in packed]
-    except (CalldataError, OperationError):
-        return []
 
 
 logger = logging.getLogger(__name__)

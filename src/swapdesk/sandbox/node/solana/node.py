@@ -11,19 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
-from solders.message import MessageV0
 from solders.pubkey import Pubkey
-from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana import CreateTokenAccount, Memo, MintTo, Transfer, token_account
+from swapdesk.chain.solana import CreateTokenAccount, MintTo, Transfer, token_account
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch
 from swapdesk.sandbox.node.solana.chain import SolanaChain, sandbox_keypair
 from swapdesk.sandbox.node.solana.documents import read_mint
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
@@ -120,13 +117,7 @@ class SolanaNode:
 
     def _send(self, instructions: list[Instruction], *signers: Keypair) -> str:
         chain = self.open()
-        blockhash, _ = chain.blocks.latest(chain.blocks.now().height)
-        # Two payments that are alike must not be one transaction.
-        memo = Memo(f"faucet {secrets.token_hex(8)}").build()
-        message = MessageV0.try_compile(
-            signers[0].pubkey(), [*instructions, memo], [], Hash.from_bytes(blockhash)
-        )
-        transaction = VersionedTransaction(message, signers)
+        transaction, _ = chain.signed(instructions, f"faucet {secrets.token_hex(8)}", *signers)
         error = chain.execute(transaction).error
         if error is not None:
             raise Problem(f"the faucet could not pay: {words_of(error)}")

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.smart_account import VALIDATE_USER_OP
+from swapdesk.chain.smart_account import VALIDATE_USER_OP, handled_operations
 from swapdesk.chain.user_operation import (
     FEE_FIELDS,
     GAS_FIELDS,
@@ -32,14 +32,13 @@ from swapdesk.sandbox.node.evm.bundler.operations import (
 from swapdesk.sandbox.node.evm.bundler.submission import (
     ChainBundler,
     TakenOperations,
-    operation_of,
     sighted,
 )
 from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Table
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.serialize import data, quantity
+from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 
 VERIFICATION_AROUND = 120_000
 """What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
@@ -149,53 +148,27 @@ class BundlerMethods:
             "callGasLimit": quantity(call),
         }
 
-    async def _operation(self, operation_hash: Any) -> dict[str, Any] | None:
+    async def _operation(self, operation_hash: Any) -> Document | None:
         wanted = _hash(operation_hash)
         chain = self._bundler.chain
+        operation, place = self._bundler.taken.get(wanted), {}
         found = await sighted(chain, wanted)
         if found is not None:
-            transaction = found.receipt["transactionHash"]
-            operation = operation_of(chain, transaction, wanted)
-            if operation is None:
-                return None
-            return {
-                "userOperation": operation_json(operation),
-                "entryPoint": ENTRY_POINT,
-                "transactionHash": transaction,
-                "blockHash": found.receipt["blockHash"],
-                "blockNumber": found.receipt["blockNumber"],
-            }
-        waiting = self._bundler.taken.get(wanted)
-        if waiting is None:
+            place = found["receipt"]
+            mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
+            calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
+            hashes = {self._bundler.hash_of(one): one for one in handled_operations(calldata)}
+            operation = hashes.get(wanted)
+        if operation is None:
             return None
         return {
-            "userOperation": operation_json(waiting),
+            "userOperation": operation_json(operation),
             "entryPoint": ENTRY_POINT,
-            "transactionHash": None,
-            "blockHash": None,
-            "blockNumber": None,
+            **{name: place.get(name) for name in ("transactionHash", "blockHash", "blockNumber")},
         }
 
-    async def _receipt(self, operation_hash: Any) -> dict[str, Any] | None:
-        found = await sighted(self._bundler.chain, _hash(operation_hash))
-        if found is None:
-            return None
-        outcome = found.outcome
-        told: dict[str, Any] = {
-            "userOpHash": data(outcome.hash),
-            "entryPoint": ENTRY_POINT,
-            "sender": outcome.sender,
-            "nonce": quantity(outcome.nonce),
-            "paymaster": outcome.paymaster,
-            "actualGasCost": quantity(outcome.actual_gas_cost),
-            "actualGasUsed": quantity(outcome.actual_gas_used),
-            "success": outcome.success,
-            "logs": found.logs,
-            "receipt": found.receipt,
-        }
-        if not outcome.success:
-            told["reason"] = data(found.reason)
-        return told
+    async def _receipt(self, operation_hash: Any) -> Document | None:
+        return await sighted(self._bundler.chain, _hash(operation_hash))
 
 
 def _read(document: Any, *, estimated: bool = False) -> UserOperation:

@@ -4,11 +4,9 @@ chain. Error codes are those of ERC-7769.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
-
-from msgspec import Struct
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm_answers import revert_words
@@ -109,32 +107,13 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
         raise fields(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
 
 
-class Trial(Struct, frozen=True):
-    """What came of a bundle that was tried. ``refused`` is the operation that the EntryPoint
-    would not take; ``failing`` are places of operations whose calls would fail, with what they
-    said."""
-
-    refused: FailedOp | None
-    failing: Mapping[int, bytes]
-
-    def problem(self, place: int) -> Problem | None:
-        """Why the operation at this place is not good as it is."""
-        if self.refused is not None:
-            return refused(self.refused)
-        if place in self.failing:
-            said = self.failing[place]
-            words = revert_words(said)
-            return Problem(
-                f"execution reverted: {words}" if words else "execution reverted",
-                BundlerCode.EXECUTION,
-                "0x" + said.hex(),
-            )
-        return None
-
-
-async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> Trial:
-    """Execute a bundle on the newest block, and leave nothing behind. Raises Problem for one that
-    fails without a word for any of its operations."""
+async def tried(
+    chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
+) -> dict[int, Problem]:
+    """Execute a bundle on the newest block, and leave nothing behind. Returns by place which
+    operations are not good as they are: those whose calls would fail, or, where the EntryPoint
+    refuses one, that and all behind it. Raises Problem for a bundle that fails without a word for
+    any of them."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -147,7 +126,7 @@ async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOpera
     )
     (outcome,) = block["calls"]
     if outcome["status"] == "0x1":
-        return Trial(None, _failing(outcome["logs"]))
+        return _failing(outcome["logs"])
     error = outcome["error"]
     data = error.get("data")
     said = bytes.fromhex(data[2:]) if isinstance(data, str) else b""
@@ -155,11 +134,11 @@ async def tried(chain: LiveChain, bundler: bytes, operations: Sequence[UserOpera
     if failed is None:
         words = error["message"] if said or error["code"] != Code.REVERTED else _NOBODY
         raise Problem(words, BundlerCode.REJECTED, data)
-    return Trial(failed, {})
+    return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
 
 
-def _failing(logs: list[dict[str, Any]]) -> dict[int, bytes]:
-    failing: dict[int, bytes] = {}
+def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
+    failing: dict[int, Problem] = {}
     place, said = 0, b""
     for log in logs:
         if log["address"].lower() != ENTRY_POINT.lower():
@@ -170,14 +149,15 @@ def _failing(logs: list[dict[str, Any]]) -> dict[int, bytes]:
             said = read_revert_reason(data) if topics[0] == REVERT_REASON_EVENT else said
             continue
         if not outcome.success:
-            failing[place] = said
+            words = revert_words(said)
+            told = f"execution reverted: {words}" if words else "execution reverted"
+            failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
         place, said = place + 1, b""
     return failing
 
 
 async def check(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> None:
     """Raises Problem unless the last operation can follow those before it in one bundle."""
-    trial = await tried(chain, bundler, operations)
-    problem = trial.problem(len(operations) - 1)
+    problem = (await tried(chain, bundler, operations)).get(len(operations) - 1)
     if problem is not None:
         raise problem

@@ -13,29 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import (
     BEFORE_EXECUTION_EVENT,
-    HANDLE_OPS,
     MOST_OPERATIONS,
     REVERT_REASON_EVENT,
     USER_OPERATION_EVENT,
-    OperationOutcome,
     read_outcome,
     read_revert_reason,
 )
 from swapdesk.chain.user_operation import (
-    OperationError,
-    PackedUserOperation,
     UserOperation,
     operation_json,
     read_operation,
-    unpack,
     user_operation_hash,
 )
+from swapdesk.sandbox.node.evm.beginning import chains_in
 from swapdesk.sandbox.node.evm.bundler.operations import (
     ENTRY_POINT_OCTETS,
     MOST_GAS,
@@ -49,7 +43,7 @@ from swapdesk.sandbox.node.evm.bundler.operations import (
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import ChainAccount
-from swapdesk.sandbox.node.evm.schema import chains_in
+from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 from swapdesk.sandbox.node.mined_log import MinedLog
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
@@ -57,63 +51,47 @@ _Entry = list[tuple[bytes, dict[str, Any] | None]]
 """Operations that were taken, and without a document those that came to an end."""
 
 
-class Sighting(Struct, frozen=True):
-    """An operation in a block: its outcome, the receipt of its transaction, the logs of its own
-    calls, and what they said when they failed."""
-
-    outcome: OperationOutcome
-    receipt: dict[str, Any]
-    logs: list[dict[str, Any]]
-    reason: bytes
-
-
-async def sighted(chain: LiveChain, operation_hash: bytes) -> Sighting | None:
-    """None while the operation is in no published block. Raises Problem."""
+async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
+    """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
     words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
     found = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
     if not found:
         return None
     receipt = chain.receipt(bytes.fromhex(found[-1]["transactionHash"][2:]))
-    return None if receipt is None else _read(receipt, operation_hash)
+    return None if receipt is None else _receipt(receipt, operation_hash)
 
 
-def _read(receipt: dict[str, Any], operation_hash: bytes) -> Sighting | None:
-    own: list[dict[str, Any]] = []
+def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
+    """Of one operation out of that of its bundle: with the logs of its own calls, and what they
+    said when they failed."""
+    own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
-        topics, data = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
+        topics, octets = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
         entry_point = log["address"].lower() == ENTRY_POINT.lower()
-        outcome = read_outcome(topics, data) if entry_point else None
+        outcome = read_outcome(topics, octets) if entry_point else None
         if outcome is not None:
             if outcome.hash == operation_hash:
-                return Sighting(outcome, receipt, [*own, log], reason)
+                return {
+                    "userOpHash": data(outcome.hash),
+                    "entryPoint": ENTRY_POINT,
+                    "sender": outcome.sender,
+                    "nonce": quantity(outcome.nonce),
+                    "paymaster": outcome.paymaster,
+                    "actualGasCost": quantity(outcome.actual_gas_cost),
+                    "actualGasUsed": quantity(outcome.actual_gas_used),
+                    "success": outcome.success,
+                    "logs": [*own, log],
+                    "receipt": receipt,
+                    **({} if outcome.success else {"reason": data(reason)}),
+                }
             own, reason = [], b""
         elif entry_point and topics[0] == BEFORE_EXECUTION_EVENT:
             own = []
         else:
             own.append(log)
             if entry_point and topics[0] == REVERT_REASON_EVENT:
-                reason = read_revert_reason(data)
-    return None
-
-
-def operation_of(
-    chain: LiveChain, transaction_hash: str, operation_hash: bytes
-) -> UserOperation | None:
-    """The operation with this hash out of a bundle's own calldata."""
-    found = chain.chain.find(bytes.fromhex(transaction_hash[2:]))
-    if found is None:
-        return None
-    block, place = found
-    try:
-        call = HANDLE_OPS.read(block.transactions[place].signed.data)
-        for packed in call["operations"]:
-            operation = unpack(PackedUserOperation(*packed))
-            told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
-            if told == operation_hash:
-                return operation
-    except (CalldataError, OperationError):
-        return None
+                reason = read_revert_reason(octets)
     return None
 
 
@@ -310,16 +288,12 @@ class ChainBundler:
             elif not any(one.factory for one in self.taken.of_sender(sender).values()):
                 self._give_up(operation_hash, "the sender does not stand")
         while chosen:
-            trial = await tried(self.chain, self._account.address, list(chosen.values()))
-            bad = (
-                trial.refused.index if trial.refused is not None else min(trial.failing, default=-1)
-            )
-            problem = trial.problem(bad)
-            if problem is None:
+            bad = await tried(self.chain, self._account.address, list(chosen.values()))
+            if not bad:
                 break
-            operation_hash = list(chosen)[min(bad, len(chosen) - 1)]
+            operation_hash = list(chosen)[min(bad)]
             del chosen[operation_hash]
-            self._give_up(operation_hash, str(problem))
+            self._give_up(operation_hash, str(bad[min(bad)]))
         # Another one may have taken a place meanwhile.
         return {each: one for each, one in chosen.items() if self.taken.get(each) is not None}
 

@@ -8,13 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import ChainTerms
-from swapdesk.sandbox.node.mined_log import MinedLog
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
 
 FORMAT = 1
-
-
-class ChainFileMismatch(Exception):
-    """The directory holds a chain of another release, another id or another genesis."""
 
 
 class Beginning(Struct, frozen=True):
