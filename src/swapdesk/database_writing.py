@@ -1,7 +1,9 @@
-"""Writing a SQLite file whose commits are promises: nothing is sent or signed before one."""
+"""Writing files whose commits are promises: nothing is sent, signed or told of before one."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 
 
@@ -15,3 +17,12 @@ def durable(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
+
+
+def flush(descriptor: int) -> None:
+    """Have what was written to a file on the disk, in the same sense. Raises OSError."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)

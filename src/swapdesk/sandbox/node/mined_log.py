@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from swapdesk.database_writing import flush
 from swapdesk.paths import make_directories
 
 _HEAD, _NUMBER = 8, 8
@@ -71,7 +72,7 @@ class MinedLog:
         frame = _frame(payload)
         try:
             _write(self._opened, frame, self._end)
-            os.fsync(self._opened)
+            flush(self._opened)
         except OSError:
             # Half a frame in the middle would make the log look damaged.
             with contextlib.suppress(OSError):
@@ -86,7 +87,7 @@ class MinedLog:
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
             _write(file, number.to_bytes(_NUMBER, "big") + _frame(snapshot), 0)
-            os.fsync(file)
+            flush(file)
         finally:
             os.close(file)
         fresh.rename(self._snapshot_path)
