@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -16,8 +14,8 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import TakenLog
+from swapdesk.sandbox.node import mined_log
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.service.store.database import configure
 
 
@@ -57,20 +55,16 @@ def test_a_commit_waits_for_the_disk(store: str, tmp_path: Path) -> None:
     assert told == {"synchronous": 2, "fullfsync": 1, "checkpoint_fullfsync": 1}
 
 
-@pytest.mark.parametrize("full", [(), (51,)])
-def test_what_was_mined_waits_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: tuple[int, ...]
-) -> None:
-    """On macOS by another call, here in its place."""
-    log = MinedLog(tmp_path, "chain")
+def test_a_log_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(mined_log, "FULL_FLUSH", 51)
+    monkeypatch.setattr("fcntl.fcntl", lambda file, command: asked.append(command))
+    log = mined_log.MinedLog(tmp_path, "chain")
     log.read()
-    waited: list[tuple[int, ...]] = []
-    monkeypatch.setattr(os, "fsync", lambda *given: waited.append(given))
-    monkeypatch.setattr(fcntl, "fcntl", lambda *given: waited.append(given))
-    for command in full:
-        monkeypatch.setattr(fcntl, "F_FULLFSYNC", command, raising=False)
-    log.append(b"a block")
-    assert [given[1:] for given in waited] == [full]
+    log.append(b"mined")
+    assert asked == [51]
+    log.replace(b"everything")
+    assert asked == [51, 51]
     log.close()
 
 

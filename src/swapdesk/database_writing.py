@@ -1,9 +1,7 @@
-"""Writing files whose commits are promises: nothing is sent, signed or told of before one."""
+"""Writing a SQLite file whose commits are promises: nothing is sent or signed before one."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 
 
@@ -17,12 +15,3 @@ def durable(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
-
-
-def flush(descriptor: int) -> None:
-    """Have what was written to a file on the disk, in the same sense. Raises OSError."""
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
-        os.fsync(descriptor)
-    else:
-        fcntl.fcntl(descriptor, full)

@@ -23,10 +23,10 @@ EVM = (
     Defect(
         "mined-log-in-the-cache-of-the-drive",
         "On macOS a payment that was told of is gone after a loss of power.",
-        "swapdesk/database_writing.py",
-        "        fcntl.fcntl(descriptor, full)\n",
-        "        os.fsync(descriptor)\n",
-        ("tests/test_durability.py::test_what_was_mined_waits_for_the_disk",),
+        "swapdesk/sandbox/node/mined_log.py",
+        "        fcntl.fcntl(file, FULL_FLUSH)\n",
+        "        os.fsync(file)\n",
+        ("tests/test_durability.py::test_a_log_waits_for_the_disk",),
     ),
     Defect(
         "evm-part-of-a-chain-after-a-start",
@@ -240,7 +240,8 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            f"{_SOLANA_CHAIN}::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
+            "tests/sandbox/solana/test_solana_blocks.py"
+            "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),
     ),
