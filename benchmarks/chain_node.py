@@ -15,7 +15,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.processes import listen
 
@@ -26,7 +26,7 @@ async def serve(directory: Path, address: str, token: str) -> None:
     clock, stop = SystemClock(), asyncio.Event()
     world = WorldClock(clock, None, Decimal(1000))
     embedding = Embedding(
-        directory, KEY, ids="sandbox", world=world, clock=clock, faults=HeldFaults()
+        directory, KEY, ids="sandbox", world=world, clock=clock, faults=ChainFaults()
     )
     listener = listen("127.0.0.1", 0)
     server = build_server(embedding.door, SystemClock())

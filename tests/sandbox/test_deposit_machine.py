@@ -41,7 +41,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.chain_faults import NODE_DOWN
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN
 from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.venue_faults import DOWN, SLOW, FaultyVenue
 from swapdesk.sandbox.venue_rows import VENUE_ROWS

@@ -15,7 +15,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.world_clock import WorldClock
@@ -28,7 +28,7 @@ FAST = Decimal(10_000)
 
 class Chains(Struct):
     node: EvmNode
-    faults: HeldFaults
+    faults: ChainFaults
     port: int
     included: list[str]
     """Operations of which the bundlers told that they came into a block."""
@@ -47,7 +47,7 @@ async def served(
     before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
 ) -> AsyncIterator[Chains]:
     """``before``: what stands between the wire and the nodes."""
-    clock, faults = SystemClock(), HeldFaults()
+    clock, faults = SystemClock(), ChainFaults()
     world = WorldClock(clock, None, FAST)
     embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
     included: list[str] = []

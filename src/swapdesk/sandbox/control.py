@@ -7,7 +7,6 @@ embedded chains to an address. ``WorldPace`` follows the time of the node.
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
@@ -48,106 +47,32 @@ from swapdesk.wire.faults import (
 from swapdesk.wire.model import RequestModel
 from swapdesk.wire.orders import LegStatus
 
-
-class InputRefused(Exception):
-    """Nothing was done. ``field`` names the input that is wrong."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
-
-
-def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Amounts in units of their tokens; the one out is what is promised until it is paid."""
-    tokens = [world_tokens()[str(told[side])] for side in ("tokenIn", "tokenOut")]
-    sides = [
-        {
-            "token": token.token_id,
-            "symbol": token.row.symbol,
-            "chain": token.row.chain,
-            "amount": from_base_units(int(str(units)), token.row.decimals),
-        }
-        for token, units in zip(tokens, (told["unitsIn"], told["unitsOut"]), strict=True)
-    ]
-    return {
-        "venue": _VENUE_NAMES[str(told["venue"])],
-        "in": sides[0],
-        "out": sides[1],
-        "depositAddress": told["address"],
-        "status": LegStatus(int(str(told["status"]))).name,
-        "depositHash": told["depositHash"],
-        "payoutHash": told["payoutHash"],
-        "confirmations": told["confirmations"],
-        "confirmationsNeeded": told["confirmationsNeeded"],
-    }
-
-
-_VENUE_NAMES = {row.code: row.name for row in VENUE_ROWS}
-
-
+PREFIX = "/sandbox"
+BODY_LIMIT = 64 * 1024
 SOLANA = "solana"
 
 _HONEST = frozenset(HONEST_ROWS)
+_VENUE_NAMES = {row.code: row.name for row in VENUE_ROWS}
+
+B = TypeVar("B", bound=RequestModel)
+Operation = Callable[[Request], Awaitable[dict[str, Any]]]
 
 
-Gift = tuple[LedgerMethod, dict[str, str]]
-"""A call of the node that pays out, and what it is given; it is not to be repeated."""
+class ControlRefused(Exception):
+    """An answer other than 200. ``fields`` name what is wrong, by input."""
+
+    def __init__(
+        self, status: int, code: str, message: str, fields: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.fields = fields or {}
 
 
-def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gift:
-    """``token`` as in GiftBody. Raises InputRefused."""
-    if chain not in (*EVM_CHAINS, SOLANA):
-        known = ", ".join((*EVM_CHAINS, SOLANA))
-        raise InputRefused("chain", f"the sandbox runs these chains itself: {known}")
-    if chains_by_name()[chain].kind == "evm" and not _evm(address):
-        raise InputRefused("address", f"is no address of {chain}")
-    found = _found(chain, token)
-    params = {"address": address, "units": str(_units(amount, found))}
-    if chain == SOLANA:
-        mint = {} if found.address is None else {"mint": found.address}
-        return LedgerMethod.SOLANA_FUND, {**params, **mint}
-    contract = {} if found.address is None else {"token": found.address}
-    return LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract}
-
-
-def _units(amount: Decimal, token: WorldToken) -> int:
-    """Base units. Raises InputRefused."""
-    try:
-        return to_base_units(amount, token.row.decimals)
-    except NumberError as error:
-        raise InputRefused("amount", str(error)) from None
-
-
-def _evm(address: str) -> bool:
-    digits = address.removeprefix("0x")
-    return len(address) == 42 and len(digits) == 40 and set(digits) <= set("0123456789abcdefABCDEF")
-
-
-def _found(chain: str, token: str | None) -> WorldToken:
-    """The coin, or the one token of the table that is meant. Raises InputRefused."""
-    tokens = [
-        each
-        for each in world_tokens().values()
-        if each.row.chain == chain and each.row.enabled and each.row in _HONEST
-    ]
-    if token is None:
-        return next(each for each in tokens if each.row.native)
-    for place in range(len(_names(tokens[0]))):
-        matches = [each for each in tokens if _names(each)[place] == token.casefold()]
-        # Who means a namesake of a token that has a price gives its contract.
-        if len(matches) > 1:
-            matches = [each for each in matches if each.asset is not None] or matches
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            ids = ", ".join(each.address or each.token_id for each in matches)
-            raise InputRefused("token", f"several tokens of {chain} are called so: {ids}")
-    raise InputRefused("token", f"there is no such token on {chain}")
-
-
-def _names(token: WorldToken) -> tuple[str, str, str]:
-    """What it may be called, the surest name first."""
-    return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
+def _invalid(field: str, reason: str) -> ControlRefused:
+    message = f"{field}: {reason}"
+    return ControlRefused(422, "VALIDATION_ERROR", message, {field: reason})
 
 
 class WorldPace:
@@ -162,27 +87,6 @@ class WorldPace:
         """Take over an answer of ``clock_get`` or ``clock_set``."""
         self._clock.advance_to(float(str(told["offset"])))
         self.speed = Decimal(str(told["speed"]))
-
-
-PREFIX = "/sandbox"
-BODY_LIMIT = 64 * 1024
-
-logger = logging.getLogger(__name__)
-
-B = TypeVar("B", bound=RequestModel)
-Operation = Callable[[Request], Awaitable[dict[str, Any]]]
-
-
-class _Refused(Exception):
-    """An answer other than 200. ``fields`` name what is wrong, by input."""
-
-    def __init__(
-        self, status: int, code: str, message: str, fields: dict[str, str] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.fields = fields or {}
 
 
 class Control:
@@ -236,26 +140,25 @@ class Control:
     async def _answer(self, request: Request) -> Response:
         refused = refusal(request.headers, self._token, self._hosts)
         if refused is not None:
-            return _error(_Refused(refused[0], "REFUSED", refused[1]))
+            return _error(ControlRefused(refused[0], "REFUSED", refused[1]))
         methods = self._operations.get(request.url.path.removeprefix(PREFIX))
         if methods is None or not request.url.path.startswith(PREFIX):
-            return _error(_Refused(404, "NOT_FOUND", "There is no such control operation."))
+            return _error(ControlRefused(404, "NOT_FOUND", "There is no such control operation."))
         operation = methods.get(request.method)
         if operation is None:
-            response = _error(_Refused(405, "METHOD_NOT_ALLOWED", "Use another method."))
+            response = _error(ControlRefused(405, "METHOD_NOT_ALLOWED", "Use another method."))
             response.headers["allow"] = ", ".join(methods)
             return response
         try:
             return Response(encode_json(await operation(request)), media_type="application/json")
-        except _Refused as error:
+        except ControlRefused as error:
             return _error(error)
-        except (InputRefused, FaultRefused) as error:
-            told = f"{error.field}: {error}"
-            return _error(_Refused(422, "VALIDATION_ERROR", told, {error.field: str(error)}))
+        except FaultRefused as error:
+            return _error(_invalid(error.field, str(error)))
         except LedgerRefused as error:
-            return _error(_Refused(422, "REFUSED", str(error)))
+            return _error(ControlRefused(422, "REFUSED", str(error)))
         except LedgerError as error:
-            return _error(_Refused(503, "NODE_UNAVAILABLE", str(error)))
+            return _error(ControlRefused(503, "NODE_UNAVAILABLE", str(error)))
 
     async def _state(self, _: Request) -> dict[str, Any]:
         """Clock, speed, heights, prices and active faults."""
@@ -285,7 +188,7 @@ class Control:
         """Moves the clock on, or changes the speed; answers with the clock."""
         asked = _given(await _body(ClockSet, request))
         if not asked:
-            raise InputRefused("advance", "give advance in seconds, or speed")
+            raise _invalid("advance", "give advance in seconds, or speed")
         await self._ledger.call(LedgerMethod.CLOCK_SET, **asked)
         return await self._time()
 
@@ -295,11 +198,11 @@ class Control:
         body = await _body(DepositBody, request)
         order = await self._order(body.service_id)
         if order.deposit_address is None:
-            raise InputRefused("serviceId", "the order has no deposit address")
+            raise _invalid("serviceId", "the order has no deposit address")
         token = world_tokens()[order.token_in_id]
         units = _units(order.amount_in if body.amount is None else body.amount, token)
         if units <= 0:
-            raise InputRefused("amount", "must be above 0")
+            raise _invalid("amount", "must be above 0")
         as_asked = body.amount is None and body.memo is None
         paid = await self._ledger.call(
             LedgerMethod.FAUCET_PAY,
@@ -330,7 +233,7 @@ class Control:
         """Whosever it is, those who pay for each call among them."""
         order = await self._store.current_order(service_id)
         if order is None:
-            raise _Refused(404, "NOT_FOUND", "There is no such order.")
+            raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
@@ -393,7 +296,7 @@ class Control:
         if fault is DELETE:
             order = await self._order(given["serviceId"])
             if not await delete_order(self._store, order, self._clock.now()):
-                raise InputRefused("serviceId", "an order that is being carried out is not deleted")
+                raise _invalid("serviceId", "an order that is being carried out is not deleted")
         elif name in NODE_FAULTS:
             await self._ledger.call(LedgerMethod.FAULT_ADD, fault=name, **given)
         else:
@@ -409,13 +312,13 @@ class Control:
         if body.service_id is not None:
             await self._order(body.service_id)
         if body.multi_id is not None and await self._store.owner_of_group(body.multi_id) is None:
-            raise _Refused(404, "NOT_FOUND", "There is no such group of orders.")
+            raise ControlRefused(404, "NOT_FOUND", "There is no such group of orders.")
         if body.quote_id is not None and await self._store.owner_of_quote(body.quote_id) is None:
-            raise _Refused(404, "NOT_FOUND", "There is no such quote.")
+            raise ControlRefused(404, "NOT_FOUND", "There is no such quote.")
         if body.venue is not None and body.venue not in _VENUE_NAMES:
-            raise InputRefused("venue", f"there is no exchange {body.venue!r}")
+            raise _invalid("venue", f"there is no exchange {body.venue!r}")
         if body.chain is not None and body.chain not in chains_by_name():
-            raise InputRefused("chain", f"there is no chain {body.chain!r}")
+            raise _invalid("chain", f"there is no chain {body.chain!r}")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
         """Clears every fault, and ends holds."""
@@ -426,13 +329,98 @@ class Control:
 
 
 def _operation(text: str, fault: Fault) -> str:
-    """The operation that is meant, if the fault happens to it. Raises InputRefused."""
+    """The operation that is meant, if the fault happens to it. Raises ControlRefused."""
     operation = operation_named(text)
     if operation is None:
-        raise InputRefused("operation", f"there is no operation at {text!r}")
+        raise _invalid("operation", f"there is no operation at {text!r}")
     if (operation == STREAM) is not (fault in STREAM_FAULTS):
-        raise InputRefused("operation", f"{fault.name} does not happen to {operation}")
+        raise _invalid("operation", f"{fault.name} does not happen to {operation}")
     return operation
+
+
+def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Amounts in units of their tokens; the one out is what is promised until it is paid."""
+    tokens = [world_tokens()[str(told[side])] for side in ("tokenIn", "tokenOut")]
+    sides = [
+        {
+            "token": token.token_id,
+            "symbol": token.row.symbol,
+            "chain": token.row.chain,
+            "amount": from_base_units(int(str(units)), token.row.decimals),
+        }
+        for token, units in zip(tokens, (told["unitsIn"], told["unitsOut"]), strict=True)
+    ]
+    return {
+        "venue": _VENUE_NAMES[str(told["venue"])],
+        "in": sides[0],
+        "out": sides[1],
+        "depositAddress": told["address"],
+        "status": LegStatus(int(str(told["status"]))).name,
+        "depositHash": told["depositHash"],
+        "payoutHash": told["payoutHash"],
+        "confirmations": told["confirmations"],
+        "confirmationsNeeded": told["confirmationsNeeded"],
+    }
+
+
+Gift = tuple[LedgerMethod, dict[str, str]]
+"""A call of the node that pays out, and what it is given; it is not to be repeated."""
+
+
+def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gift:
+    """``token`` as in GiftBody. Raises ControlRefused."""
+    if chain not in (*EVM_CHAINS, SOLANA):
+        known = ", ".join((*EVM_CHAINS, SOLANA))
+        raise _invalid("chain", f"the sandbox runs these chains itself: {known}")
+    if chains_by_name()[chain].kind == "evm" and not _evm(address):
+        raise _invalid("address", f"is no address of {chain}")
+    found = _found(chain, token)
+    params = {"address": address, "units": str(_units(amount, found))}
+    if chain == SOLANA:
+        mint = {} if found.address is None else {"mint": found.address}
+        return LedgerMethod.SOLANA_FUND, {**params, **mint}
+    contract = {} if found.address is None else {"token": found.address}
+    return LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract}
+
+
+def _units(amount: Decimal, token: WorldToken) -> int:
+    """Base units. Raises ControlRefused."""
+    try:
+        return to_base_units(amount, token.row.decimals)
+    except NumberError as error:
+        raise _invalid("amount", str(error)) from None
+
+
+def _evm(address: str) -> bool:
+    digits = address.removeprefix("0x")
+    return len(address) == 42 and len(digits) == 40 and set(digits) <= set("0123456789abcdefABCDEF")
+
+
+def _found(chain: str, token: str | None) -> WorldToken:
+    """The coin, or the one token of the table that is meant. Raises ControlRefused."""
+    tokens = [
+        each
+        for each in world_tokens().values()
+        if each.row.chain == chain and each.row.enabled and each.row in _HONEST
+    ]
+    if token is None:
+        return next(each for each in tokens if each.row.native)
+    for place in range(len(_names(tokens[0]))):
+        matches = [each for each in tokens if _names(each)[place] == token.casefold()]
+        # Who means a namesake of a token that has a price gives its contract.
+        if len(matches) > 1:
+            matches = [each for each in matches if each.asset is not None] or matches
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            ids = ", ".join(each.address or each.token_id for each in matches)
+            raise _invalid("token", f"several tokens of {chain} are called so: {ids}")
+    raise _invalid("token", f"there is no such token on {chain}")
+
+
+def _names(token: WorldToken) -> tuple[str, str, str]:
+    """What it may be called, the surest name first."""
+    return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 
 async def _body(kind: type[B], request: Request) -> B:
@@ -440,13 +428,17 @@ async def _body(kind: type[B], request: Request) -> B:
     async for chunk in request.stream():
         received += chunk
         if len(received) > BODY_LIMIT:
-            raise _Refused(413, "PAYLOAD_TOO_LARGE", "The body is too large.")
+            raise ControlRefused(413, "PAYLOAD_TOO_LARGE", "The body is too large.")
     try:
         return decode(kind, bytes(received), side="service", max_bytes=BODY_LIMIT)
     except ShapeError as error:
-        raise _Refused(422, "VALIDATION_ERROR", "Validation Failed", dict(error.fields)) from None
+        raise ControlRefused(
+            422, "VALIDATION_ERROR", "Validation Failed", dict(error.fields)
+        ) from None
     except CodecError as error:
-        raise _Refused(400, "BAD_REQUEST", f"The body is no acceptable JSON: {error}") from None
+        raise ControlRefused(
+            400, "BAD_REQUEST", f"The body is no acceptable JSON: {error}"
+        ) from None
 
 
 def _given(body: RequestModel) -> dict[str, Any]:
@@ -454,7 +446,7 @@ def _given(body: RequestModel) -> dict[str, Any]:
     return body.model_dump(by_alias=True, exclude_none=True)
 
 
-def _error(error: _Refused) -> Response:
+def _error(error: ControlRefused) -> Response:
     body: dict[str, Any] = {"message": str(error), "code": error.code}
     if error.status == 422:
         body["fields"] = {name: {"message": reason} for name, reason in error.fields.items()}

@@ -14,7 +14,7 @@ from flows.dex.swapping import Place, Swapper
 from sandbox.evm.rewinding import rewind
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import Order
@@ -33,7 +33,7 @@ class Swap(Struct):
     intent: Intent
 
     @property
-    def faults(self) -> HeldFaults:
+    def faults(self) -> ChainFaults:
         return self.place.floor.world.faults
 
     def when_paying(self, lie: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -41,7 +41,7 @@ FAST = Decimal(10_000)
 
 class World(Struct):
     node: EvmNode
-    faults: HeldFaults
+    faults: ChainFaults
     port: int
 
     def url(self, chain: str) -> str:
@@ -85,7 +85,7 @@ async def running(
 ) -> AsyncIterator[World]:
     """The chains of a directory, served; those of ``genesis`` alone, if it is given."""
     clock = SystemClock()
-    faults = HeldFaults()
+    faults = ChainFaults()
     terms = chain_terms(ids)
     if genesis is not None:
         terms = {name: terms[name] for name in genesis}

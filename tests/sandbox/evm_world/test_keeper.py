@@ -35,7 +35,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.ledger import LedgerRefusal
@@ -54,7 +54,7 @@ ROUTER = next(venue.address for venue in SANDBOX_VENUES if venue.role == Role.RO
 class World(Struct):
     embedding: Embedding
     node: EvmNode
-    faults: HeldFaults
+    faults: ChainFaults
     clock: Any
     market: Market
 
@@ -113,7 +113,7 @@ async def opened(
     speed: Decimal = Decimal(10_000),
     clock: SystemClock | None = None,
 ) -> AsyncIterator[World]:
-    clock, faults = clock or SystemClock(), HeldFaults()
+    clock, faults = clock or SystemClock(), ChainFaults()
     embedding = Embedding(
         directory,
         KEY,

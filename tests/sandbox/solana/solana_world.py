@@ -22,7 +22,7 @@ from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
@@ -49,7 +49,7 @@ class StandingTime:
 
 class World(Struct):
     node: SolanaNode
-    faults: HeldFaults
+    faults: ChainFaults
     time: StandingTime
     client: SolanaClient
     http: httpx2.AsyncClient
@@ -117,7 +117,7 @@ async def running(
 ) -> AsyncIterator[World]:
     """The chain of a directory, served."""
     time = time or StandingTime()
-    faults = HeldFaults()
+    faults = ChainFaults()
     node = SolanaNode(directory, key, now_ms=time, faults=faults)
     node.open()
     stop = asyncio.Event()

@@ -20,9 +20,10 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_faults import ActiveChainFaults, EmbeddedChains, NodeDown
+from swapdesk.sandbox.node.chain_calls import EmbeddedChains, NodeDown, chains_of
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.issued_world import trader_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
@@ -107,9 +108,7 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = ActiveChainFaults(
-            self.accounts.faults.waiting, self.ledger, self.accounts.rows
-        )
+        self.chain_faults = ChainFaults(self.accounts.faults.waiting)
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
@@ -147,7 +146,10 @@ class Node:
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
-        self.chain_faults.meet(params)
+        if self.chain_faults.down():
+            for chain in chains_of(params, self.ledger, self.accounts.rows):
+                if self.chain_faults.is_down(chain):
+                    raise NodeDown(f"the node of {chain} does not answer")
         return self.handlers[method].run(params)
 
     def close(self) -> None:
@@ -234,14 +236,19 @@ class Node:
         if params.fault not in NODE_FAULTS:
             raise LedgerRefusal("there is no such fault")
         try:
-            fault_of(params.fault, selected_by(params)[:1])
+            fault = fault_of(params.fault, selected_by(params)[:1])
         except FaultRefused as refused:
             raise LedgerRefusal(str(refused)) from None
-        if params.chain is not None:
-            self.chain_faults.add(params)
-        else:
+        if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
+        elif fault.chains and params.chain not in fault.chains:
+            raise LedgerRefusal(f"only an embedded chain does that: {', '.join(fault.chains)}")
+        elif params.chain not in chains_by_name():
+            raise LedgerRefusal("there is no such chain")
+        else:
+            waiting = self.accounts.faults.waiting
+            waiting.set(params.fault, "chain", params.chain, times=params.times)
 
     def _waiting_faults(self) -> list[dict[str, object]]:
         return [fault.as_json() for fault in self.accounts.faults.waiting.active]
@@ -287,30 +294,22 @@ class Node:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
-        if params.payer is not None:
-            return self._pay_as_customer(token, params, params.payer)
         wallets = self.ledger.embedded.get(token.row.chain)
-        if wallets is not None and not wallets.is_open:
-            return self._pay_when_open(wallets, token, params)
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
+        if params.payer is None and (wallets is None or wallets.is_open):
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        return self._pay_on_chain(token, params)
 
-    async def _pay_when_open(
-        self, wallets: ChainWallets, token: WorldToken, params: FaucetPay
-    ) -> dict[str, object] | None:
-        await wallets.opened()
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
-
-    async def _pay_as_customer(
-        self, token: WorldToken, params: FaucetPay, payer: str
-    ) -> dict[str, object] | None:
-        """From an account of their own, which is filled where it holds too little; the payment
-        waits until that is in a block."""
-        chain = _embedded_chain(token.row.chain)
-        await self.ledger.embedded[chain].opened()
-        account = self.ledger.customer(token.chain, payer)
+    async def _pay_on_chain(self, token: WorldToken, params: FaucetPay) -> dict[str, object] | None:
+        """From the faucet, or from an account of a customer, which is filled where it holds too
+        little; the payment waits until that is in a block."""
+        if params.payer is None:
+            await self.ledger.embedded[token.row.chain].opened()
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        await self.ledger.embedded[_embedded_chain(token.row.chain)].opened()
+        account = self.ledger.customer(token.chain, params.payer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
-        return self._transfer(self._paid(token, params, account))
+        return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Coins for fees, and more than the payment: what comes in tells nothing of it. Returns
@@ -339,17 +338,11 @@ class Node:
             for number in range(PAYOUT_WALLETS)
         ]
 
-    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> Payment:
+    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> dict[str, object] | None:
+        to, units, at = (params.address, params.tag), int(params.units), self.clock.moment()
         with self.database.transaction():
-            return self.ledger.pay(
-                token,
-                sender,
-                params.address,
-                params.tag,
-                int(params.units),
-                cause=_cause(params),
-                at=self.clock.moment(),
-            )
+            paid = self.ledger.pay(token, sender, *to, units, cause=_cause(params), at=at)
+        return self._transfer(paid)
 
     def _transfer(self, transfer: Payment | None) -> dict[str, object] | None:
         if transfer is None:

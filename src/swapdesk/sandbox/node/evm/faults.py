@@ -1,53 +1,41 @@
-"""How the node of a chain misbehaves on demand (interfaces 2): the seam, and faults in memory."""
+"""How the node of a chain misbehaves on demand (interfaces 2)."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from swapdesk.sandbox.faults import ActiveFaults
 
-ChainFault = Literal["node_down", "forged_receipt", "drop_transaction"]
+NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
+ENDLESS = 1_000_000
+"""So many times come to the same as until faults are cleared."""
 
 
-class ChainFaults(Protocol):
+class ChainFaults:
     """Asked whenever a fault could happen; an answer of True uses one up."""
+
+    def __init__(self, active: ActiveFaults | None = None) -> None:
+        self._active = ActiveFaults() if active is None else active
+
+    def add(self, chain: str, fault: str, times: int = ENDLESS) -> None:
+        self._active.set(fault, "chain", chain, times=times)
+
+    def clear(self) -> None:
+        self._active.active.clear()
+
+    def down(self) -> frozenset[str]:
+        """Chains whose nodes are down now."""
+        return frozenset(one.value for one in self._active.active if one.name == NODE_DOWN)
 
     def is_down(self, chain: str) -> bool:
         """Whether the next request gets no answer."""
+        return self._meets(chain, NODE_DOWN)
 
     def forges_receipt(self, chain: str) -> bool:
         """Whether the next receipt tells the opposite of what happened."""
+        return self._meets(chain, FORGED_RECEIPT)
 
     def takes_transaction(self, chain: str) -> bool:
         """Whether the next transaction is taken, and forgotten."""
+        return self._meets(chain, DROP_TRANSACTION)
 
-
-class HeldFaults:
-    """Faults in memory: so many times, or until they are cleared."""
-
-    def __init__(self) -> None:
-        self._left: dict[tuple[str, str], int | None] = {}
-
-    def add(self, chain: str, fault: ChainFault, times: int | None = None) -> None:
-        self._left[(chain, fault)] = times
-
-    def clear(self) -> None:
-        self._left.clear()
-
-    def is_down(self, chain: str) -> bool:
-        return self._meets(chain, "node_down")
-
-    def forges_receipt(self, chain: str) -> bool:
-        return self._meets(chain, "forged_receipt")
-
-    def takes_transaction(self, chain: str) -> bool:
-        return self._meets(chain, "drop_transaction")
-
-    def _meets(self, chain: str, fault: ChainFault) -> bool:
-        if (chain, fault) not in self._left:
-            return False
-        left = self._left[(chain, fault)]
-        if left is not None:
-            if left <= 1:
-                del self._left[(chain, fault)]
-            else:
-                self._left[(chain, fault)] = left - 1
-        return True
+    def _meets(self, chain: str, name: str) -> bool:
+        return self._active.take((name,), {("chain", chain)}) is not None

@@ -24,7 +24,7 @@ from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.solana.node import SolanaNode
@@ -69,7 +69,7 @@ async def _run(options: NodeOptions) -> int:
         return _say(error)
     try:
         listener = listen(options.host, options.port)
-        key, faults = load_key(options.data), HeldFaults()
+        key, faults = load_key(options.data), ChainFaults()
         world = WorldClock(clock, None, options.speed)
         solana = SolanaNode(options.data, key, now_ms=world.now_ms, faults=faults)
         embedding = Embedding(

@@ -1,0 +1,58 @@
+"""The chains that a node carries: what it asks of them, and which of them a call needs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from swapdesk.sandbox.node.account_rows import AccountRows
+from swapdesk.sandbox.node.ledger import Ledger
+from swapdesk.sandbox.node.params import (
+    AccountOf,
+    BalanceOf,
+    CustomerSend,
+    FaucetPay,
+    OpenLeg,
+    TransferOf,
+)
+from swapdesk.sandbox.world import world_tokens
+from swapdesk.wire.model import RequestModel
+
+
+class EmbeddedChains(Protocol):
+    """What the node asks of the EVM chains it carries. All raise LedgerRefusal."""
+
+    async def fund(
+        self, chain: str, address: str, units: int, token: str | None = None
+    ) -> dict[str, object]:
+        """Pay coins from the faucet, or the token with this contract; the hash."""
+
+    async def confirmed(self, chain: str, transaction_hash: str) -> None:
+        """Wait until a transaction is in a block."""
+
+    async def send(
+        self, chain: str, wallet: str, to: str, value: int, data: bytes
+    ) -> dict[str, object]:
+        """A transaction of one of the sandbox's wallets; the hash."""
+
+
+class NodeDown(Exception):
+    """The node of a chain does not answer; nothing happened."""
+
+
+def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
+    """The chains a call reads or moves money on."""
+    tokens: list[str] = []
+    if isinstance(params, OpenLeg):
+        tokens = [params.token_in, params.token_out]
+    elif isinstance(params, AccountOf):
+        row = rows.by_key(params.venue, params.key)
+        tokens = [] if row is None else [row["token_in"], row["token_out"]]
+    elif isinstance(params, FaucetPay | BalanceOf):
+        tokens = [params.token]
+    elif isinstance(params, CustomerSend):
+        return [params.chain]
+    elif isinstance(params, TransferOf):
+        transfer = ledger.find(params.hash)
+        return [] if transfer is None else [transfer.chain]
+    world = world_tokens()
+    return [world[token].chain.short_name for token in tokens if token in world]
