@@ -44,7 +44,7 @@ REFUSED = replace(
 
 def test_a_row() -> None:
     call = logged_call(GET)
-    assert (call.time, call.method, call.status, call.code) == ("14:02:11", "GET", "200", "")
+    assert (call.at, call.method, call.status, call.code) == (AT, "GET", "200", "")
     assert call.path == "/orders/m1Xc7DpRsTuVwXyZ1a2b3c?a=1&b=x y&z&c="
     assert (call.ms, call.request_id, call.failed) == ("35", "6f1d22c9", False)
     failed = logged_call(replace(REFUSED, attempt=2))
