@@ -73,7 +73,8 @@ CODE = re.compile(r"SELECT |INSERT |CREATE |json_extract\(|%\(complete_func\)s|^
 
 @cache
 def sentences() -> list[tuple[str, str]]:
-    """(file, text) of every text of the desk that reads like a sentence; docstrings left out."""
+    """(file, text) of every text of the desk that reads like a sentence; docstrings and what a
+    customer wrote left out."""
     found = []
     for room in (swapdesk.flows, swapdesk.tui, swapdesk.cli):
         for path in sorted(Path(next(iter(room.__path__))).rglob("*.py")):
@@ -81,13 +82,8 @@ def sentences() -> list[tuple[str, str]]:
             docs = {
                 id(node.value)
                 for node in ast.walk(tree)
-                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            }
-            # What customers write in the cases to practise on is theirs.
-            docs |= {
-                id(node.value)
-                for node in ast.walk(tree)
-                if isinstance(node, ast.keyword) and node.arg == "customer"
+                if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+                or (isinstance(node, ast.keyword) and node.arg == "customer")
             }
             found += [
                 (path.name, node.value)

@@ -141,10 +141,10 @@ async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Mar
 async def test_every_hash_of_a_demonstration_can_be_read_and_esc_ends_what_it_explains(
     market: Market,
 ) -> None:
-    hashes = [each.transfer.hash for each in recorded("private").facts[-1].moved]
+    hashes = [each.hash for each in recorded("private").stages[-1].moved]
     async with market.desk((80, 24)) as run:
         await show(run, "private")
-        for stage in recorded("private").stages("private"):
+        for stage in recorded("private").stages:
             await run.see(stage.row.title)
             assert "…" not in "".join(run.text.split("\n")[-3:]), "no sentence is cut"
             await run.press("space")

@@ -188,10 +188,16 @@ class Demonstration:
         if self.demo.private:
             self._come()
             await self._wait(AHEAD)
+        acts = {
+            "create": self.create,
+            "pay": self.pay,
+            "find_order": self.find_order,
+            "reply": self.reply,
+        }
         known: Stage | None = None
         for number, row in enumerate(self.demo.rows, 1):
             if row.act is not None:
-                await row.act(self)
+                await acts[row.act]()
                 known = None
             if known is None or not row.reached(known):
                 known = await self._until(row)

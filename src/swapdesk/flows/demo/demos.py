@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swapdesk.flows.demo.demonstration import Demo, Demonstration
+from swapdesk.flows.demo.demonstration import Demo
 from swapdesk.flows.demo.stage import HOW_FAR, Stage, StageRow
 
 
@@ -48,7 +48,7 @@ PRIVATE = Demo(
             "The address is the first exchange's and was made for this order alone. The order"
             " names Bob's address; only the service and the second exchange are told it.",
             _always,
-            Demonstration.create,
+            "create",
             holder=(0, "WAITING"),
         ),
         StageRow(
@@ -59,7 +59,7 @@ PRIVATE = Demo(
             "This is the only payment that Alice makes. Everybody can read it for ever, and nobody"
             " can see from it what it is for.",
             _leg(0, "CONFIRMING"),
-            Demonstration.pay,
+            "pay",
             holder=(0, "CONFIRMING"),
         ),
         StageRow(
@@ -149,7 +149,7 @@ STUCK = Demo(
             "An ordinary order; Alice is about to pay it.",
             "The sandbox was told to let the exchange of this order fail once it is paid.",
             _always,
-            Demonstration.create,
+            "create",
             holder=(0, "WAITING"),
         ),
         StageRow(
@@ -159,7 +159,7 @@ STUCK = Demo(
             "Alice paid exactly what the order says.",
             "She did everything right; her transaction is in a block.",
             _leg(0, "CONFIRMING"),
-            Demonstration.pay,
+            "pay",
             holder=(0, "CONFIRMING"),
         ),
         StageRow(
@@ -179,7 +179,7 @@ STUCK = Demo(
             "Customers paste what they have: a link, an address, an amount, a whole e-mail. Every"
             " place that was searched says what it answered. i does the same at any time.",
             _failed,
-            Demonstration.find_order,
+            "find_order",
         ),
         StageRow(
             "answered",
@@ -188,7 +188,7 @@ STUCK = Demo(
             "The reply says where the money is and who acts, and promises nothing.",
             "It is made of facts alone: each is named with its time below the diagnosis.",
             _failed,
-            Demonstration.reply,
+            "reply",
         ),
     ),
 )

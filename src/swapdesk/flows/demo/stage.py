@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -13,9 +13,6 @@ from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.tokens import Token
-
-if TYPE_CHECKING:
-    from swapdesk.flows.demo.demonstration import Demonstration
 
 HOW_FAR = {
     "WAITING": 1,
@@ -41,7 +38,7 @@ class StageRow(Struct, frozen=True):
     sentence: str
     more: str
     reached: Callable[[Stage], bool]
-    act: Callable[[Demonstration], Awaitable[None]] | None = None
+    act: Literal["create", "pay", "find_order", "reply"] | None = None
     holder: tuple[int, str] | None = None
 
 
