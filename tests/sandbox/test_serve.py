@@ -22,6 +22,8 @@ from websockets.sync.client import connect
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
 from sandbox.running import Running, alive, children_of, create_order, status_of, until
+from swapdesk.sandbox.node.solana.node import OLDER_FILE
+from swapdesk.sandbox.partner_keys import KEY_FILE
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.events import CloseCode
@@ -97,20 +99,24 @@ def test_the_world_of_an_earlier_release_is_put_aside_and_its_keys_go_on(tmp_pat
     with Running(data) as sandbox, sandbox.api() as api:
         partners = sandbox.ready.partners
         create_order(api, BTC, ETH, "0.5", ALICE)
-    with closing(sqlite3.connect(data / "node.db")) as books:
-        books.execute("PRAGMA user_version = 4")
-    kept = {path.name: path.read_bytes() for path in data.iterdir() if path.is_file()}
+    older = data / "chains" / OLDER_FILE
+    older.parent.mkdir(exist_ok=True)
+    older.touch()
     aside = tmp_path / "sandbox.old-2"
     with Running(data) as sandbox, sandbox.api() as api:
-        told = f"{data} was put aside as {aside}: its books have schema 4, not"
-        assert sandbox.ready.putAside.startswith(told)
+        told = f"{data} was put aside as {aside}: {older} was made by another release"
+        assert sandbox.ready.putAside == f"{told}. A new world begins"
         assert sandbox.said.read_text() == f"{sandbox.ready.putAside}.\n"
         assert sandbox.ready.partners == partners
         assert api.get("/orders").json()["orders"] == []
         found = find_running(data)
         assert found == replace(sandbox.ready, putAside=""), "it is told at one start"
     assert list(taken.iterdir()) == [], "what had the name stays"
-    assert {path.name: path.read_bytes() for path in aside.iterdir() if path.is_file()} == kept
+    assert (aside / KEY_FILE).read_bytes() == (data / KEY_FILE).read_bytes()
+    for name, table in (("node.db", "accounts"), ("service.db", "orders")):
+        with closing(sqlite3.connect(aside / name)) as file:
+            kept = file.execute(f"SELECT COUNT(*) FROM {table}").fetchone()  # noqa: S608
+        assert kept == (1,), "nothing of it is lost"
     (data / "node.db").write_bytes(b"no database" * 1_000)
     assert _refused(Running(data)) == 2
     assert f"{data}: restore it, or move it away" in Running(data).said.read_text()

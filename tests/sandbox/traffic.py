@@ -261,7 +261,6 @@ def bundle(traffic: Traffic, number: int) -> None:
 
     for order in until(confirmed, "the bundle")["orders"]:
         traffic.ended(order["serviceId"])
-    assert traffic.balance(USDC, account) == 0, "each order was paid once"
     with traffic.running.api() as client:
         again = client.post(f"{place}/tx", json={"signatures": sent[-1]})
     assert again.status_code == 404, "what was paid is not paid again"
@@ -297,7 +296,6 @@ def solana_group(traffic: Traffic, number: int) -> None:
         assert until(executed, "a transaction")["meta"]["err"] is None
     for order in traffic.api("GET", place)["orders"]:
         traffic.ended(order["serviceId"])
-    assert traffic.balance(USDC_SOLANA, me) == 0, "each order was paid once"
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -315,7 +313,8 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def sound(traffic: Traffic) -> None:
-    """Nothing lost, nothing doubled, money conserved."""
+    """Nothing lost, nothing doubled, money conserved. Whoever paid a deposit twice, by a bundle or
+    a transaction that left twice, has a second payment at its leg."""
     with closing(sqlite3.connect(traffic.running.data / "node.db")) as books:
         books.row_factory = sqlite3.Row
         held: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
 from swapdesk.tui.widgets.text_field import TextField
 from tui.desk_run import DeskRun, Market
@@ -17,22 +18,23 @@ async def shrink_and_grow(run: DeskRun) -> None:
         await run.settle(lambda: ("This desk needs" in run.text) == (size[0] < 60), "the size")  # noqa: B023
 
 
-@pytest.mark.parametrize("place", [TokensScreen, CreateScreen])
+@pytest.mark.parametrize("place", [SwapScreen, TokensScreen, CreateScreen])
 async def test_typing_goes_on_after_the_terminal_was_too_small(market: Market, place: type) -> None:
     async with market.desk((80, 24)) as run:
         if place is CreateScreen:
             await run.to_form()
         else:
             await run.ready()
+        if place is TokensScreen:
             await run.press("t")
         field = run.app.focused
         assert isinstance(field, TextField)
-        await run.type("@")
+        await run.type("0")
         await shrink_and_grow(run)
         await run.type("top")
         assert isinstance(run.app.screen, place)
         assert run.app.focused is field
-        assert field.value == "@top"
+        assert field.value == "0top"
 
 
 async def test_no_key_creates_or_opens_while_the_terminal_is_too_small(market: Market) -> None:

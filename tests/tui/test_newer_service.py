@@ -151,7 +151,7 @@ async def test_no_value_that_nobody_knows_ends_anything(market: Market, one: Sce
 
 
 _GROUPS = re.compile(r"\b(?:[A-Za-z0-9]{1,4} ){7,}[A-Za-z0-9]{1,4}\b")
-"""An address or a hash in groups."""
+"""An address or a hash in groups, in one row of a screen that is wide enough."""
 _MOVED = re.compile(r"  was \S+ when you agreed|[━─╌]{3,}")
 """A floating rate moves, or does not; a bar gets shorter."""
 
@@ -179,7 +179,7 @@ async def pages_of(sandbox: Sandbox, home: Path, newer: Newer) -> set[str]:
         async def ready() -> Mapping[str, Any]:
             return {**sandbox.ready, "url": lying}
 
-        async with open_desk(load_settings({}, Home.at(home)), ready, size=SIZE) as run:
+        async with open_desk(load_settings({}, Home.at(home)), ready, size=(100, 30)) as run:
             await run.ready()
             await search(run, "usdt")
             look(run)

@@ -47,7 +47,8 @@ async def _run(orders: dict[str, Any]) -> int:
             ids=orders.get("chainIds", "sandbox"),
         )
     except (OtherWorld, ChainFileMismatch) as old:
-        announce({"refused": str(old), "old": True})
+        # What to do about it is done by the starter.
+        announce({"refused": str(old).partition(";")[0], "old": True})
         return 2
     except _REFUSALS as refused:
         remedy = "restore it, or move it away to begin a new world"

@@ -7,7 +7,7 @@ Rows of text that no other widget draws: a sentence, a label, a small legend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -118,7 +118,8 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
-    head = _equal(zip(old, new, strict=False))
+    pairs = zip(old, new, strict=False)
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     old_rest, new_rest = old[head:], new[head:]
     before, after = _cells(old_rest), _cells(new_rest)
     if before is None or after is None:
@@ -129,11 +130,6 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
     places = [at for at in range(longest) if before[at] != after[at]]
     begin = width_of(old[:head])
     return (begin + places[0], begin + places[-1] + 1) if places else None
-
-
-def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:
-    """How many pairs at the beginning are equal."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:

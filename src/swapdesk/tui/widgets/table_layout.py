@@ -14,7 +14,17 @@ from rich.cells import cell_len
 from textual.geometry import Region
 
 from swapdesk.flows.notation.amounts import split_at_point
-from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, push_right, width_of
+from swapdesk.tui.spans import (
+    Line,
+    LineLike,
+    Span,
+    cut,
+    fill,
+    line_of,
+    plain_text,
+    push_right,
+    width_of,
+)
 from swapdesk.tui.widgets.lines_view import section_line
 
 Align = Literal["left", "right", "point"]
@@ -151,7 +161,7 @@ class TableLayout:
             content = cells.get(column.key)
             if column.key not in self._points or not content:
                 continue
-            whole, rest, number = split_at_point(_number(column, _text(content))[0])
+            whole, rest, number = split_at_point(_number(column, plain_text(line_of(content)))[0])
             if number:
                 needs.append((column.key, cell_len(whole), cell_len(rest)))
         return tuple(needs)
@@ -257,7 +267,7 @@ class TableLayout:
             return fill(spans, size)
         if column.align == "right" and not column.unit:
             return push_right(spans, size)
-        number, unit = _number(column, "".join(span.text for span in spans))
+        number, unit = _number(column, plain_text(spans))
         style = spans[0] if spans else Span("", role)
         room = size - (column.unit + 1 if column.unit else 0)
         whole, rest, is_number = split_at_point(number)
@@ -281,12 +291,6 @@ class TableLayout:
     def _needed(self, columns: Sequence[Column]) -> int:
         gaps = sum(column.gap for column in columns[1:])
         return gaps + sum(self._size(column) for column in columns)
-
-
-def _text(content: Cell) -> str:
-    if isinstance(content, str):
-        return content
-    return "".join(span.text for span in line_of(content))
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
