@@ -57,12 +57,6 @@ ON_THE_WAY = (
 )
 
 
-class FundedFacts(Struct, frozen=True):
-    """The transaction of the faucet."""
-
-    hash: str
-
-
 class CreatedCheck(Struct, frozen=True, rename="camel"):
     """How the order stands to what was confirmed."""
 
@@ -79,7 +73,7 @@ class CreatedDocument(Struct, frozen=True, rename="camel"):
     found_again: bool
     display_status: str | None
     deposit: DepositFacts | None
-    funded: FundedFacts | None
+    funded: Funded | None
     check: CreatedCheck
     money: str
     next: str
@@ -139,7 +133,7 @@ class Creation:
             print_withheld(self._output, tracked, self._desk.service_clock.now())
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
-        funded = paid.hash if isinstance(paid, Funded) else None
+        funded = paid if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
         if isinstance(paid, NotFunded):
             raise _not_funded(tracked, paid)
@@ -251,7 +245,7 @@ class Creation:
     # Printing
 
     def _print(
-        self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
+        self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
         now = self._desk.service_clock.now()
         order, summary = tracked.order, order_status(tracked, now)
@@ -265,7 +259,7 @@ class Creation:
                     found_again=created.found_again,
                     display_status=display_of(order),
                     deposit=deposit,
-                    funded=FundedFacts(funded) if funded is not None else None,
+                    funded=funded,
                     check=CreatedCheck(
                         check.payable, _hundredths(check.lower_by), check.provider_changed
                     ),
@@ -280,7 +274,7 @@ class Creation:
         if funded is None:
             facts += deposit_facts(tracked, now, grouped=not plain)
         else:
-            self._output.talk(f"The deposit was paid from the faucet: {funded}.")
+            self._output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         if plain:
             self._output.say(*(f"{label} {value}." for label, value in facts if value))
         else:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from swapdesk.cli.output import Exact
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import Moment, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     amount_to_pay,
@@ -75,15 +75,6 @@ class PaidToFacts(Struct, frozen=True):
     warning: str
 
 
-class TransactionFacts(Struct, frozen=True):
-    """A transaction of the order, and who sent it."""
-
-    role: TransactionRole = field(name="for")
-    hash: str
-    state: Fate
-    by: Sender
-
-
 class OrderDocument(Struct, frozen=True, rename="camel"):
     """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
     when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
@@ -103,7 +94,7 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
     deposit: DepositFacts | None
     paid_to: PaidToFacts | None
     deposit_hash: str | None
-    transactions: tuple[TransactionFacts, ...]
+    transactions: tuple[OrderTransaction, ...]
     withheld: str | None
     order: Order
 
@@ -130,7 +121,7 @@ def order_document(
         deposit=deposit_of(tracked, now, made),
         paid_to=_paid_to(tracked, made),
         deposit_hash=deposit_hash(order, made),
-        transactions=tuple(TransactionFacts(one.role, one.hash, one.fate, one.by) for one in made),
+        transactions=tuple(made),
         withheld=tracked.withheld,
         order=shown_order(order, withheld=tracked.withheld),
     )

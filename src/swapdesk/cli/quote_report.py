@@ -112,17 +112,6 @@ class QuoteDocument(Struct, frozen=True, rename="camel"):
     waterfall: WaterfallFacts | UnsetType = UNSET
 
 
-class UnusableDocument(Struct, frozen=True, rename="camel"):
-    """A route that cannot be chosen, beside what the service told of it. ``serverSays``: the reason
-    is a text of the service."""
-
-    MERGED: ClassVar = "quote"
-
-    reason: str
-    server_says: bool
-    quote: Quote
-
-
 class TokenName(Struct, frozen=True, rename="camel"):
     """What names a token."""
 
@@ -146,7 +135,7 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
     receive: bool
     cost: int
     quotes: tuple[QuoteDocument, ...]
-    unusable: tuple[UnusableDocument, ...]
+    unusable: tuple[UnusableQuote, ...]
 
 
 def _waterfall(board: QuoteResult, row: RankedQuote) -> WaterfallFacts:
@@ -314,10 +303,7 @@ def quotes_document(
             _quote(board, row, name_of(row.quote.swap), explain=explain)
             for row in board.ranking.rows
         ),
-        unusable=tuple(
-            UnusableDocument(entry.reason, entry.server_says, entry.quote)
-            for entry in board.ranking.unusable
-        ),
+        unusable=board.ranking.unusable,
     )
 
 
