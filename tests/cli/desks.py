@@ -11,13 +11,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from harness import Result, Sandbox, cli, environment
 from patience import PATIENCE
 from printed_documents import check_printed
+from sandbox.running import until
 from swapdesk.cli.main import run
 from swapdesk.cli.output import escape_foreign
+from swapdesk.sandbox.world import WorldToken
 
 _TESTS = Path(__file__).parents[1]
 
@@ -97,3 +100,20 @@ class InProcess:
 
     def __call__(self, *arguments: str) -> Result:
         return run_here(*arguments, home=self.home, env=self.environ)
+
+
+def rpc_of(sandbox: Sandbox, chain: str = "base") -> str:
+    """Where a chain of the sandbox is asked."""
+    found: str = next(one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == chain)
+    return found
+
+
+def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> str:
+    """The wallet's account of a kind, once the faucet's money is there."""
+    desk = Desk(sandbox, sandbox.home, {})
+    listed = desk("wallet", "balance", "--json")
+    assert listed.code == 0, listed.stderr
+    accounts = desk("wallet", "list", "--json").document["accounts"]
+    found: str = next(one["address"] for one in accounts if one["kind"] == kind)
+    until(lambda: all(chain.balance(token, found) > 0 for token in tokens))
+    return found

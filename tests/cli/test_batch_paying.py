@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.desks import Desk
+from cli.desks import Desk, account_of, rpc_of
 from harness import Result, Sandbox
 from sandbox.chain_money import Chain
 from sandbox.running import until
@@ -25,22 +25,12 @@ FIRST, SECOND, THIRD = FIRST[:42], SECOND[:42], THIRD[:42]
 
 
 def chain_of(desk: Desk, name: str = "base") -> Chain:
-    return Chain(next(c["rpc"] for c in desk.sandbox.ready["chains"] if c["shortName"] == name))
+    return Chain(rpc_of(desk.sandbox, name))
 
 
 @pytest.fixture(scope="module")
 def account(sandbox: Sandbox) -> str:
-    """The wallet's account, once the faucet's money is there."""
-    desk = Desk(sandbox, sandbox.home, {})
-    assert desk("wallet", "balance", "--json").code == 0
-    found: str = next(
-        one["address"]
-        for one in desk("wallet", "list", "--json").document["accounts"]
-        if one["kind"] == "evm"
-    )
-    chain = chain_of(desk)
-    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(ETH, found) > 0)
-    return found
+    return account_of(sandbox, "evm", Chain(rpc_of(sandbox)), USDC, ETH)
 
 
 def all_arrived(desk: Desk) -> bool:

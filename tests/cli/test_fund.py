@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cli.desks import Desk
+from cli.desks import Desk, account_of, rpc_of
 from harness import Sandbox
 from plain_http import PLAIN
 from sandbox.chain_money import Chain
@@ -22,7 +22,7 @@ USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
 
 
 def chain_of(desk: Desk, name: str = "base") -> Chain:
-    return Chain(next(c["rpc"] for c in desk.sandbox.ready["chains"] if c["shortName"] == name))
+    return Chain(rpc_of(desk.sandbox, name))
 
 
 def order_of(desk: Desk, *words: str) -> dict[str, Any]:
@@ -34,18 +34,7 @@ def order_of(desk: Desk, *words: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def account(sandbox: Sandbox) -> str:
-    """The wallet's account, once the faucet's money is there."""
-    desk = Desk(sandbox, sandbox.home, {})
-    listed = desk("wallet", "balance", "--json")
-    assert listed.code == 0, listed.stderr
-    found: str = next(
-        one["address"]
-        for one in desk("wallet", "list", "--json").document["accounts"]
-        if one["kind"] == "evm"
-    )
-    chain = chain_of(desk)
-    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(ETH, found) > 0)
-    return found
+    return account_of(sandbox, "evm", Chain(rpc_of(sandbox)), USDC, ETH)
 
 
 def transfers(chain: Chain, token: WorldToken, to: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.desks import Desk
+from cli.desks import Desk, account_of, rpc_of
 from cli.test_fund import BITCOIN, order_of
 from harness import Sandbox, running_sandbox, start_command
 from patience import PATIENCE
@@ -33,22 +33,12 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def chain(sandbox: Sandbox) -> SolanaChain:
-    (link,) = [one for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
-    return SolanaChain(link["rpc"])
+    return SolanaChain(rpc_of(sandbox, "solana"))
 
 
 @pytest.fixture(scope="module")
 def account(sandbox: Sandbox) -> str:
-    """The wallet's account, once the faucet's money is there."""
-    desk = Desk(sandbox, sandbox.home, {})
-    listed = desk("wallet", "balance", "--json")
-    assert listed.code == 0, listed.stderr
-    accounts = desk("wallet", "list", "--json").document["accounts"]
-    found: str = next(one["address"] for one in accounts if one["kind"] == "solana")
-    (link,) = [one for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
-    chain = SolanaChain(link["rpc"])
-    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(SOL, found) > 0)
-    return found
+    return account_of(sandbox, "solana", SolanaChain(rpc_of(sandbox, "solana")), USDC, SOL)
 
 
 def started(desk: Desk, *words: str) -> subprocess.Popen[bytes]:
@@ -118,8 +108,7 @@ def test_a_file_is_run_by_two_transactions_for_two_tokens(
     desk: Desk, account: str, chain: SolanaChain, tmp_path: Path
 ) -> None:
     """Each is signed and sent by itself."""
-    (link,) = [one for one in desk.sandbox.ready["chains"] if one["shortName"] == "arbitrum"]
-    paid_out, coin = Chain(link["rpc"]), find_token("arbitrum", "ETH")
+    paid_out, coin = Chain(rpc_of(desk.sandbox, "arbitrum")), find_token("arbitrum", "ETH")
     first, second = "0x" + "4d" * 20, "0x" + "5e" * 20
     file = tmp_path / "sol.csv"
     file.write_text(

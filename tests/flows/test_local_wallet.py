@@ -359,7 +359,6 @@ async def test_calls_of_a_service_that_asks_for_more_than_was_agreed_to(bench: B
     [signed] = given
     assert (signed["to"], signed["value"]) == (ONE, "1000")
     payment = lost.value.payment
-    assert payment is not None
     assert (payment.payee, payment.amount, payment.taken) == (ONE, "0.001", False)
     assert int(payment.ends.timestamp()) == int(signed["validBefore"])
 

@@ -21,6 +21,14 @@ EVM = (
         (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start", _EVM_KILL),
     ),
     Defect(
+        "mined-log-in-the-cache-of-the-drive",
+        "On macOS a payment that was told of is gone after a loss of power.",
+        "swapdesk/sandbox/node/mined_log.py",
+        "        fcntl.fcntl(file, FULL_FLUSH)\n",
+        "        os.fsync(file)\n",
+        ("tests/test_durability.py::test_a_log_waits_for_the_disk",),
+    ),
+    Defect(
         "evm-part-of-a-chain-after-a-start",
         "After a start the last block that was told of is missing.",
         f"{_EVM}/chain.py",

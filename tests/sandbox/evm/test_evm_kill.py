@@ -20,6 +20,7 @@ from eth_account import Account
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
+from sandbox.running import until
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.partner_keys import load_key
 from swapdesk.sandbox.processes import listen
@@ -44,15 +45,12 @@ class NodeProcess:
             stdout=subprocess.PIPE,
             env={**os.environ, "SWAPDESK_HOME": str(self.data.parent / "home")},
         )
-        assert self.process.stdout is not None
         ready: dict[str, Any] = json.loads(self.process.stdout.readline())
         return ready
 
     def end(self, number: int) -> int:
-        assert self.process is not None
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
-        assert self.process.stdout is not None
         self.process.stdout.close()
         return code
 
@@ -69,6 +67,11 @@ def call(client: httpx2.Client, method: str, *params: Any) -> Any:
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
     answer = client.post("/evm/arbitrum", json=asked).json()
     return answer.get("result", answer.get("error"))
+
+
+def mined(client: httpx2.Client, address: str) -> int:
+    """How many transactions of an account are in blocks."""
+    return int(call(client, "eth_getTransactionCount", address, "latest"), 16)
 
 
 def test_what_was_seen_is_there_after_every_kill(
@@ -113,12 +116,12 @@ def test_what_was_seen_is_there_after_every_kill(
             base_url=f"http://127.0.0.1:{node.port}", timeout=PATIENCE, verify=PLAIN
         ) as client:
             # What was accepted and not mined is gone: the same bytes again are right.
-            nonce = int(call(client, "eth_getTransactionCount", signer.address, "latest"), 16)
-            for raw in raws[nonce:sent]:
+            for raw in raws[mined(client, signer.address) : sent]:
                 call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
-            until = sent + rng.randrange(12, 30)
+            until(lambda: mined(client, signer.address) == sent, what="what was sent again")  # noqa: B023
+            last = sent + rng.randrange(12, 30)
             with suppress(httpx2.HTTPError):
-                for raw in raws[sent:until]:
+                for raw in raws[sent:last]:
                     found = call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
                     assert found == raw.hash.to_0x_hex()
                     sent += 1
@@ -130,8 +133,7 @@ def test_what_was_seen_is_there_after_every_kill(
                             assert int(receipt["blockNumber"], 16) <= int(
                                 call(client, "eth_blockNumber"), 16
                             )
-                    if sent == until - 2:
-                        assert node.process is not None
+                    if sent == last - 2:
                         os.kill(node.process.pid, signal.SIGKILL)
         node.end(signal.SIGKILL)
         assert seen

@@ -206,6 +206,7 @@ async def test_the_first_question_to_a_new_chain_waits_for_no_beat(tmp_path: Pat
         await world.keeper.attend(CHAIN)
         assert world.furthest() <= BAND
         assert world.node.chains[CHAIN].head.number == 1
+        assert world.node.chains["bsc"].head.number == 0, "nobody asked it"
 
 
 async def test_a_block_that_is_far_ahead_is_not_waited_for(tmp_path: Path) -> None:
@@ -226,13 +227,6 @@ async def height(world: World, chain: str) -> int:
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
         answer = await client.post(f"/evm/{chain}", json=body)
         return int(answer.json()["result"], 16)
-
-
-async def test_a_request_wakes_the_keeper_of_the_node_for_its_chain(tmp_path: Path) -> None:
-    async with opened(tmp_path, Market(7), clock=Patient()) as world:
-        assert await height(world, CHAIN) == 1
-        assert replace(world, clock=SystemClock()).furthest() <= NEAR
-        assert world.node.chains["bsc"].head.number == 0
 
 
 async def test_chains_that_are_asked_at_once_answer_with_their_pools_at_the_market(

@@ -151,7 +151,8 @@ PRACTICE = (
         rule="expired",
         money="In the customer's wallet",
         owner=Owner.NOBODY,
-        why="No deposit came in time. Nothing was paid; nothing may be sent to the old address.",
+        why="No deposit came in time. Nothing was paid, and nothing may be sent to the old"
+        " address.",
     ),
     Case(
         name="late",
