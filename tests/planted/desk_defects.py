@@ -52,6 +52,17 @@ CREATING = (
         ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
     ),
     Defect(
+        "paid-deposit-printed-without-its-memo",
+        "A script looks for a payment on its way by another memo than it was sent with.",
+        "swapdesk/flows/orders/deposit_destination.py",
+        '"memo": "memo", "chain": "chain"',
+        '"memo": "chain", "chain": "chain"',
+        (
+            "tests/flows/test_order_transactions.py"
+            "::test_what_this_desk_paid_is_not_asked_for_again",
+        ),
+    ),
+    Defect(
         "allowance-printed-rounded",
         "A program that ends allowances reads another amount than the chain has.",
         "swapdesk/wallet/holdings.py",

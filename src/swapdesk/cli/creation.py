@@ -37,7 +37,7 @@ from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.minimum_received import guaranteed_by
-from swapdesk.flows.creation.order_verification import Created, NotCreated
+from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
@@ -57,14 +57,6 @@ ON_THE_WAY = (
 )
 
 
-class CreatedCheck(Struct, frozen=True, rename="camel"):
-    """How the order stands to what was confirmed."""
-
-    payable: bool
-    lower_by_percent: Decimal | None
-    provider_changed: bool
-
-
 class CreatedDocument(Struct, frozen=True, rename="camel"):
     """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
 
@@ -74,7 +66,7 @@ class CreatedDocument(Struct, frozen=True, rename="camel"):
     display_status: str | None
     deposit: DepositFacts | None
     funded: Funded | None
-    check: CreatedCheck
+    check: OrderCheck
     money: str
     next: str
     order: Order
@@ -251,7 +243,6 @@ class Creation:
         order, summary = tracked.order, order_status(tracked, now)
         deposit = deposit_of(tracked, now)
         if self._output.json:
-            check = created.check
             self._output.document(
                 CreatedDocument(
                     service_id=order.service_id,
@@ -260,9 +251,7 @@ class Creation:
                     display_status=display_of(order),
                     deposit=deposit,
                     funded=funded,
-                    check=CreatedCheck(
-                        check.payable, _hundredths(check.lower_by), check.provider_changed
-                    ),
+                    check=created.check,
                     money=summary.money if funded is None else "on its way to the exchange.",
                     next=summary.next if funded is None else "the chain",
                     order=shown_order(order, withheld=tracked.withheld),
@@ -282,10 +271,6 @@ class Creation:
         if created.check.provider_changed:
             self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
-
-
-def _hundredths(percent: Decimal | None) -> Decimal | None:
-    return None if percent is None else percent.quantize(Decimal("0.01"))
 
 
 def _not_funded(tracked: TrackedOrder, outcome: NotFunded) -> CommandError:

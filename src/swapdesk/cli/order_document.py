@@ -14,6 +14,7 @@ from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import Moment, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
+    DepositDestination,
     amount_to_pay,
     deposit_destination,
     deposit_hash,
@@ -65,16 +66,6 @@ class DepositFacts(Struct, frozen=True):
     expires: Moment | None
 
 
-class PaidToFacts(Struct, frozen=True):
-    """Where the deposit went. ``arrived``: the service has seen it."""
-
-    address: str
-    memo: str | None
-    chain: str | None
-    arrived: bool
-    warning: str
-
-
 class OrderDocument(Struct, frozen=True, rename="camel"):
     """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
     when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
@@ -92,7 +83,7 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
     cause: str
     intent_id: str | None
     deposit: DepositFacts | None
-    paid_to: PaidToFacts | None
+    paid_to: DepositDestination | None
     deposit_hash: str | None
     transactions: tuple[OrderTransaction, ...]
     withheld: str | None
@@ -119,20 +110,12 @@ def order_document(
         cause=summary.told,
         intent_id=tracked.intent.id if tracked.intent else None,
         deposit=deposit_of(tracked, now, made),
-        paid_to=_paid_to(tracked, made),
+        paid_to=deposit_destination(tracked, made),
         deposit_hash=deposit_hash(order, made),
         transactions=tuple(made),
         withheld=tracked.withheld,
         order=shown_order(order, withheld=tracked.withheld),
     )
-
-
-def _paid_to(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidToFacts | None:
-    """Where the deposit went; None while nothing is known to have been paid."""
-    place = deposit_destination(tracked, made)
-    if place is None:
-        return None
-    return PaidToFacts(place.address, place.memo, _chain(tracked), place.arrived, place.warning)
 
 
 def deposit_of(

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from msgspec import UNSET, Struct
 
-from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.command_error import CommandError, ErrorDocument
 from swapdesk.cli.error_table import UNSENT
 
 SCHEMA_VERSION = 1
@@ -257,7 +257,7 @@ class Output:
         """Cause, place of the money, next actor; code and request id last."""
         if self.json:
             stream = self._stderr or sys.stderr
-            self._aside(_encodable(document_text(error.document()), stream, _ESCAPE))
+            self._aside(_encodable(document_text(ErrorDocument(error)), stream, _ESCAPE))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"

@@ -201,10 +201,12 @@ class _Definitions:
             if merged := getattr(kind, "MERGED", ""):
                 _merge(defs[kind.__name__], kind, merged)
         names = {kind.__name__ for kind in known}
+        # Of a record of another room some types are not printed.
+        used = str([defs[name] for name in names])
         found = {
             name: _exact(schema)
             for name, schema in defs.items()
-            if name in names or "properties" not in schema
+            if name in names or repr(_REF.format(name=name)) in used
         }
         for name, schema in self._models_schemas().items():
             assert name not in found, f"{name} is a document and a model of the API"
@@ -239,7 +241,7 @@ def structs_in(types: tuple[Any, ...]) -> set[type[Struct]]:
     found: set[type[Struct]] = set()
 
     def walk(info: Any) -> None:
-        if isinstance(info, msgspec.inspect.StructType):
+        if isinstance(info, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
             if info.cls in found:
                 return
             found.add(info.cls)
