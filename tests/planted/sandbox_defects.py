@@ -302,6 +302,25 @@ FAULTS: tuple[Defect, ...] = (
         ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
     ),
     Defect(
+        "control-body-without-end",
+        "The control reads a body of any length.",
+        "swapdesk/sandbox/control.py",
+        "        if len(received) > BODY_LIMIT:\n",
+        "        if len(received) < 0:\n",
+        ("tests/sandbox/test_control.py::test_what_cannot_be_paid",),
+    ),
+    Defect(
+        "number-of-one-that-waits",
+        "An account of the sandbox sends under the number of a transaction that still waits.",
+        "swapdesk/sandbox/node/evm/node.py",
+        "        return self._chain.pool.next_nonce(self.address, used)\n",
+        "        return used\n",
+        (
+            "tests/sandbox/evm_world/test_keeper.py"
+            "::test_a_swap_moves_its_pool_and_the_keeper_moves_it_back",
+        ),
+    ),
+    Defect(
         "deposit-paid-twice-on-purpose",
         "The faucet pays a deposit again whenever its answer was lost and it is asked again.",
         "swapdesk/sandbox/control.py",

@@ -86,7 +86,10 @@ def test_what_cannot_be_paid(api: httpx2.Client, control: httpx2.Client) -> None
         answer = control.post("/deposits", json=body)
         assert answer.status_code == 422, body
         assert field in answer.json()["fields"]
-    assert control.post("/deposits", content=b"{").status_code == 400
+    for content, status in ((b"{", 400), (b"", 400), (b"\xff", 400), (b"[]", 422)):
+        assert control.post("/deposits", content=content).status_code == status, content
+    assert control.post("/deposits", content=b'{"memo": "' + b"0" * 70_000).status_code == 413
+    assert control.get("/deposits").status_code == 405
 
 
 # Who may, and what there is
@@ -126,91 +129,6 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
         assert field in answer.json()["fields"]
     too_much = {"chain": "base", "address": holder, "amount": 99999999999999, "token": "USDC"}
     assert control.post("/faucet", json=too_much).status_code == 422
-
-
-def test_a_customer_sends_transactions_from_an_account_of_their_own(
-    running: Running, control: httpx2.Client
-) -> None:
-    ask = chain_of(running, "base")
-
-    def mined(sent: httpx2.Response) -> Any:
-        assert sent.status_code == 200, sent.text
-        hash_ = sent.json()["hash"]
-        return until(lambda: ask("eth_getTransactionReceipt", hash_), what="the transaction")
-
-    who = {"chain": "base", "customer": "carol"}
-    account = control.get("/customers", params=who).json()["address"]
-    assert control.get("/customers", params=who).json()["address"] == account
-    assert (
-        control.get("/customers", params={**who, "customer": "dave"}).json()["address"] != account
-    )
-    usdc = find_token("base", "USDC").address
-    for token in ({}, {"token": "USDC"}):
-        gift = {"chain": "base", "address": account, "amount": 2, **token}
-        assert mined(control.post("/faucet", json=gift))["status"] == "0x1"
-    # Two at once: each has its number.
-    paying = "0xa9059cbb" + "5c".rjust(64, "0") + f"{1_500_000:064x}"
-    calls = ({"to": usdc, "data": paying}, {"to": "0x" + "5c" * 20, "value": "7"})
-    sent = [control.post("/transactions", json={**who, **call}) for call in calls]
-    for receipt in map(mined, sent):
-        assert (receipt["status"], receipt["from"]) == ("0x1", account)
-    assert int(ask("eth_getBalance", "0x" + "5c" * 20, "latest"), 16) == 7
-    assert ask("eth_getTransactionCount", account, "latest") == "0x2"
-    # What would fail costs nobody anything.
-    too_much = control.post("/transactions", json={**who, "to": usdc, "data": paying})
-    assert (too_much.status_code, "reverted" in too_much.text) == (422, True)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"chain": "bitcoin"},
-        {"chain": "solana"},
-        {"chain": "nosuch"},
-        {"chain": ""},
-        {"chain": 8453},
-        {"customer": "faucet\n"},
-        {"customer": "A"},
-        {"customer": "a" * 33},
-        {"customer": None},
-        {"to": "0x5c"},
-        {"to": "5c" * 20},
-        {"to": "0x" + "zz" * 20},
-        {"to": None},
-        {"data": "0x5"},
-        {"data": "0xgg"},
-        {"data": "5c"},
-        {"data": "0x" + "00" * 16_385},
-        {"data": "0x\u0660\u0660"},
-        {"value": "-1"},
-        {"value": "0x1"},
-        {"value": 1},
-        {"value": "9" * 60},
-        {"value": "9" * 61},
-        {"value": "1" * 78},
-        {"nonce": "0x0"},
-        {"key": "0x" + "11" * 32},
-    ],
-    ids=lambda wrong: "-".join(f"{name} {str(value)[:12]!a}" for name, value in wrong.items()),
-)
-def test_a_transaction_that_makes_no_sense_is_refused(
-    control: httpx2.Client, wrong: dict[str, Any]
-) -> None:
-    call = {"chain": "base", "customer": "mallory", "to": "0x" + "5c" * 20, "value": "1", **wrong}
-    answer = control.post("/transactions", json=call)
-    assert answer.status_code == 422, answer.text
-    asked = {name: str(wrong[name]) for name in ("chain", "customer") if name in wrong}
-    if asked:
-        found = control.get("/customers", params={"chain": "base", "customer": "mallory", **asked})
-        assert found.status_code == 422, found.text
-
-
-def test_transactions_without_a_body_of_use_are_refused(control: httpx2.Client) -> None:
-    for body, status in ((b"", 400), (b"[]", 422), (b"{}", 422), (b"\xff", 400)):
-        assert control.post("/transactions", content=body).status_code == status, body
-    assert control.post("/transactions", content=b'{"data": "' + b"0" * 70_000).status_code == 413
-    assert control.get("/transactions").status_code == 405
-    assert control.get("/customers").status_code == 422
 
 
 def test_only_this_machine_with_the_token(running: Running, control: httpx2.Client) -> None:

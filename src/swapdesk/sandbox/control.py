@@ -24,7 +24,7 @@ from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.params import ClockSet, CustomerSend, TransferOf
+from swapdesk.sandbox.node.params import ClockSet, TransferOf
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -121,8 +121,6 @@ class Control:
             "/legs": {"GET": self._legs},
             "/wallets": {"GET": self._wallets},
             "/faucet": {"POST": self._give},
-            "/customers": {"GET": self._customer},
-            "/transactions": {"POST": self._send},
             "/transfers": {"POST": self._find_transfer},
             "/faults": {
                 "GET": self._list_faults,
@@ -247,19 +245,6 @@ class Control:
         body = await _body(GiftBody, request)
         method, params = gift_of(body.chain, body.address, body.token, body.amount)
         return dict(await self._ledger.call(method, **params))
-
-    async def _customer(self, request: Request) -> dict[str, Any]:
-        """The ``address`` from which the customer ``?customer=`` sends transactions on the embedded
-        EVM chain ``?chain=``."""
-        asked = {name: request.query_params.get(name, "") for name in ("chain", "customer")}
-        return {"address": await self._ledger.call(LedgerMethod.CUSTOMER_GET, **asked)}
-
-    async def _send(self, request: Request) -> dict[str, Any]:
-        """Signs and sends a transaction of a customer on an embedded EVM chain, with the gas that
-        it needs now; answers with the ``hash``. One that would fail is refused and not sent."""
-        asked = _given(await _body(CustomerSend, request))
-        sent = await self._ledger.call(LedgerMethod.CUSTOMER_SEND, **asked)
-        return {"hash": str(sent["hash"])}
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
         """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is

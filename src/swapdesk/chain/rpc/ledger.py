@@ -55,12 +55,6 @@ class LedgerMethod(StrEnum):
     """(chain, address, units, token?) -> {hash}: coins of an embedded chain, or the token with
     that contract, by a transaction of the faucet; ``POST /evm/{chain}`` tells when it is mined.
     Not to be repeated: it pays again."""
-    CUSTOMER_GET = "customer_get"
-    """(chain, customer) -> address: the account that a customer of the sandbox sends transactions
-    from, on an embedded EVM chain."""
-    CUSTOMER_SEND = "customer_send"
-    """(chain, customer, to, data, value) -> {hash}: a call of a contract, or wei, from that
-    account; the gas is estimated. Not to be repeated: it sends again."""
     SOLANA_FUND = "solana_fund"
     """(address, units, mint?) -> {signature}: lamports, or tokens of a catalogue mint, by a
     transaction of the faucet on the embedded chain. Not to be repeated: it pays again."""
@@ -88,7 +82,6 @@ _OPENS = frozenset(
     {
         LedgerMethod.FAUCET_PAY,
         LedgerMethod.EVM_FUND,
-        LedgerMethod.CUSTOMER_SEND,
         LedgerMethod.SOLANA_FUND,
     }
 )

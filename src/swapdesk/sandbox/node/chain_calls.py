@@ -9,7 +9,6 @@ from swapdesk.sandbox.node.ledger import Ledger
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
-    CustomerSend,
     FaucetPay,
     OpenLeg,
     TransferOf,
@@ -29,11 +28,6 @@ class EmbeddedChains(Protocol):
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
         """Wait until a transaction is in a block."""
 
-    async def send(
-        self, chain: str, wallet: str, to: str, value: int, data: bytes
-    ) -> dict[str, object]:
-        """A transaction of one of the sandbox's wallets; the hash."""
-
 
 class NodeDown(Exception):
     """The node of a chain does not answer; nothing happened."""
@@ -49,8 +43,6 @@ def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[s
         tokens = [] if row is None else [row["token_in"], row["token_out"]]
     elif isinstance(params, FaucetPay | BalanceOf):
         tokens = [params.token]
-    elif isinstance(params, CustomerSend):
-        return [params.chain]
     elif isinstance(params, TransferOf):
         transfer = ledger.find(params.hash)
         return [] if transfer is None else [transfer.chain]

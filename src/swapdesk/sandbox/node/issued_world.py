@@ -41,12 +41,6 @@ def customer_name(name: str) -> str:
     return CUSTOMER + name
 
 
-def trader_name(name: str) -> str:
-    """The account from which a customer sends transactions of their own. It is another one than
-    that of their deposits, whose numbers (nonces) the books count."""
-    return f"trader {name}"
-
-
 def deposit_name(venue: str, key: str) -> str:
     """The address of one leg."""
     return f"deposit {venue} {key}"

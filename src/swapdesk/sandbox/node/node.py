@@ -25,7 +25,6 @@ from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.issued_world import trader_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
@@ -33,8 +32,6 @@ from swapdesk.sandbox.node.params import (
     BalanceOf,
     ChainOf,
     ClockSet,
-    CustomerOf,
-    CustomerSend,
     EvmFund,
     FaucetPay,
     FaultAdd,
@@ -185,8 +182,6 @@ class Node:
             LedgerMethod.FAULT_ADD: Handler(FaultAdd, self._add_fault),
             LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: self._waiting_faults()),
             LedgerMethod.EVM_FUND: Handler(EvmFund, self._fund),
-            LedgerMethod.CUSTOMER_GET: Handler(CustomerOf, self._customer),
-            LedgerMethod.CUSTOMER_SEND: Handler(CustomerSend, self._send_as_customer),
             LedgerMethod.SOLANA_FUND: Handler(SolanaFund, self._fund_solana),
             LedgerMethod.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
         }
@@ -256,19 +251,6 @@ class Node:
     def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
         return self._embedded().fund(
             _embedded_chain(params.chain), params.address, int(params.units), params.token
-        )
-
-    def _customer(self, params: CustomerOf) -> str:
-        wallets = self.ledger.embedded[_embedded_chain(params.chain)]
-        return wallets.address(trader_name(params.customer))
-
-    def _send_as_customer(self, params: CustomerSend) -> Awaitable[dict[str, object]]:
-        return self._embedded().send(
-            _embedded_chain(params.chain),
-            trader_name(params.customer),
-            params.to,
-            int(params.value),
-            bytes.fromhex(params.data[2:]),
         )
 
     def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:

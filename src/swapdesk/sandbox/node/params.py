@@ -30,7 +30,6 @@ Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
 Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
 PayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9 ]{0,31}$")]
-CallData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=2 + 2 * 16_384)]
 
 
 class NoParams(RequestModel):
@@ -134,23 +133,6 @@ class SolanaFund(RequestModel):
     address: Address
     units: Units
     mint: Address | None = None
-
-
-class CustomerOf(RequestModel):
-    """A customer's own account on an embedded EVM chain."""
-
-    chain: ChainName
-    customer: PayerName
-
-
-class CustomerSend(CustomerOf):
-    """``customer`` names a customer of the sandbox, ``chain`` an embedded EVM chain; ``value`` is
-    in wei, as decimal digits in a text. ``GET /customers`` tells the account, which is another
-    one than that of a ``payer`` and begins with nothing."""
-
-    to: EvmAddress
-    data: CallData = "0x"
-    value: Units = "0"
 
 
 class EvmFund(RequestModel):

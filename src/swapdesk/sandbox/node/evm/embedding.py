@@ -138,14 +138,6 @@ class Embedding:
             return await _sent(node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units))
         return await _sent(give(node, chain, token, address, units))
 
-    async def send(
-        self, chain: str, wallet: str, to: str, value: int, data: bytes
-    ) -> dict[str, object]:
-        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
-        Raises LedgerRefusal, also for one that would fail now."""
-        account = (await self.node()).account(chain, wallet)
-        return await _sent(account.send(bytes.fromhex(to[2:]), value=value, payload=data))
-
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
         """Wait until a transaction is in a block. Raises LedgerRefusal."""
         node = await self.node()
