@@ -1,12 +1,13 @@
-"""Writes the pages of ``docs/reference`` from the tables of the program, and
-``docs/conformance.md`` from the sentences of the specification.
+"""Writes the pages of ``docs/reference`` from the tables of the program.
 
-Run it with ``.venv/bin/python docs/make_reference.py``.
+Run it with ``.venv/bin/python docs/make_reference.py``. With ``--conformance`` it prints the page
+of the sentences of the specification, gaps first, and writes nothing.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -36,6 +37,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--conformance"]:
+        sys.stdout.write(conformance_page())
+        return
     TARGET.mkdir(exist_ok=True)
     kept = TARGET / "schemas.json"
     if kept.exists():
@@ -43,7 +47,6 @@ def main() -> None:
         require_version(json.loads(kept.read_text("utf-8")), json.loads(schemas_file()))
     for name, make in PAGES.items():
         (TARGET / name).write_text(make(), encoding="utf-8")
-    (TARGET.parent / "conformance.md").write_text(conformance_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,8 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A page takes up to half a minute: begun last it would keep one worker when no other has work.
+    items.sort(key=lambda item: item.path.name != "test_guides.py")
     if config.getoption("--reversed"):
         items.reverse()
     if config.getoption("--full"):

@@ -14,6 +14,7 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import TakenLog
+from swapdesk.sandbox.node import mined_log
 from swapdesk.sandbox.node.database import Database
 from swapdesk.service.store.database import configure
 
@@ -52,6 +53,19 @@ def test_a_commit_waits_for_the_disk(store: str, tmp_path: Path) -> None:
             for name in ("synchronous", "fullfsync", "checkpoint_fullfsync")
         }
     assert told == {"synchronous": 2, "fullfsync": 1, "checkpoint_fullfsync": 1}
+
+
+def test_a_log_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(mined_log, "FULL_FLUSH", 51)
+    monkeypatch.setattr("fcntl.fcntl", lambda file, command: asked.append(command))
+    log = mined_log.MinedLog(tmp_path, "chain")
+    log.read()
+    log.append(b"mined")
+    assert asked == [51]
+    log.replace(b"everything")
+    assert asked == [51, 51]
+    log.close()
 
 
 def test_no_store_asks_for_it_by_itself() -> None:

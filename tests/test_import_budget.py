@@ -8,18 +8,16 @@ import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from cached_catalog import cache_catalog
 from harness import environment
 from patience import PATIENCE
-from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui import session
-from swapdesk.wire.encoding.codec import encode_json
 
 SERVER = ("uvicorn", "starlette", "uvloop", "httptools")
 CHAINS = ("web3", "eth_account", "solders", "coincurve")
@@ -144,19 +142,8 @@ asyncio.run(asyncio.wait_for(search(), 40))
 def fill_cache(home: Path) -> None:
     """The list of the sandbox's tokens in the cache of its profile."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    chains = build_chains()
-    file = CatalogFile.open(Home.at(home).profile("sandbox").catalog)
-    generation = file.begin(now)
-    stored = []
-    for token in build_tokens(chains, now):
-        body = json.loads(encode_json(token), parse_float=Decimal)
-        del body["chainData"]
-        stored.append((token, encode_json(body)))
-    file.add_tokens(generation, stored, now)
-    file.add_chains(generation, [(chain.short_name, encode_json(chain)) for chain in chains])
-    for _ in file.finish(generation, now):
-        pass
-    file.close()
+    chains, path = build_chains(), Home.at(home).profile("sandbox").catalog
+    cache_catalog(path, now, chains, build_tokens(chains, now))
 
 
 def test_tokens_are_searched_before_models_and_client_are_loaded(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import httpx2
 
 from flows.faulty_network import FaultyNetwork
-from flows.orders import RECIPIENT, intent
+from flows.orders import RECIPIENT, intent, known_order, step_of
 from manual_time import until
 from patience import PATIENCE
 from service.new_store import open_new
@@ -146,9 +146,7 @@ class World:
 
     def known(self, service_id: str) -> JournaledOrder:
         """An order as the journal has it."""
-        known = self.journal.orders.get(service_id)
-        assert known is not None
-        return known
+        return known_order(self.journal, service_id)
 
     def entry(self, intent_id: str) -> JournaledIntent:
         entry = self.journal.intents.get(intent_id)
@@ -156,9 +154,7 @@ class World:
         return entry
 
     def step(self, intent_id: str) -> JournaledStep:
-        step = self.journal.intents.step(intent_id)
-        assert step is not None
-        return step
+        return step_of(self.journal, intent_id)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

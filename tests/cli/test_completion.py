@@ -10,12 +10,12 @@ import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from cached_catalog import cache_catalog
 from cli.desks import run_here
 from cli.test_doctor import tree
 from harness import environment
@@ -24,11 +24,9 @@ from swapdesk.cli.completion import VARIABLE
 from swapdesk.cli.completion_command import SHELLS, script_of
 from swapdesk.cli.main import COMMANDS, swapdesk
 from swapdesk.clock import SystemClock
-from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.wire.encoding.codec import encode_json
 from tui.terminal_window import TerminalWindow
 
 HOSTILE = (
@@ -67,18 +65,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         worse = {"symbol": form.format("us", "us"), "id": f"{number:024x}"}
         tokens.append(model.model_copy(update=worse))
     tokens.append(model.model_copy(update={"symbol": "USOFF", "enabled": False, "id": "f" * 24}))
-    file = CatalogFile.open(places.catalog)
-    generation = file.begin(now)
-    stored = []
-    for token in tokens:
-        body = json.loads(encode_json(token), parse_float=Decimal)
-        del body["chainData"]
-        stored.append((token, encode_json(body)))
-    file.add_tokens(generation, stored, now)
-    file.add_chains(generation, [(one.short_name, encode_json(one)) for one in chains])
-    for _ in file.finish(generation, now):
-        pass
-    file.close()
+    cache_catalog(places.catalog, now, chains, tokens)
     Journal.open(places.journal, SystemClock()).close()
     ids = [(form.format("665", "665"), 0) for form in HOSTILE]
     with closing(sqlite3.connect(places.journal)) as db, db:

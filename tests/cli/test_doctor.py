@@ -24,12 +24,8 @@ from harness import Result, Sandbox, environment, home_of
 from patience import PATIENCE
 from swapdesk.cli.doctor_command import examine
 from swapdesk.clock import SystemClock
-from swapdesk.flows.doctor.finding import State, shell_word
-from swapdesk.flows.doctor.home_checks import check_disk
+from swapdesk.flows.doctor.finding import shell_word
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.paths import Home
-from swapdesk.settings import load_settings
-from tui.terminal_window import TerminalWindow
 
 Build = Callable[[Path], None]
 
@@ -111,10 +107,6 @@ def file(name: str, content: bytes = b"", mode: int = 0o600) -> Build:
     return build
 
 
-def both(*builds: Build) -> Build:
-    return lambda home: [build(home) for build in builds] and None
-
-
 PROFILE = "profiles/sandbox"
 JOURNAL = f"{PROFILE}/journal.db"
 
@@ -137,17 +129,6 @@ def damaged_journal(home: Path) -> None:
     # The second page of the file, where a table begins.
     content[4096:8192] = os.urandom(4096)
     path.write_bytes(content)
-
-
-def foreign_journal(home: Path) -> None:
-    (home / PROFILE).mkdir(parents=True, mode=0o700)
-    with closing(sqlite3.connect(home / JOURNAL)) as db:
-        db.execute("CREATE TABLE notes (text)")
-    (home / JOURNAL).chmod(0o600)
-
-
-def open_journal(home: Path) -> None:
-    journal(home).chmod(0o644)
 
 
 def linked_journal(home: Path) -> None:
@@ -188,41 +169,18 @@ HOMES = [
         r"\$\{EDITOR:-vi\} \+2 .*/config\.toml",
     ),
     Broken(
-        "a theme that is not there",
-        config('theme = "irs"'),
-        "config",
-        "theme names no theme 'irs'",
-        r"\$\{EDITOR:-vi\} \+1 .*/config\.toml",
-        edit="s/irs/iris/",
-    ),
-    Broken(
-        "a key of two commands",
-        config('[keys]\ntokens = "o"\n'),
-        "config",
-        "keys.tokens wants o, which belongs to orders",
-        r"\$\{EDITOR:-vi\} \+2 .*/config\.toml",
-        edit='s/"o"/"f6"/',
-    ),
-    Broken(
-        "no text",
-        file("config.toml", b"\xff\xfe"),
-        "config",
-        "is UTF-16",
-        r"\$\{EDITOR:-vi\} \+1 .*/config\.toml",
-    ),
-    Broken(
         "a directory as configuration",
         lambda home: (home / "config.toml").mkdir(),
         "config",
         "is no file",
-        r"mv .*/config\.toml .*/config\.toml\.set-aside",
+        r"mkdir -m 700 .*/set-aside-config && mv .*",
     ),
     Broken(
         "a configuration of everybody",
         file("config.toml", b'theme = "iris"\n', 0o666),
         "config",
-        "can be written by other users",
-        r"chmod 600 .*/config\.toml",
+        "Other users can write to",
+        r"chmod go-rwx .*/config\.toml",
     ),
     Broken(
         "a theme file",
@@ -258,37 +216,23 @@ HOMES = [
     Broken(
         "a home of everybody",
         lambda home: home.chmod(0o777),
-        "home",
+        "files",
         "Other users can write to",
         r"chmod go-rwx .*/home",
     ),
     Broken(
-        "keys of everybody",
-        both(file(f"{PROFILE}/keys/names.json", b"{}"), mode(f"{PROFILE}/keys", 0o755)),
-        "keys",
-        "keys is open to other users",
-        r"chmod 700 .*/keys",
-    ),
-    Broken(
         "a key file of everybody",
         file(f"{PROFILE}/keys/names.json", b"{}", 0o640),
-        "keys",
+        "files",
         "names.json is open to other users",
-        r"chmod 600 .*/keys/names\.json",
+        r"chmod go-rwx .*/keys/names\.json",
     ),
     Broken(
         "a pass phrase of everybody",
         file(f"{PROFILE}/wallet.passphrase", b"phrase", 0o604),
-        "keys",
+        "files",
         "wallet.passphrase is open to other users",
-        r"chmod 600 .*/wallet\.passphrase",
-    ),
-    Broken(
-        "a journal of everybody",
-        open_journal,
-        "journal",
-        "journal.db is open to other users",
-        r"chmod 600 .*/journal\.db",
+        r"chmod go-rwx .*/wallet\.passphrase",
     ),
     Broken(
         "a journal behind a link",
@@ -298,32 +242,18 @@ HOMES = [
         r"cp -L .* && chmod 600 .* && mv .*/journal\.db",
     ),
     Broken(
-        "a directory as journal",
-        lambda home: (home / JOURNAL).mkdir(parents=True, mode=0o700),
-        "journal",
-        "journal.db is no regular file",
-        r"mv .*/journal\.db .*/journal\.db\.set-aside",
-    ),
-    Broken(
         "a damaged journal",
         damaged_journal,
         "journal",
         "journal.db is damaged",
-        r"mkdir -m 700 .*/journal-set-aside && mv .*/journal\.db\* .*/journal-set-aside/",
+        r"mkdir -m 700 .*/set-aside-journal && mv .*/journal\.db\* .*/set-aside-journal/",
     ),
     Broken(
         "a journal that is no database",
         file(JOURNAL, b"orders: none\n" * 100),
         "journal",
         "file is not a database",
-        r"mkdir -m 700 .*/journal-set-aside && mv .*",
-    ),
-    Broken(
-        "a journal of another program",
-        foreign_journal,
-        "journal",
-        "is not as any swapdesk writes it",
-        r"mkdir -m 700 .*/journal-set-aside && mv .*",
+        r"mkdir -m 700 .*/set-aside-journal && mv .*",
     ),
     Broken(
         "a journal of a newer version",
@@ -334,50 +264,11 @@ HOMES = [
         mendable=False,
     ),
     Broken(
-        "an address book that is no TOML",
-        file(f"{PROFILE}/address_book.toml", b'[bob]\naddress = "0x\n'),
-        "address book",
-        "address_book.toml, line 2",
-        r"\$\{EDITOR:-vi\} \+2 .*/address_book\.toml",
-        edit="d;1d",
-    ),
-    Broken(
-        "a wrong address",
-        file(f"{PROFILE}/address_book.toml", b'[bob]\naddress = "0x12"\nkind = "evm"\n'),
-        "address book",
-        "@bob",
-        r"\$\{EDITOR:-vi\} \+1 .*/address_book\.toml",
-        edit=",3d",
-    ),
-    Broken(
-        "a run file of everybody",
-        file("sandbox/run.json", b"{}", 0o644),
-        "run file",
-        "run.json is open to other users",
-        r"chmod 600 .*/run\.json",
-        mendable=False,
-    ),
-    Broken(
-        "a run file without a ready line",
-        file("sandbox/run.json", b"{}"),
-        "run file",
-        "holds no ready line",
-        r"rm .*/run\.json",
-    ),
-    Broken(
         "a run file of a sandbox that was killed",
         dead_sandbox,
         "run file",
-        "No sandbox answers at http://127.0.0.1:",
+        "No sandbox answers where",
         r"rm .*/run\.json",
-    ),
-    Broken(
-        "a locale that is not there",
-        lambda home: None,
-        "locale",
-        "has no locale xx_YY.UTF-8",
-        r"export LC_ALL=C\.UTF-8",
-        env={"LC_ALL": "xx_YY.UTF-8"},
     ),
 ]
 """Homes of the sandbox's profile, in which no sandbox runs."""
@@ -396,7 +287,7 @@ def test_what_was_set_aside_before_stays(tmp_path: Path) -> None:
         damaged_journal(tmp_path)
         (found,) = wrong(doctor(tmp_path, {}))
         mended(tmp_path, {}, HOMES[0], found["mend"])
-        assert len(list(tmp_path.glob("profiles/sandbox/journal-set-aside*/journal.db"))) == times
+        assert len(list(tmp_path.glob("profiles/sandbox/set-aside-journal*/journal.db"))) == times
 
 
 def check_and_mend(case: Broken, home: Path, env: dict[str, str]) -> None:
@@ -415,10 +306,6 @@ def check_and_mend(case: Broken, home: Path, env: dict[str, str]) -> None:
 LIVE = {"SWAPDESK_PROFILE": "main"}
 
 
-def secret_of(desk: Desk) -> str:
-    return desk.sandbox.partner("PRO", 1)["apiSecret"]
-
-
 def line_in_config(home: Path, old: str, new: str) -> None:
     path = home / "config.toml"
     text = path.read_text()
@@ -435,11 +322,6 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{silent.getsockname()[1]}"
 
 
-def linked_secret(home: Path) -> None:
-    (home / "secret").rename(home / "elsewhere")
-    (home / "secret").symlink_to(home / "elsewhere")
-
-
 SECRET = r"\(umask 077 && cat > .*/secret\)"
 AT_LINE = r"\$\{EDITOR:-vi\} \+%d .*/config\.toml"
 HOMES_OF_SERVICE = [
@@ -448,14 +330,7 @@ HOMES_OF_SERVICE = [
         mode("secret", 0o644),
         "secret",
         "secret is open to other users",
-        r"chmod 600 .*/secret",
-    ),
-    Broken(
-        "a secret behind a link",
-        linked_secret,
-        "secret",
-        "secret is no regular file",
-        r"cp -L .* && chmod 600 .* && mv .*/secret",
+        r"chmod go-rwx .*/secret",
     ),
     Broken(
         "no secret",
@@ -472,16 +347,7 @@ HOMES_OF_SERVICE = [
         r"chmod -R u\+rwX .*",
         mendable=False,
     ),
-    Broken(
-        "a name that no file has",
-        change("secret_file = .*", r'secret_file = "a\\u0000b"'),
-        "config",
-        "secret_file holds a character that no file name has",
-        AT_LINE % 4,
-        edit='s/".*"/"secret"/',
-    ),
     Broken("an empty secret", file("secret"), "secret", "secret is empty", SECRET),
-    Broken("a secret that is no text", file("secret", b"\xff"), "secret", "is no text", SECRET),
     Broken(
         "a secret with blanks",
         file("secret", b"one two"),
@@ -585,32 +451,25 @@ def test_a_broken_profile_is_named_and_mended(case: Broken, live_desk: Desk) -> 
 @pytest.mark.parametrize("name", ["config.toml", "secret", "."])
 def test_what_belongs_to_another_user(name: str, live_desk: Desk) -> None:
     os.chown(live_desk.home / name, 4321, -1)
-    command = f"chown {'-R ' if name == '.' else ''}0 .*"
-    check = {"config.toml": "config", "secret": "secret", ".": "home"}[name]
+    command = "chown -R 0 .*"
+    check = {"config.toml": "config", "secret": "secret", ".": "files"}[name]
     case = Broken(name, mode(name, 0o700), check, "belongs to another user", command)
     found = [one for one in wrong(doctor(live_desk.home, LIVE)) if one["check"] == check]
     assert re.fullmatch(command, found[0]["mend"])
     assert wrong(doctor(live_desk.home, mended(live_desk.home, LIVE, case, found[0]["mend"]))) == []
 
 
-def test_a_service_that_fails_is_waited_for(live_desk: Desk) -> None:
-    live_desk.sandbox.fault("http_500", operation="health")
-    (found,) = wrong(doctor(live_desk.home, LIVE))
-    assert found["said"].endswith("/v2 answered 500.")
-    assert re.fullmatch(r"until curl -fsS http://\S+/v2/health; do sleep 5; done", found["mend"])
-
-
 def test_a_wrong_clock(live_desk: Desk) -> None:
     with mock.patch.dict(os.environ, environment(live_desk.home, **LIVE), clear=True):
         late = examine(None, SystemClock(offset=-3600.0))
         right = examine(None, SystemClock())
-    (found,) = [one for one in late if one.state is State.WRONG]
+    (found,) = [one for one in late if one.state == "wrong"]
     assert (found.check, found.said[:47]) == (
         "clock",
         "This machine's clock is 1h00m behind the servic",
     )
     assert found.mend.endswith("timedatectl set-ntp true") or sys.platform != "linux"
-    assert not [one for one in right if one.state is State.WRONG]
+    assert not [one for one in right if one.state == "wrong"]
 
 
 def test_whole_homes(clean: Sandbox, live_desk: Desk, tmp_path: Path) -> None:
@@ -618,8 +477,7 @@ def test_whole_homes(clean: Sandbox, live_desk: Desk, tmp_path: Path) -> None:
     running = doctor(home_of(clean, tmp_path / "other").home, {})
     assert wrong(running) == []
     said = {one["check"]: one["said"] for one in running.document["findings"]}
-    assert said["agent"] == "The wallet agent starts."
-    assert said["keys"].endswith("keys are private.")
+    assert said["files"].endswith("is open to nobody else.")
     assert said["nodes"].startswith("Nodes answer for ")
     assert said["credentials"] == "The API key is accepted."
     live = doctor(live_desk.home, LIVE)
@@ -629,17 +487,6 @@ def test_whole_homes(clean: Sandbox, live_desk: Desk, tmp_path: Path) -> None:
 
 
 # The machine
-
-
-def test_a_full_disk(tmp_path: Path) -> None:
-    file("logs/sandbox.log", b"x")(tmp_path)
-    file("profiles/sandbox/catalog.db-wal", b"x")(tmp_path)
-    settings = load_settings({}, Home.at(tmp_path))
-    assert check_disk(settings).state is State.OK
-    found = check_disk(settings, least=1 << 70)
-    assert re.match(r"Only \d+ MiB are free at ", found.said)
-    mended(tmp_path, {}, HOMES[0], found.mend)
-    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["profiles", "sandbox"]
 
 
 _BARE = """
@@ -673,60 +520,30 @@ def test_missing_packages_are_named_and_keep_nothing_else_from_being_looked_at(
     )
     said = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
     python, extras, broken = wrong(said)
-    assert python["said"].endswith("lacks textual, httpx2, pydantic, websockets, segno, Crypto.")
+    assert python["said"] == "The desk needs textual, httpx2, pydantic, websockets, segno, Crypto."
     clone = Path(__file__).resolve().parents[2]
     assert python["mend"].endswith(f"-m pip install -e {shell_word(clone)}")
     assert extras["said"] == "The sandbox needs uvicorn."
     assert extras["mend"].endswith(f"-m pip install -e {shell_word(f'{clone}[sandbox]')}")
     assert broken["check"] == "journal"
     left = {one["check"] for one in said.document["findings"] if one["state"] == "unchecked"}
-    assert left == {"terminal", "service"}
+    assert left == {"service"}
 
 
-TERMINALS = [
-    ((50, 10), "xterm-256color", "", "The window has 50 x 10 cells", "printf '\\033[8;24;80t'"),
-    ((0, 0), "xterm-256color", "", "The window has 0 x 0 cells", "stty columns 80 rows 24"),
-    ((80, 24), "dumb", "", "TERM is dumb", "export TERM=xterm-256color"),
-    # The terminal says that its cursor is in the third column behind one glyph.
-    ((80, 24), "xterm-256color", "\x1b[1;3R", "a glyph 2 cells wide", "export LC_ALL=C"),
-]
+RUNS = "$(touch gone)`touch gone`'\"; touch gone"
 
 
-DOCUMENT = re.compile(rb'\{"schemaVersion".*?\}\]\}')
-
-
-@pytest.mark.parametrize(("size", "term", "answer", "said", "mend"), TERMINALS)
-def test_a_terminal(
-    size: tuple[int, int], term: str, answer: str, said: str, mend: str, tmp_path: Path
+@pytest.mark.parametrize("hostile", [f"x\x1b[2J\n{RUNS}", f"x {RUNS}"], ids=["drawn", "printable"])
+def test_texts_of_files_reach_neither_the_terminal_nor_a_shell(
+    hostile: str, tmp_path: Path
 ) -> None:
-    again = f"{sys.executable} -m swapdesk doctor --json"
-    window = TerminalWindow(
-        ["bash", "-c", f"{again}; {mend}; {again}"], environment(tmp_path, TERM=term), *size
-    )
-    try:
-        window.press(answer)
-        window.until(lambda: len(DOCUMENT.findall(window.written)) == 2, "both of them")
-    finally:
-        window.close()
-    first, second = map(json.loads, DOCUMENT.findall(window.written))
-    (found,) = [one for one in first["findings"] if one["state"] == "wrong"]
-    assert said in found["said"]
-    assert found["mend"] == mend
-    # A window that only this test holds is not made larger.
-    assert second["ok"] is ("printf" not in mend)
-
-
-HOSTILE = "x\x1b[2J\n$(touch gone)`touch gone`'\"; touch gone"
-
-
-def test_texts_of_files_reach_neither_the_terminal_nor_a_shell(tmp_path: Path) -> None:
-    quoted = json.dumps(HOSTILE).replace("\x1b", "\\u001b")
+    quoted = json.dumps(hostile).replace("\x1b", "\\u001b")
     config(
         f'[profiles.main]\nurl = "{closed_port()}"\nkey = "k"\nsecret_file = {quoted}\n'
         f"{quoted} = 1\n[profiles.main.rpc]\n{quoted} = {quoted}\n"
     )(tmp_path)
     file("profiles/main/address_book.toml", f"[{quoted}]\naddress = {quoted}\n".encode())(tmp_path)
-    file(f"profiles/main/keys/{HOSTILE.replace('/', '')}", b"", 0o644)(tmp_path)
+    file(f"profiles/main/keys/{hostile}", b"", 0o644)(tmp_path)
     shown = run_here("doctor", home=tmp_path, env=LIVE)
     assert "\x1b" not in shown.stdout
     assert {line.split()[0] for line in shown.stdout.splitlines()} <= {
@@ -739,10 +556,9 @@ def test_texts_of_files_reach_neither_the_terminal_nor_a_shell(tmp_path: Path) -
     for found in wrong(doctor(tmp_path, LIVE)):
         mended(tmp_path, LIVE, case, found["mend"])
     assert not (tmp_path / "gone").exists()
-    assert (tmp_path / HOSTILE).read_text() == "secret\n"
+    assert (tmp_path / hostile).read_text() == "secret\n"
     assert {one["check"] for one in wrong(doctor(tmp_path, LIVE))} == {
         "config",
-        "address book",
         "service",
     }
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from patience import PATIENCE
 from swapdesk.clock import ManualClock
 
 
@@ -145,10 +144,3 @@ class EagerClock(ManualClock):
         self.slept.append(seconds)
         self.advance(seconds)
         await asyncio.sleep(0)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition of real sockets."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - the condition is of the other side
-            await asyncio.sleep(0.002)

@@ -77,12 +77,13 @@ RANKED = ("BTC", "ETH", "USDT", "USDC", "BNB", "SOL", "XRP", "DOGE", "ADA", "TRX
           "EOS", "WETH")  # fmt: skip
 _CYRILLIC = str.maketrans("ABCEHIJKMOPSTXY", "АВСЕНІЈКМОРЅТХУ")
 _GREEK = str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ")
+_CHEROKEE = str.maketrans("ABCDEGHJKLMPRSTVWZ", "ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ")
 _FULL = str.maketrans({chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
 _BOLD, _SANS, _MONO, _CIRCLED = (
     str.maketrans({chr(ord("A") + at): chr(first + at) for at in range(26)})
     for first in (0x1D400, 0x1D5A0, 0x1D670, 0x24B6)
 )
-_SCRIPTS = (_CYRILLIC, _GREEK, _FULL, _BOLD, _SANS, _MONO, _CIRCLED)
+_SCRIPTS = (_CYRILLIC, _GREEK, _CHEROKEE, _FULL, _BOLD, _SANS, _MONO, _CIRCLED)
 _HIDDEN = ("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u034f", "\u180e")
 _TURNED = ("\u202e{}", "\u2067{}\u2069", "\u200f{}", "{}\u202c", "\u061c{}")
 _PADDED = ("\u00a0{}", "{}\u2003", "\u3164{}", "{}\u115f", "{}\u2800", "{}\ufe0f", "{}\u0307")
@@ -103,6 +104,7 @@ def look_alikes() -> list[tuple[str, str]]:
         shown += [f"{symbol[:1]}{hidden}{symbol[1:]}" for hidden in _HIDDEN]
         shown += [turned.format(symbol[::-1]) for turned in _TURNED]
         shown += [padded.format(symbol) for padded in _PADDED]
+        shown += [symbol.lower(), symbol.title(), *(form.format(symbol) for form in _DRESSED)]
         # In small letters a letter of another script is a look-alike of the small one.
         shown += [symbol[:1] + symbol[1:].lower().translate(_SMALL)]
         shown += [symbol.replace(one, other) for one, other in _DIGITS]
@@ -110,6 +112,7 @@ def look_alikes() -> list[tuple[str, str]]:
     return list(found.items())
 
 
+_DRESSED = (" {}", "{}.", "${}", "{}-")
 _DIGITS = (("O", "0"), ("I", "l"), ("I", "|"), ("I", "1"))
 _SMALL = str.maketrans("aceiopxy", "асеіорху")
 

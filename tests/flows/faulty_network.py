@@ -13,6 +13,9 @@ import httpx2
 
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 
+After = Callable[[httpx2.Request, httpx2.Response], httpx2.Response]
+"""What becomes of an answer on its way."""
+
 
 @dataclass
 class FaultyNetwork(httpx2.AsyncBaseTransport):
@@ -24,7 +27,7 @@ class FaultyNetwork(httpx2.AsyncBaseTransport):
 
     inner: httpx2.AsyncBaseTransport
     before: Callable[[httpx2.Request], None] | None = None
-    after: Callable[[httpx2.Request, httpx2.Response], httpx2.Response] | None = None
+    after: After | None = None
     seen: list[str] = field(default_factory=list)
     gate: tuple[asyncio.Event, asyncio.Event] | None = None
 
@@ -67,9 +70,7 @@ def never_arrives(request: httpx2.Request) -> None:
         raise httpx2.ReadTimeout("no answer", request=request)
 
 
-def on(
-    asked: str, do: Callable[[httpx2.Request, httpx2.Response], object]
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+def on(asked: str, do: Callable[[httpx2.Request, httpx2.Response], object]) -> After:
     """Let ``do`` see the answer to each request that begins so (``POST /v2/exchanges``), and give
     another one or none."""
 
@@ -84,7 +85,7 @@ def on(
 
 def another_address(
     address: str,
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+) -> After:
     """The second reading of an order names another deposit address than the first answer."""
 
     def swapped(body: bytes) -> bytes:
@@ -97,7 +98,7 @@ def another_address(
 
 def another_output(
     amount: Decimal,
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+) -> After:
     """Every reading of an order gives this estimate of what is received."""
     given = b'"outAmount":%s' % f"{amount:f}".encode()
     return read_as(lambda body: re.sub(rb'"outAmount":[0-9.eE-]+', given, body))
@@ -105,7 +106,7 @@ def another_output(
 
 def read_as(
     change: Callable[[bytes], bytes],
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+) -> After:
     """Orders that are read one by one arrive changed."""
 
     return on("GET /v2/orders/", lambda _, response: changed(response, change))
@@ -177,7 +178,7 @@ def listed_on_two_pages(request: httpx2.Request, response: httpx2.Response) -> h
     return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
 
 
-def with_date(date: str) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+def with_date(date: str) -> After:
     """Every answer carries this ``Date``."""
 
     def stamp(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:

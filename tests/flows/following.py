@@ -29,11 +29,14 @@ class Followed(Struct):
     def journal(self) -> Path:
         return self.trade.directory / "desk" / "journal.db"
 
-    @property
-    def order(self) -> TrackedOrder:
-        tracked = self.tracker.get(self.order_id)
+    def tracked(self, service_id: str) -> TrackedOrder:
+        tracked = self.tracker.get(service_id)
         assert tracked is not None
         return tracked
+
+    @property
+    def order(self) -> TrackedOrder:
+        return self.tracked(self.order_id)
 
     @property
     def display(self) -> str | None:

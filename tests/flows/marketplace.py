@@ -13,7 +13,7 @@ from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.service.handlers import ServiceParts
 from world import World, open_world, sandbox_goods
 
@@ -76,3 +76,21 @@ async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncI
 def book(tmp_path: Path) -> AddressBook:
     """The sandbox's first entries."""
     return AddressBook.load(tmp_path / "desk" / "address_book.toml", sandbox=True)
+
+
+@pytest.fixture
+def bob(book: AddressBook) -> BookEntry:
+    """Who has no memo."""
+    return named(book, "bob")
+
+
+@pytest.fixture
+def rita(book: AddressBook) -> BookEntry:
+    """Whose payments carry one."""
+    return named(book, "rita")
+
+
+def named(book: AddressBook, name: str) -> BookEntry:
+    entry = book.entry(name)
+    assert entry is not None
+    return entry

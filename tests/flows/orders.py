@@ -20,6 +20,7 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
 )
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import JournaledOrder, JournaledStep
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -82,6 +83,20 @@ def order(of: Intent | None = None, **changes: Any) -> Order:
         "eta": Decimal(14),
     }
     return Order(**{**facts, **changes})
+
+
+def known_order(journal: Journal, service_id: str) -> JournaledOrder:
+    """An order as the journal has it."""
+    known = journal.orders.get(service_id)
+    assert known is not None
+    return known
+
+
+def step_of(journal: Journal, intent_id: str) -> JournaledStep:
+    """The create of an intent."""
+    step = journal.intents.step(intent_id)
+    assert step is not None
+    return step
 
 
 def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = RELEASED) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from flows.orders import NOW, intent
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
+from swapdesk.flows.signing.signing_session import Mark, SigningSession
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import (
@@ -138,3 +139,9 @@ def document(step: int = 1, total: int = 2, primary: str = "Order") -> TypedData
 
 
 TRANSACTION = TransactionPayload(Purpose.SWAP, "0x" + "9" * 40, "0x38ed1739", 0)
+
+
+def steps_of(session: SigningSession) -> str:
+    """Each step behind its mark."""
+    marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
+    return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -85,6 +85,13 @@ def scripted(
     return handler
 
 
+@pytest.fixture
+def cache(tmp_path: Path, clock: ManualClock) -> Iterator[Catalog]:
+    opened = Catalog.open(tmp_path / "catalog.db", clock)
+    yield opened
+    opened.close()
+
+
 async def test_a_refresh_brings_every_listed_token(catalog: Catalog) -> None:
     assert catalog.count == len(LISTED)
     assert {row.id for row in catalog.rows} == {token.id for token in LISTED}
@@ -137,26 +144,26 @@ async def test_age_and_staleness_follow_the_clock(
     catalog.close()
 
 
-async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path: Path) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+async def test_a_failed_refresh_leaves_the_old_list(
+    cache: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
     pages = [[token_json(1), token_json(2)], [token_json(3)]]
     async with answering(scripted(pages), clock) as good:
-        report = await catalog.refresh(good)
+        report = await cache.refresh(good)
     assert (report.tokens, report.skipped) == (3, 0)
-    before = catalog.rows
+    before = cache.rows
     clock.advance(60)
     more = [[token_json(4), token_json(5)], [token_json(6)]]
     async with answering(scripted(more, fail_at=2), clock) as bad:
         with pytest.raises(AnswerRefused):
-            await catalog.refresh(bad)
-    assert catalog.rows == before
-    assert not catalog.refreshing
+            await cache.refresh(bad)
+    assert cache.rows == before
+    assert not cache.refreshing
     reopened = Catalog.open(tmp_path / "catalog.db", clock)
     assert reopened.load() == 3
     assert reopened.age == 60
     assert reopened.token(f"{4:024x}") is None
     reopened.close()
-    catalog.close()
 
 
 async def test_two_desks_that_start_at_once_both_have_the_list(
@@ -185,74 +192,72 @@ async def test_two_desks_that_start_at_once_both_have_the_list(
 
 
 async def test_a_full_disk_keeps_the_old_list_and_is_told(
-    clock: ManualClock, tmp_path: Path
+    cache: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([[token_json(1)]]), clock) as good:
-        await catalog.refresh(good)
-        pages = catalog._file._connection.execute("PRAGMA page_count").fetchone()[0]
-        catalog._file._connection.execute(f"PRAGMA max_page_count = {pages}")
+        await cache.refresh(good)
+        pages = cache._file._connection.execute("PRAGMA page_count").fetchone()[0]
+        cache._file._connection.execute(f"PRAGMA max_page_count = {pages}")
         many = [[token_json(number) for number in range(200)]]
         async with answering(scripted(many), clock) as more:
             with pytest.raises(OSError, match="full") as told:
-                await catalog.refresh(more)
+                await cache.refresh(more)
             with pytest.raises(OSError, match="full") as of_contract:
-                await catalog.fetch_by_address(more, "0xc0")
+                await cache.fetch_by_address(more, "0xc0")
     assert {told.value.filename, of_contract.value.filename} == {str(tmp_path / "catalog.db")}
-    assert catalog.count == 1
-    assert not catalog.refreshing
-    catalog.close()
+    assert cache.count == 1
+    assert not cache.refreshing
 
 
-async def test_a_new_list_replaces_the_old_one(clock: ManualClock, tmp_path: Path) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+async def test_a_new_list_replaces_the_old_one(
+    cache: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
     async with answering(scripted([[token_json(1), token_json(2)]]), clock) as api:
-        await catalog.refresh(api)
-    assert catalog.token(f"{1:024x}") is not None
+        await cache.refresh(api)
+    assert cache.token(f"{1:024x}") is not None
     async with answering(scripted([[token_json(2, price=7)]]), clock) as api:
-        await catalog.refresh(api)
-    assert [row.symbol for row in catalog.rows] == ["T2"]
-    assert catalog.token(f"{1:024x}") is None
-    changed = catalog.token(f"{2:024x}")
+        await cache.refresh(api)
+    assert [row.symbol for row in cache.rows] == ["T2"]
+    assert cache.token(f"{1:024x}") is None
+    changed = cache.token(f"{2:024x}")
     assert changed is not None
     assert changed.price == 7
-    catalog.close()
+    cache.close()
     with closing(sqlite3.connect(tmp_path / "catalog.db")) as file:
         assert file.execute("SELECT count(*) FROM token").fetchone() == (1,)
         assert file.execute("SELECT count(*) FROM generation").fetchone() == (1,)
 
 
-async def test_a_bad_token_is_left_out_and_counted(clock: ManualClock, tmp_path: Path) -> None:
+async def test_a_bad_token_is_left_out_and_counted(
+    cache: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
     bad = [token_json(2, decimals="many"), {"id": "x"}, 7, {**token_json(3), "chainData": None}]
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([[token_json(1), *bad]]), clock) as api:
-        report = await catalog.refresh(api)
+        report = await cache.refresh(api)
     assert (report.tokens, report.skipped) == (1, 4)
-    catalog.close()
 
 
 @pytest.mark.parametrize("unknown", EVERY_KIND)
 async def test_a_new_member_of_a_chain_loses_no_token(
-    unknown: Any, clock: ManualClock, tmp_path: Path
+    cache: Catalog, unknown: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     """A list or an object there emptied the list, which was kept for six hours."""
     tokens = [token_json(1), token_json(2)]
     for token in tokens:
         token["chainData"] = {**token["chainData"], "newMember": unknown}
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([tokens]), clock) as api:
-        report = await catalog.refresh(api)
-    assert (report.tokens, report.skipped, catalog.gap) == (2, 0, None)
-    assert [row.symbol for row in catalog.rows] == ["T1", "T2"]
-    catalog.close()
+        report = await cache.refresh(api)
+    assert (report.tokens, report.skipped, cache.gap) == (2, 0, None)
+    assert [row.symbol for row in cache.rows] == ["T1", "T2"]
 
 
-async def test_a_list_with_a_gap_says_so_in_every_run(clock: ManualClock, tmp_path: Path) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+async def test_a_list_with_a_gap_says_so_in_every_run(
+    cache: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
     bad = {**token_json(2), "chainData": {**token_json(2)["chainData"], "priority": ["high"]}}
     async with answering(scripted([[token_json(1), bad]]), clock) as api:
-        await catalog.refresh(api)
-    catalog.close()
+        await cache.refresh(api)
+    cache.close()
     again = Catalog.open(tmp_path / "catalog.db", clock)
     again.load()
     assert again.gap == "1 of the service's tokens cannot be read and are left out"
@@ -265,29 +270,25 @@ async def test_a_list_with_a_gap_says_so_in_every_run(clock: ManualClock, tmp_pa
 
 
 async def test_a_list_of_which_nothing_can_be_read_replaces_none(
-    clock: ManualClock, tmp_path: Path
+    cache: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([[token_json(1)]]), clock) as api:
-        await catalog.refresh(api)
+        await cache.refresh(api)
     none = scripted([[{**token_json(2), "decimals": "many"}, 7]])
     async with answering(none, clock) as api:
         with pytest.raises(AnswerRefused, match=r"2 tokens, none of which can be read.*decimals"):
-            await catalog.refresh(api)
+            await cache.refresh(api)
         with pytest.raises(AnswerRefused, match="none of which can be read"):
-            await catalog.fetch_by_address(api, "0x" + "a" * 40)
-    assert [row.symbol for row in catalog.rows] == ["T1"]
-    catalog.close()
+            await cache.fetch_by_address(api, "0x" + "a" * 40)
+    assert [row.symbol for row in cache.rows] == ["T1"]
 
 
 async def test_an_unreadable_token_of_a_contract_is_said(
-    clock: ManualClock, tmp_path: Path
+    cache: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([[token_json(1), {"id": "x"}]]), clock) as api:
-        assert len(await catalog.fetch_by_address(api, "0x" + "a" * 40)) == 1
-    assert catalog.skipped == 1
-    catalog.close()
+        assert len(await cache.fetch_by_address(api, "0x" + "a" * 40)) == 1
+    assert cache.skipped == 1
 
 
 def test_a_list_of_an_older_version_is_read_anew(tmp_path: Path, clock: ManualClock) -> None:
@@ -304,7 +305,7 @@ def test_a_list_of_an_older_version_is_read_anew(tmp_path: Path, clock: ManualCl
     "body", [b"[]", b'{"tokens": 1, "total": 1, "totalPages": 1}', b'{"tokens": []}', b"{"]
 )
 async def test_a_page_of_another_shape_is_refused(
-    body: bytes, clock: ManualClock, tmp_path: Path
+    cache: Catalog, body: bytes, clock: ManualClock, tmp_path: Path
 ) -> None:
     def handler(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/tokens"):
@@ -312,12 +313,10 @@ async def test_a_page_of_another_shape_is_refused(
             return httpx2.Response(200, content=body, headers=headers)
         return scripted([[]])(request)
 
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(handler, clock) as api:
         with pytest.raises(ClientError):
-            await catalog.refresh(api)
-    assert catalog.age is None
-    catalog.close()
+            await cache.refresh(api)
+    assert cache.age is None
 
 
 async def test_only_one_refresh_at_a_time(catalog: Catalog, api: PartnerApi) -> None:
@@ -328,9 +327,10 @@ async def test_only_one_refresh_at_a_time(catalog: Catalog, api: PartnerApi) -> 
     await first
 
 
-async def test_other_work_goes_on_during_a_refresh(clock: ManualClock, tmp_path: Path) -> None:
+async def test_other_work_goes_on_during_a_refresh(
+    cache: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
     """A page of a thousand is read in steps: a task beside it runs after every hundred."""
-    catalog = Catalog.open(tmp_path / "catalog.db", clock)
     page = [token_json(number) for number in range(1000)]
     turns = 0
     done = asyncio.Event()
@@ -343,12 +343,11 @@ async def test_other_work_goes_on_during_a_refresh(clock: ManualClock, tmp_path:
 
     task = asyncio.create_task(beside())
     async with answering(scripted([page]), clock) as api:
-        await catalog.refresh(api)
+        await cache.refresh(api)
     done.set()
     await task
-    assert catalog.count == 1000
+    assert cache.count == 1000
     assert turns > 10
-    catalog.close()
 
 
 async def test_an_unverified_token_is_found_by_its_contract(

@@ -17,6 +17,7 @@ from flows.deposits import (
     waiting,
 )
 from flows.orders import NOW, order
+from flows.signing import steps_of
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.deposit_phase import deposit_money
@@ -29,7 +30,7 @@ from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.signing_session import Mark, Stage
+from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
@@ -47,33 +48,28 @@ def session(clock: ManualClock) -> DepositSigning:
     )
 
 
-def line(session: DepositSigning) -> str:
-    marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
-    return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)
-
-
 def test_the_steps_of_a_payment(session: DepositSigning) -> None:
-    assert line(session) == "~ check  o sign  o send  o confirmed"
+    assert steps_of(session) == "~ check  o sign  o send  o confirmed"
     session.account("trading", filling="USDC")
     assert session.doing == "The faucet sends USDC to wallet trading."
     session.account("trading")
     session.reviewed(PAYLOAD, deposit_review())
-    assert line(session) == "+ check  ~ sign  o send  o confirmed"
+    assert steps_of(session) == "+ check  ~ sign  o send  o confirmed"
     assert session.whereabouts == "in your wallet"
     session.signing(deposit_review())
     assert session.doing == "The wallet looks once more, and signs."
     session.seen(signed(TransactionState.SIGNED))
-    assert line(session) == "+ check  + sign  ~ send  o confirmed"
+    assert steps_of(session) == "+ check  + sign  ~ send  o confirmed"
     assert session.doing == "Signed and written down. The desk sends it."
     assert HASH in session.whereabouts
     session.seen(signed(TransactionState.SENT))
-    assert line(session) == "+ check  + sign  + send  ~ confirmed 0 of 2"
+    assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 0 of 2"
     session.seen(signed(TransactionState.MINED, 1))
-    assert line(session) == "+ check  + sign  + send  ~ confirmed 1 of 2"
+    assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 1 of 2"
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
     session.seen(signed(TransactionState.SUCCEEDED, 2))
     session.finish(Outcome(hash=HASH))
-    assert line(session) == "+ check  + sign  + send  + confirmed"
+    assert steps_of(session) == "+ check  + sign  + send  + confirmed"
     assert session.stage is Stage.ENDED
     assert session.whereabouts == f"at the deposit address, by transaction {HASH}"
 
@@ -89,7 +85,7 @@ def test_an_end_marks_the_step_it_ended_at(
     session: DepositSigning, outcome: Outcome, steps: str
 ) -> None:
     session.finish(outcome)
-    assert line(session) == steps
+    assert steps_of(session) == steps
     assert session.over is outcome.refused
 
 
@@ -102,7 +98,7 @@ def test_what_is_not_there_is_offered_by_the_faucet(session: DepositSigning) -> 
 def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
     session.reviewed(PAYLOAD, refused_deposit())
     session.finish(not_paid("GATE", "It does not pay the order's deposit address."))
-    assert line(session) == "x check  o sign  o send  o confirmed"
+    assert steps_of(session) == "x check  o sign  o send  o confirmed"
     assert session.outcome is not None
     failure = session.outcome.failure
     assert failure is not None
@@ -113,7 +109,7 @@ def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
 def test_what_was_executed_and_failed_cost_gas(session: DepositSigning) -> None:
     session.seen(signed(TransactionState.FAILED))
     session.finish(not_paid("FAILED", "The transaction failed.", HASH))
-    assert line(session) == "+ check  + sign  + send  x confirmed 0 of 2"
+    assert steps_of(session) == "+ check  + sign  + send  x confirmed 0 of 2"
     assert session.outcome is not None
     failure = session.outcome.failure
     assert failure is not None

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from client.order_desk import OrderDesk
-from client.rude_server import until
 from flows.killed_process import killed
-from flows.orders import NOW, order
+from flows.orders import NOW, known_order, order
+from patience import eventually
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
@@ -72,7 +72,7 @@ class Kept:
             self.clock.advance(FLUSH_SECONDS)
             return self.order.out_amount == amount
 
-        await until(look)
+        await eventually(look)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ async def test_the_first_of_many_figures_decides_when_they_are_written(kept: Kep
     await asyncio.sleep(0)
     assert not kept.writes.pending
     kept.clock.advance(1)
-    await until(lambda: bool(kept.writes.pending))
+    await eventually(lambda: bool(kept.writes.pending))
 
 
 async def test_another_state_takes_its_figures_along_at_once(kept: Kept) -> None:
@@ -204,7 +204,7 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
                 ("GET /v2/orders", {"displayStatus": "SENDING_TO_RECEIVER", "outAmount": 15}),
                 (f"GET /v2/orders/{NAME}", {"outAmount": 16}),
             ):
-                await until(lambda question=question: question in desk.journal)
+                await eventually(lambda question=question: question in desk.journal)
                 said.update(changes, modified=f"2026-11-20T14:{changes['outAmount']}:00.000Z")
                 await desk.say({"type": "order_update", "data": dict(said)})
 
@@ -215,8 +215,7 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
 
         clock, credentials = ManualClock(NOW), Credentials.of_key("first-key", "first-secret")
         journal = Journal.open(path, clock)
-        left = journal.orders.get(NAME)
-        assert left is not None
+        left = known_order(journal, NAME)
         assert left.order.display_status == DisplayStatus.SENDING_TO_RECEIVER
         assert left.order.out_amount == Decimal(15)
         api = PartnerApi(desk.http.url, credentials, clock=clock, rng=random.Random(1))
@@ -225,7 +224,7 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
         await tracker.load_past()
         following = asyncio.create_task(tracker.run())
         try:
-            await until(
+            await eventually(
                 lambda: (
                     (one := tracker.get(NAME)) is not None and one.order.out_amount == Decimal(16)
                 )
@@ -234,7 +233,6 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
             await api.aclose()
-        again = journal.orders.get(NAME)
-        assert again is not None
+        again = known_order(journal, NAME)
         assert again.order.out_amount == Decimal(16)
         journal.close()

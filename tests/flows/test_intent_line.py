@@ -13,7 +13,7 @@ from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
 from swapdesk.flows.quotes.intent_line import (
     NAME_BOUGHT,
@@ -509,10 +509,10 @@ async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: Address
     assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
 
 
-async def test_a_look_alike_is_refused_in_the_line(catalog: Catalog, book: AddressBook) -> None:
+async def test_a_look_alike_is_refused_in_the_line(
+    catalog: Catalog, book: AddressBook, bob: BookEntry
+) -> None:
     """Of a name in the address book, and of whom this desk paid before."""
-    bob = book.entry("bob")
-    assert bob is not None
     twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
     line = parse_private_line(f"0.5 eth {twin}", catalog, book)
     assert (line.state, line.ready) == (LineState.REFUSED, False)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from flows.orders import NOW, intent, order
+from flows.orders import NOW, intent, known_order, order, step_of
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import (
@@ -50,19 +50,16 @@ def test_an_intent_comes_back_exactly(journal: Journal) -> None:
 def test_steps_go_from_prepared_to_an_outcome(journal: Journal) -> None:
     one = intent()
     journal.intents.add(one, "create", "digest")
-    step = journal.intents.step(one.id)
-    assert step is not None
+    step = step_of(journal, one.id)
     assert step.state is StepState.PREPARED
     assert step.sent_at is None
     journal.intents.mark_sent(one.id, NOW)
-    step = journal.intents.step(one.id)
-    assert step is not None
+    step = step_of(journal, one.id)
     assert (step.state, step.sent_at) == (StepState.SENT, NOW)
     assert [e.intent.id for e in journal.intents.unfinished()] == [one.id]
     journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
     assert journal.intents.unfinished() == []
-    known = journal.orders.get(order().service_id)
-    assert known is not None
+    known = known_order(journal, order().service_id)
     assert known.intent_id == one.id
     assert known.order.in_amount == Decimal("0.5")
 
@@ -174,8 +171,7 @@ def test_only_a_dead_owner_is_taken_over(path: Path, clock: ManualClock) -> None
     other.send_signal(signal.SIGKILL)
     other.communicate()
     assert journal.intents.adopt(intent_id) is True
-    step = journal.intents.step(intent_id)
-    assert step is not None
+    step = step_of(journal, intent_id)
     assert step.state is StepState.SENT
 
 
@@ -187,8 +183,7 @@ def test_a_removed_file_is_made_anew(path: Path, clock: ManualClock) -> None:
 
 def test_an_order_seen_before_it_was_confirmed_here_stays_hidden(journal: Journal) -> None:
     journal.orders.record([(order(), "stream", False)])
-    known = journal.orders.get(order().service_id)
-    assert known is not None
+    known = known_order(journal, order().service_id)
     assert known.verdict == FOREIGN
     assert journal.orders.settle(order().service_id, RELEASED) == FOREIGN
 
@@ -235,8 +230,7 @@ def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
     journal.order_writer().record([(order(deposit_address=None), "stream", False)])
     journal.close()
     again = Journal.open(path, clock)
-    known = again.orders.get(order().service_id)
-    assert known is not None
+    known = known_order(again, order().service_id)
     assert known.order.deposit_address == order().deposit_address
     other = derive_address("bitcoin", b"q" * 32)
     again.orders.record([(order(deposit_address=other), "list", False)])
@@ -251,8 +245,7 @@ def test_a_desk_that_is_behind_takes_no_order_back(path: Path, clock: ManualCloc
     one.orders.record([(done, "read", True)])
     other.orders.record([(order(display_status="EXCHANGE_IN_PROGRESS", status=2), "list", False)])
     for desk in (one, other):
-        known = desk.orders.get(done.service_id)
-        assert known is not None
+        known = known_order(desk, done.service_id)
         assert (known.order.display_status, known.ended) == ("SWAP_COMPLETED", True)
 
 
@@ -292,8 +285,7 @@ def test_what_another_desk_wrote_is_read_before_it_is_written_over(
         writer.record([(one.model_copy(update={"display_status": None}), "list", False)])
         ahead.record([(late.model_copy(update={"service_id": one.service_id}), "list", False)])
         writer.record([(early.model_copy(update={"service_id": one.service_id}), "list", False)])
-        known = journal.orders.get(one.service_id)
-        assert known is not None
+        known = known_order(journal, one.service_id)
         assert known.order.display_status == "SENDING_TO_RECEIVER"
 
 
@@ -306,8 +298,7 @@ def test_what_a_failed_transaction_took_is_not_believed(journal: Journal) -> Non
     with pytest.raises(RuntimeError):
         writer.record(_breaking_off(moved))
     writer.record([(moved, "list", False)])
-    known = journal.orders.get(first.service_id)
-    assert known is not None
+    known = known_order(journal, first.service_id)
     assert known.order == moved
     assert [seen.display_status for _, _, seen in journal.orders.events(first.service_id)] == [
         "DEPOSIT_DETECTED",

@@ -15,7 +15,7 @@ import pytest
 
 import sampling
 from flows import old_journals
-from flows.orders import NOW
+from flows.orders import NOW, known_order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.progress import result_rows, sheet_of
@@ -75,13 +75,11 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     before = old_journals.rows(old)
     journal = Journal.open(old, ManualClock(NOW))
     assert journal.problem is None
-    paid = journal.orders.get("oldPaidByFaucet1")
-    assert paid is not None
+    paid = known_order(journal, "oldPaidByFaucet1")
     assert paid.ended
     assert paid.order.deposit_tag == "4711"
     assert len(journal.orders.events("oldPaidByFaucet1")) == 4
-    less = journal.orders.get("oldAcceptedLess")
-    assert less is not None
+    less = known_order(journal, "oldAcceptedLess")
     assert less.accepted is not None
     assert journal.intents.unknown_count() == 1
     payment = journal.calls.payment_of("oldWalletPays12")

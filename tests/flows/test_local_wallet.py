@@ -252,7 +252,7 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
         'base = "http://node.example.com"\nxrp = "https://x.example.com"\nnone = "https://n"\n'
     )
     settings = load_settings({}, home, Options(profile="main"))
-    links, problems = live_links(settings, bench.desk.catalog)
+    links, problems = live_links(settings, bench.desk.catalog.chain)
     assert [(one.name, one.kind) for one in links] == [("ethereum", Kind.EVM)]
     assert len(problems) == 3
     wallet = LocalWallet(settings, bench.desk.clock, links, program=CHEAP)

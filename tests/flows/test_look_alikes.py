@@ -20,6 +20,10 @@ def test_of_two_thousand_imitations_nearly_none_passes() -> None:
     assert len(RANKED) == 50
     assert len(cases) >= 2_000
     assert len(missed) <= 0.005 * len(cases), missed
+    # What is written backwards is suspected by its characters alone.
+    forwards = [one for one in cases if one[1][::-1] not in one[0]]
+    drawn = [one for one in forwards if draws_like(safe_text(one[0], 80), one[1])]
+    assert len(drawn) >= 0.99 * len(forwards)
 
 
 def test_honest_foreign_names_are_not_said_to_imitate() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows import old_journals
-from flows.orders import DEPOSIT, ETH, NOW, intent, order
+from flows.orders import DEPOSIT, ETH, NOW, intent, known_order, order
 from flows.test_deposit_hash import HASH, OTHER, PAID, token
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import order_document, order_facts, order_row
@@ -107,8 +107,7 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     again = Journal.open(path, ManualClock(NOW))
     (told,) = again.transactions.of(ID)
     assert told == OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
-    entry = again.orders.get(ID)
-    assert entry is not None
+    entry = known_order(again, ID)
     over = TrackedOrder(entry.order, None, None, True, NOW, "journal")
     assert dict(order_facts(over, NOW, (told,)))["Deposit hash"] == HASH
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
@@ -259,8 +258,7 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal.orders.record([(order(deposit_tag="4711"), "create", False)])
     later = order(deposit_address=None, deposit_tag=None, **ARRIVED)
     journal.orders.record([(later, "stream", False)])
-    entry = journal.orders.get(ID)
-    assert entry is not None
+    entry = known_order(journal, ID)
     place = deposit_destination(TrackedOrder(entry.order, None, None, False, NOW, "journal"), ())
     assert place is not None
     assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from flows.orders import NOW, order
+from flows.orders import NOW, known_order, order
 from patience import PATIENCE
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import ManualClock
@@ -58,8 +58,7 @@ async def test_the_newest_of_each_order_is_written_in_a_thread(journal: Journal)
     name = order().service_id
     assert told.ids == [name]
     assert threading.get_ident() not in told.threads
-    kept = journal.orders.get(name)
-    assert kept is not None
+    kept = known_order(journal, name)
     assert kept.order.eta == Decimal(5)
     assert len(journal.orders.events(name)) == 1
 
@@ -82,8 +81,7 @@ async def test_what_changes_while_others_are_written_is_written_once(journal: Jo
         writes.put(Writing(moved(0, service_id=name), "stream", False))
     assert await writes.flush()
     assert told.ids == names
-    kept = journal.orders.get(last)
-    assert kept is not None
+    kept = known_order(journal, last)
     assert kept.order.eta == Decimal(99)
     assert len(journal.orders.events(last)) == 1
     assert list(writes.pending) == [first]
@@ -244,8 +242,7 @@ def test_a_sighting_that_only_has_another_time_is_no_state_of_its_own(journal: J
     for minutes in (0, 1, 2):
         log.record([(moved(minutes), "list", False)])
     assert len(journal.orders.events(order().service_id)) == 1
-    newest = journal.orders.get(order().service_id)
-    assert newest is not None
+    newest = known_order(journal, order().service_id)
     assert newest.order.modified == NOW + timedelta(minutes=2)
 
 
@@ -253,13 +250,11 @@ def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journa
     log = journal.order_writer()
     log.record([(order(), "list", False)])
     log.record([(order(receiver_address="0x" + "9" * 40), "stream", False)])
-    kept = journal.orders.get(order().service_id)
-    assert kept is not None
+    kept = known_order(journal, order().service_id)
     assert kept.order.receiver_address == order().receiver_address
     assert "another recipient" in (kept.withheld or "")
     log.record([(order(status=1), "stream", False)])
-    again = journal.orders.get(order().service_id)
-    assert again is not None
+    again = known_order(journal, order().service_id)
     assert again.order.receiver_address == order().receiver_address
 
 

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from flows.orders import NOW
-from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from flows.signing import TRANSACTION, document, refused, review, steps_of, swap_intent
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
@@ -37,11 +37,6 @@ def session(journal: Journal, clock: ManualClock) -> SwapSigning:
     )  # fmt: skip
     journal.intents.add(one.intent, "permission", "")
     return one
-
-
-def line(session: SwapSigning) -> str:
-    marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
-    return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)
 
 
 async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
@@ -133,20 +128,20 @@ async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapS
 
 def test_the_line_of_steps_follows_the_journal(session: SwapSigning, journal: Journal) -> None:
     swaps, it = journal.swaps, session.id
-    assert line(session) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert steps_of(session) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
     first = swaps.begin(it, "sign order 0", "")
     swaps.sent(it, first)
-    assert line(session) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert steps_of(session) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
     swaps.acked(it, first, signature="0x")
     second = swaps.begin(it, "sign order 1", "")
-    assert line(session) == "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm"
+    assert steps_of(session) == "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm"
     swaps.acked(it, second, signature="0x")
     swaps.sent(it, swaps.begin(it, "create", ""))
-    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
+    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
     confirm = swaps.begin(it, "confirm", "")
-    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm"
+    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm"
     swaps.acked(it, confirm)
-    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
+    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
 
 
 def test_what_is_taken_on_after_a_kill_reads_as_it_was_confirmed(
@@ -155,13 +150,13 @@ def test_what_is_taken_on_after_a_kill_reads_as_it_was_confirmed(
     intent = swap_intent()
     journal.intents.add(intent, "permission", "", {"plan": PLAN.as_json()})
     taken_on = SwapSigning(intent, journal, clock, lambda: None, fresh=False)
-    assert line(taken_on) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert steps_of(taken_on) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
     seq = journal.swaps.begin(intent.id, "sign order 0", "")
     journal.swaps.sent(intent.id, seq, kind="permit")
-    assert line(taken_on) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert steps_of(taken_on) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
     create = journal.swaps.begin(intent.id, "create", "")
     journal.swaps.sent(intent.id, create)
-    assert line(taken_on) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
+    assert steps_of(taken_on) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
 
 
 def test_a_signature_that_was_planned_without_its_kind_has_it_once_it_is_asked_for(
@@ -173,7 +168,7 @@ def test_a_signature_that_was_planned_without_its_kind_has_it_once_it_is_asked_f
         seq = swaps.begin(it, name, "")
         swaps.sent(it, seq, kind=kind)
         swaps.acked(it, seq, signature="0x", kind=kind)
-    assert line(session) == (
+    assert steps_of(session) == (
         "+ allowance  + sign 1 permit  + sign 2 permit  o sign 3 order  o settle  o confirm"
     )
 
@@ -182,7 +177,7 @@ def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journa
     seq = journal.swaps.begin(session.id, "approve", "")
     journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
     session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
-    assert line(session) == "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert steps_of(session) == "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
     assert session.over
 
 

@@ -110,8 +110,7 @@ async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Fo
     order = receipt.made
     await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
     assert len(followed.tracker.orders()) == before + 1
-    tracked = followed.tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.intent is None
     assert "not confirmed at this desk" in (tracked.withheld or "")
 
@@ -136,8 +135,7 @@ async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
     assert outcome.withheld is None
     # The service need not be asked: the desk looks into the journal every second.
     followed.tracker.look_at_payments()
-    tracked = followed.tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.withheld is None
     assert tracked.intent == intent
 
@@ -159,8 +157,7 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     created = await trade.flow.take(intent, order)
     assert created.withheld is None
     tracker.look_at_payments()
-    tracked = tracker.get(order.service_id)
-    assert tracked is not None
+    tracked = followed.tracked(order.service_id)
     assert tracked.intent == intent
     assert display_of(tracked.order) == DisplayStatus.DEPOSIT_DETECTED
 

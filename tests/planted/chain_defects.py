@@ -232,7 +232,8 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            f"{_SOLANA_CHAIN}::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
+            "tests/sandbox/solana/test_solana_blocks.py"
+            "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),
     ),

@@ -132,7 +132,7 @@ BOOKS = (
         "swapdesk/sandbox/node/settlement.py",
         '        if row["refund_address"] is not None:\n            units, cause',
         '        if row["refund_tag"] is not None:\n            units, cause',
-        (f"{NODE}test_a_late_deposit_goes_back_when_somebody_said_where_to",),
+        (f"{NODE}test_what_becomes_of_a_deposit",),
     ),
     Defect(
         "held-deposit-unsaid",
@@ -140,7 +140,7 @@ BOOKS = (
         "swapdesk/sandbox/node/venue_accounts.py",
         "                each.late and each.counted and",
         "                each.late and not each.counted and",
-        (f"{NODE}test_a_second_deposit_after_the_payout",),
+        (f"{NODE}test_what_becomes_of_a_deposit",),
     ),
     Defect(
         "world-of-other-tables",

@@ -85,7 +85,7 @@ SCREENS = (
         "swapdesk/tui/widgets/order_table.py",
         "                one = self._drawn[tracked.service_id] = self._new(tracked)\n",
         "                one.tracked = tracked\n",
-        ("tests/tui/test_order_verbs.py",),
+        ("tests/tui/test_order_verbs.py::test_a_long_list_is_laid_out_in_steps",),
     ),
     Defect(
         "times-stand-still",
@@ -93,7 +93,10 @@ SCREENS = (
         "swapdesk/tui/widgets/order_table.py",
         "        elif time != one.time:\n",
         "        elif one.time is None:\n",
-        ("tests/tui/test_idle.py", "tests/tui/test_orders.py"),
+        (
+            "tests/tui/test_orders.py"
+            "::test_values_are_copied_under_the_cursor_and_times_move_with_the_clock",
+        ),
     ),
     Defect(
         "amounts-painted-although-hidden",

@@ -221,6 +221,14 @@ SERVING = (
         ("tests/service/test_webhooks.py::test_any_other_byte_is_refused",),
     ),
     Defect(
+        "event-read-and-signed-otherwise",
+        "An event that was changed on its way counts as its source's.",
+        "swapdesk/service/webhooks.py",
+        "claimed.timestamp, body, claimed.signatures):",
+        "claimed.timestamp, body.strip(), claimed.signatures):",
+        ("tests/service/test_webhooks.py::test_whatever_is_wrong_is_told_alike",),
+    ),
+    Defect(
         "stuck-reader-kept",
         "Whoever reads nothing of the stream keeps its memory at the service for ever.",
         "swapdesk/service/events.py",

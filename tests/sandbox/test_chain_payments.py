@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import signal
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
 from typing import Any
 
@@ -190,47 +185,4 @@ def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
     end = ended(api, order["serviceId"])
     assert end["status"] != 4
     assert end["actionRequired"] is True
-    equal(running)
-
-
-def test_a_node_killed_at_any_moment_pays_everything_once(
-    running: Running, api: httpx2.Client, control: httpx2.Client
-) -> None:
-    rng = random.Random(11)
-    pairs = [(BTC, ETH_BASE, "0.02"), (USDC, ETH_ARBITRUM, "70"), (USDC_POLYGON, USDC, "75")]
-
-    def begin(number: int) -> str:
-        sell, buy, amount = pairs[number % len(pairs)]
-        order = order_of(api, sell, buy, amount, BOB)
-        return str(order["serviceId"])
-
-    with ThreadPoolExecutor(3) as together:
-        orders = list(together.map(begin, range(6)))
-
-    def paid(service_id: str) -> None:
-        def tried() -> bool:
-            answer = control.post("/deposits", json={"serviceId": service_id})
-            assert answer.status_code in (200, 503), answer.text
-            return answer.status_code == 200
-
-        until(tried, "paid")
-
-    with ThreadPoolExecutor(3) as together:
-        paying = [together.submit(paid, each) for each in orders]
-        for _ in range(3):
-            # Until all is paid or, before that, the moment of the next kill.
-            wait(paying, timeout=rng.uniform(0.1, 1.2))
-            os.kill(running.child("swapdesk.sandbox.node"), signal.SIGKILL)
-        for each in paying:
-            each.result()
-
-    def over() -> bool:
-        answer = api.get("/orders")
-        if answer.status_code == 429:
-            # Looked at so often that the reads of this window are used up.
-            return False
-        found = {one["serviceId"]: one for one in json.loads(answer.text)["orders"]}
-        return all(found[each]["status"] == 4 for each in orders)
-
-    until(over, "every order")
     equal(running)

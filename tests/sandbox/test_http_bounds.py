@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 
 import manual_time
-from patience import PATIENCE
+from patience import PATIENCE, eventually
 from swapdesk.clock import ManualClock
 from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.sandbox import http_server
@@ -48,12 +48,6 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": 200, "headers": [length]})
     await send({"type": "http.response.body", "body": body})
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - of the server and its clients
-            await asyncio.sleep(0.002)
 
 
 class Served(Struct):

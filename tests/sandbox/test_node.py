@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.issued_world import VENUE_DOLLARS, reserve_units
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherTerms
 from swapdesk.sandbox.node.params import (
@@ -83,6 +85,11 @@ def balance(node: Node, token: WorldToken, owner: str) -> int:
     return int(node.call(LedgerMethod.BALANCE, BalanceOf(token=token.token_id, address=owner)))
 
 
+def reserve(token: WorldToken) -> int:
+    """What each wallet of an exchange began with."""
+    return reserve_units(token, VENUE_DOLLARS)
+
+
 def audit(node: Node) -> Any:
     return node.call(LedgerMethod.AUDIT, NoParams())
 
@@ -135,21 +142,6 @@ def test_what_a_venue_does_not_trade_is_refused(node: Node) -> None:
         open_leg(node, find_token("monero", "XMR"), ETH, venue="jn")
 
 
-@pytest.mark.parametrize(("units", "paid"), [(25_000_000, 7 * 10**18), (100_000_000, 28 * 10**18)])
-def test_short_and_excess_deposits_swap_what_arrived(node: Node, units: int, paid: int) -> None:
-    leg, to = open_leg(node)
-    pay(node, BTC, to, units)
-    advance(node, HOUR)
-    done = report(node, leg)
-    assert (done["status"], done["unitsIn"], done["unitsOut"]) == (
-        LegStatus.FINISHED,
-        str(units),
-        str(paid),
-    )
-    assert balance(node, ETH, leg.payout_address) == paid
-    assert audit(node) == []
-
-
 def test_two_deposits_are_one_when_both_are_in_time(node: Node) -> None:
     leg, to = open_leg(node)
     pay(node, BTC, to, 20_000_000)
@@ -162,72 +154,74 @@ def test_two_deposits_are_one_when_both_are_in_time(node: Node) -> None:
     assert balance(node, ETH, leg.payout_address) == 14 * 10**18
 
 
-def test_below_the_minimum_goes_back(node: Node) -> None:
-    refund = address(BTC, "refund")
-    leg, to = open_leg(node, refund_address=refund)
-    pay(node, BTC, to, 99_999)
-    advance(node, HOUR)
-    done = report(node, leg)
-    assert (done["status"], done["refundUnits"]) == (LegStatus.REFUNDED, "99999")
-    assert done["refundChain"] == "bitcoin"
-    assert balance(node, BTC, refund) == 99_999
+class Paid(Struct):
+    """What reaches a leg over 0.5 BTC for 14 ETH, and how that ends."""
+
+    deposits: list[tuple[int, int]]
+    """Seconds after the one before, and base units."""
+    status: LegStatus
+    units_in: int | None
+    out: int = 0
+    """What the receiver got."""
+    back: int = 0
+    """What the refund address got; it is known where this is not 0."""
+    told: int | None = None
+    """What the exchange says it sent back."""
+    held: bool = False
+    more: dict[str, Any] = field(default_factory=dict)
 
 
-def test_below_the_minimum_without_a_refund_address_is_held(node: Node) -> None:
-    leg, to = open_leg(node)
-    pay(node, BTC, to, 99_999)
-    advance(node, HOUR)
-    done = report(node, leg)
-    assert (done["status"], done["depositArrived"]) == (LegStatus.FAILED, True)
-    assert balance(node, BTC, to["address"]) == 99_999
+HALF, ETHER = 50_000_000, 10**18
+FINISHED, EXPIRED, REFUNDED = LegStatus.FINISHED, LegStatus.EXPIRED, LegStatus.REFUNDED
+FIXED = {"fixed": True, "venue": "hy"}
+DEPOSITS = {
+    "none": Paid([], EXPIRED, None),
+    "short": Paid([(0, HALF // 2)], FINISHED, HALF // 2, 7 * ETHER),
+    "double": Paid([(0, 2 * HALF)], FINISHED, 2 * HALF, 28 * ETHER),
+    "below the minimum": Paid([(0, 99_999)], REFUNDED, 99_999, back=99_999, told=99_999),
+    "below the minimum, nowhere to": Paid([(0, 99_999)], LegStatus.FAILED, 99_999),
+    "late": Paid([(HOUR + 1, HALF)], REFUNDED, HALF, back=HALF, told=HALF),
+    "late, nowhere to": Paid([(HOUR + 1, HALF)], EXPIRED, None, held=True),
+    "two late": Paid([(HOUR + 1, HALF), (HOUR, 7)], REFUNDED, HALF, back=HALF + 7, told=HALF),
+    "a second one": Paid([(0, HALF), (HOUR, 7)], FINISHED, HALF, 14 * ETHER, back=7),
+    "a second one, nowhere to": Paid([(0, HALF), (HOUR, 7)], FINISHED, HALF, 14 * ETHER, held=True),
+    "more than a fixed rate": Paid(
+        [(0, HALF + 4_000)], FINISHED, HALF + 4_000, 14 * ETHER, 3_990, 3_990, more=FIXED
+    ),
+    "less than a fixed rate": Paid([(0, HALF // 2)], FINISHED, HALF // 2, 7 * ETHER, more=FIXED),
+}
 
 
-def test_no_deposit_expires(node: Node) -> None:
+@pytest.mark.parametrize("name", DEPOSITS)
+def test_what_becomes_of_a_deposit(node: Node, name: str) -> None:
+    case, refund = DEPOSITS[name], address(BTC, "refund")
+    known = refund if case.back else None
+    leg, to = open_leg(node, refund_address=known, **case.more)
+    for seconds, units in case.deposits:
+        advance(node, seconds)
+        pay(node, BTC, to, units)
+        assert not report(node, leg)["held"], "it is not confirmed yet"
+    advance(node, HOUR + 1)
+    seen = report(node, leg)
+    units_in, told = (None if each is None else str(each) for each in (case.units_in, case.told))
+    assert (seen["status"], seen["unitsIn"], seen["held"]) == (case.status, units_in, case.held)
+    assert (seen["refundUnits"], seen["refundChain"]) == (told, told and "bitcoin")
+    assert seen["depositArrived"] is bool(case.deposits)
+    assert balance(node, ETH, leg.payout_address) == case.out
+    assert balance(node, BTC, refund) == case.back
+    wallet = node.ledger.hot_wallet(leg.venue, BTC.chain)
+    arrived = sum(units for _, units in case.deposits)
+    kept = balance(node, BTC, to["address"]) + balance(node, BTC, wallet) - reserve(BTC)
+    assert kept == arrived - case.back
+    assert audit(node) == []
+
+
+def test_a_leg_waits_until_its_deadline(node: Node) -> None:
     leg, _ = open_leg(node)
     advance(node, HOUR - 5)
     assert report(node, leg)["status"] == LegStatus.WAITING
     advance(node, 6)
-    seen = report(node, leg)
-    assert (seen["status"], seen["depositArrived"]) == (LegStatus.EXPIRED, False)
-
-
-def test_a_late_deposit_is_held(node: Node) -> None:
-    leg, to = open_leg(node)
-    advance(node, HOUR + 1)
-    pay(node, BTC, to, 50_000_000)
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["depositArrived"]) == (LegStatus.EXPIRED, True)
-    assert seen["held"]
-    assert balance(node, BTC, to["address"]) == 50_000_000
-    assert balance(node, ETH, leg.payout_address) == 0
-
-
-def test_a_late_deposit_goes_back_when_somebody_said_where_to(node: Node) -> None:
-    refund = address(BTC, "refund")
-    leg, to = open_leg(node, refund_address=refund)
-    advance(node, HOUR + 1)
-    pay(node, BTC, to, 50_000_000)
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, "50000000")
-    assert not seen["held"]
-    assert balance(node, BTC, refund) == 50_000_000
-    assert audit(node) == []
-
-
-@pytest.mark.parametrize("known", [False, True], ids=["nowhere to", "refund address"])
-def test_a_second_deposit_after_the_payout(node: Node, known: bool) -> None:
-    refund = address(BTC, "refund") if known else None
-    leg, to = open_leg(node, refund_address=refund)
-    pay(node, BTC, to, 50_000_000)
-    advance(node, HOUR)
-    assert (report(node, leg)["status"], report(node, leg)["held"]) == (LegStatus.FINISHED, False)
-    pay(node, BTC, to, 20_000_000)
-    assert not report(node, leg)["held"], "it is not confirmed yet"
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["held"]) == (LegStatus.FINISHED, not known)
+    assert report(node, leg)["status"] == LegStatus.EXPIRED
 
 
 def test_xrp_without_the_right_tag_is_nobodys(node: Node) -> None:
@@ -253,25 +247,6 @@ def test_another_token_on_the_address_is_not_credited(node: Node) -> None:
     )
     pay(node, find_token("ethereum", "USDC"), to, 10**6)
     assert report(node, leg)["status"] == LegStatus.WAITING
-
-
-@pytest.mark.parametrize("when", ["before the deposit", "while confirming", "while exchanging"])
-def test_fail_after_deposit(node: Node, when: str) -> None:
-    leg, to = open_leg(node)
-    fault = FaultAdd(fault="fail_after_deposit", service_id=leg.key.partition(":")[0])
-    if when == "before the deposit":
-        node.call(LedgerMethod.FAULT_ADD, fault)
-    pay(node, BTC, to, 50_000_000)
-    if when == "while exchanging":
-        advance(node, 201)
-        assert report(node, leg)["status"] == LegStatus.EXCHANGING
-    if when != "before the deposit":
-        node.call(LedgerMethod.FAULT_ADD, fault)
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["depositArrived"]) == (LegStatus.FAILED, True)
-    assert balance(node, ETH, leg.payout_address) == 0
-    assert audit(node) == []
 
 
 def test_expire_ends_the_wait_at_once(node: Node) -> None:

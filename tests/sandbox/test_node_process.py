@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import random
-import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +28,6 @@ from swapdesk.chain.rpc.ledger import (
     RpcCode,
 )
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.processes import listen
@@ -41,8 +37,6 @@ from swapdesk.sandbox.world import (
     build_tokens,
     find_token,
     seed_bytes,
-    trades,
-    world_tokens,
 )
 from swapdesk.service.venues.adapter import (
     Ambiguous,
@@ -53,7 +47,6 @@ from swapdesk.service.venues.adapter import (
     Unavailable,
     VenueQuote,
 )
-from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
@@ -243,73 +236,6 @@ async def test_bad_calls_are_answered_with_their_code_and_it_ends_with_its_start
     node.process.stdin.close()
     assert await asyncio.to_thread(node.process.wait, 2) == 0
     node.collect()
-
-
-async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
-    """Opens, payments and steps go on while the node is killed again and again."""
-    rng = random.Random(3)
-    opened: dict[str, Any] = {}
-    async with LedgerClient(node.url, "secret", deadline=5) as ledger:
-        for cycle in range(8):
-            work = asyncio.create_task(_work(ledger, rng, opened, cycle))
-            # Two cycles die at once, the others in the middle of some legs.
-            wanted = 0 if cycle % 4 == 3 else len(opened) + rng.randint(4, 9)
-            async with asyncio.timeout(PATIENCE):
-                while len(opened) < wanted:
-                    await asyncio.wait({work}, timeout=0.005)
-            await asyncio.wait({work}, timeout=rng.uniform(0, 0.05))
-            assert node.process is not None
-            os.kill(node.process.pid, signal.SIGKILL)
-            node.collect()
-            node.start()
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-            assert await ledger.call(LedgerMethod.AUDIT) == []
-        for key, (code, place) in opened.items():
-            row = next(row for row in VENUE_ROWS if row.code == code)
-            assert await exchange(ledger, row).find(key) == place, "an acknowledged leg is kept"
-        await ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(4000))
-        assert await ledger.call(LedgerMethod.AUDIT) == []
-        reports = [
-            await exchange(ledger, next(r for r in VENUE_ROWS if r.code == code)).report(key)
-            for key, (code, _) in opened.items()
-        ]
-    assert len(opened) >= 20
-    finished = [report for report in reports if report and report.status is LegStatus.FINISHED]
-    assert finished
-    assert all(report and report.status >= LegStatus.FINISHED for report in reports)
-
-
-async def _work(
-    ledger: LedgerClient, rng: random.Random, opened: dict[str, Any], cycle: int
-) -> None:
-    for number in range(10_000):
-        # One that closes at times would end the work, whatever the node does.
-        row = rng.choice([row for row in VENUE_ROWS if row.enabled and row.outage is None])
-        known = [
-            t
-            for t in world_tokens().values()
-            if trades(row, t) and t.chain.kind != "sol" and t.row.chain not in EVM_CHAINS
-        ]
-        token_in, token_out = (TOKENS[token.token_id] for token in rng.sample(known, 2))
-        key = f"cycle{cycle}n{number}:in"
-        venue = exchange(ledger, row)
-        limits = venue.limits(token_in, token_out)
-        assert limits is not None
-        try:
-            place = await venue.open(leg(key, token_in, token_out, str(limits.minimum * 100)))
-        except Rejected:
-            continue
-        opened[key] = (row.code, place)
-        if rng.random() < 0.8:
-            await ledger.call(
-                LedgerMethod.FAUCET_PAY,
-                key=key,
-                token=token_in.id,
-                address=place.address,
-                tag=place.tag,
-                units=str(to_base_units(place.amount_in, token_in.decimals)),
-            )
 
 
 def test_a_node_without_orders_ends() -> None:

@@ -69,47 +69,47 @@ def exchanging(node: Node, leg: Any, to: Any, units: int = PAID) -> None:
     assert status(node, leg) is LegStatus.EXCHANGING
 
 
-@pytest.mark.parametrize("when", ["opened", "paid", "exchanging"])
-def test_refund_gives_back_the_deposit_less_the_fee(node: Node, when: str) -> None:
-    leg, to = open_leg(node, venue="hy", refund_address=REFUND)
+def met(node: Node, name: str, when: str, **terms: Any) -> tuple[Any, Any]:
+    """A leg with its deposit, under a fault that is set when it is opened, paid or exchanging."""
+    leg, to = open_leg(node, **terms)
     if when == "opened":
-        fault(node, leg, "refund")
+        fault(node, leg, name)
     if when == "exchanging":
         exchanging(node, leg, to)
     else:
         pay(node, BTC, to, PAID)
     if when != "opened":
-        fault(node, leg, "refund")
+        fault(node, leg, name)
+    return leg, to
+
+
+@pytest.mark.parametrize(
+    ("when", "venue", "back", "told"),
+    [
+        ("opened", "hy", 49_875_000, "49875000"),
+        ("paid", "hy", 49_875_000, "49875000"),
+        ("exchanging", "hy", 49_875_000, "49875000"),
+        # It does not say how much it sent back.
+        ("opened", "kt", 49_850_000, None),
+    ],
+)
+def test_refund_gives_back_the_deposit_less_the_fee(
+    node: Node, when: str, venue: str, back: int, told: str | None
+) -> None:
+    leg, to = met(node, "refund", when, venue=venue, refund_address=REFUND)
     advance(node, HOUR)
     seen = report(node, leg)
-    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, "49875000")
-    assert seen["refundChain"] == "bitcoin"
-    assert balance(node, BTC, REFUND) == 49_875_000
+    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, told)
+    assert (seen["refundChain"], seen["refundHash"] is None) == ("bitcoin", False)
+    assert balance(node, BTC, REFUND) == back
     assert balance(node, BTC, to["address"]) == 0, "the fee is the exchange's"
     assert balance(node, ETH, leg.payout_address) == 0
     assert audit(node) == []
 
 
-def test_an_exchange_that_does_not_say_how_much_it_sent_back(node: Node) -> None:
-    leg, to = open_leg(node, venue="kt", refund_address=REFUND)
-    fault(node, leg, "refund")
-    pay(node, BTC, to, PAID)
-    advance(node, HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, None)
-    assert seen["refundHash"] is not None
-    assert balance(node, BTC, REFUND) == 49_850_000
-
-
 @pytest.mark.parametrize("when", ["opened", "exchanging"])
 def test_a_hold_lasts_until_it_is_released(node: Node, when: str) -> None:
-    leg, to = open_leg(node)
-    if when == "opened":
-        fault(node, leg, "hold")
-        pay(node, BTC, to, PAID)
-    else:
-        exchanging(node, leg, to)
-        fault(node, leg, "hold")
+    leg, _ = met(node, "hold", when)
     advance(node, 5 * HOUR)
     assert status(node, leg) is LegStatus.VERIFYING
     fault(node, leg, "release")
@@ -167,15 +167,7 @@ def test_the_wallet_asked_for_is_the_one_that_pays(node: Node, wallet: int) -> N
 
 @pytest.mark.parametrize("when", ["opened", "paid", "exchanging"])
 def test_a_declined_deposit_is_sent_on_once(node: Node, when: str) -> None:
-    leg, to = open_leg(node)
-    if when == "opened":
-        fault(node, leg, "reroute")
-    if when == "exchanging":
-        exchanging(node, leg, to)
-    else:
-        pay(node, BTC, to, PAID)
-    if when != "opened":
-        fault(node, leg, "reroute")
+    leg, _ = met(node, "reroute", when)
     advance(node, HOUR // 2)
     seen = report(node, leg)
     assert (seen["status"], seen["declined"], seen["unitsIn"]) == (
@@ -205,14 +197,16 @@ def test_what_is_not_held_is_not_sent_on(node: Node) -> None:
             node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"key": key}))
 
 
-def test_a_failed_leg_holds_its_deposit(node: Node) -> None:
-    leg, to = open_leg(node, refund_address=REFUND)
-    fault(node, leg, "fail_after_deposit")
-    pay(node, BTC, to, PAID)
+@pytest.mark.parametrize("when", ["opened", "paid", "exchanging"])
+def test_a_failed_leg_holds_its_deposit(node: Node, when: str) -> None:
+    leg, to = met(node, "fail_after_deposit", when, refund_address=REFUND)
     advance(node, 10 * HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["declined"]) == (LegStatus.FAILED, False)
-    assert balance(node, BTC, to["address"]) == PAID
+    assert seen["depositArrived"]
+    assert balance(node, BTC, to["address"]) == (0 if when == "exchanging" else PAID)
+    assert (balance(node, BTC, REFUND), balance(node, ETH, leg.payout_address)) == (0, 0)
+    assert audit(node) == []
 
 
 @pytest.mark.parametrize(
@@ -244,22 +238,6 @@ def test_a_leg_that_an_order_does_not_have(node: Node) -> None:
         fault(node, leg, "hold", leg="out")
 
 
-def test_a_fixed_leg_swaps_what_was_asked_and_returns_the_rest(node: Node) -> None:
-    leg, to = open_leg(node, venue="hy", fixed=True, refund_address=REFUND)
-    pay(node, BTC, to, PAID + 4_000)
-    advance(node, HOUR)
-    done = report(node, leg)
-    assert (done["status"], done["unitsIn"], done["unitsOut"]) == (
-        LegStatus.FINISHED,
-        str(PAID + 4_000),
-        str(OUT),
-    )
-    assert (done["refundUnits"], balance(node, BTC, REFUND)) == ("3990", 3_990)
-    assert balance(node, ETH, leg.payout_address) == OUT
-    assert balance(node, BTC, to["address"]) == 0
-    assert audit(node) == []
-
-
 @pytest.mark.parametrize("name", ["refund", "reroute"])
 def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) -> None:
     leg, to = open_leg(node, fixed=True, refund_address=REFUND)
@@ -273,14 +251,6 @@ def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) 
     assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, str(PAID + 4_000))
     assert balance(node, BTC, REFUND) == PAID + 4_000
     assert audit(node) == []
-
-
-def test_a_fixed_leg_swaps_less_at_the_same_rate(node: Node) -> None:
-    leg, to = open_leg(node, fixed=True, refund_address=REFUND)
-    pay(node, BTC, to, PAID // 2)
-    advance(node, HOUR)
-    assert report(node, leg)["unitsOut"] == str(OUT // 2)
-    assert balance(node, BTC, REFUND) == 0
 
 
 def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:

@@ -3,14 +3,8 @@ node as any client would."""
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import signal
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -126,51 +120,4 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
         (paid,) = until(lambda payee=payee: chain.history(payee), what="a payout") or []
         assert payer_of(executed(chain, paid["signature"])) in hot_wallets(running)
     assert chain.balance(USDC, str(sender.pubkey())) == (500 - 60 - 61 - 62) * 10**6
-    equal(running)
-
-
-def test_a_node_killed_at_any_moment_pays_everything_once(
-    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
-) -> None:
-    rng = random.Random(13)
-    pairs = [(BTC, SOL, "0.02"), (USDC, ETH_BASE, "70"), (SOL, USDC, "1")]
-    payee = str(Keypair().pubkey())
-
-    def begin(number: int) -> str:
-        sell, buy, amount = pairs[number % len(pairs)]
-        to = BOB if buy is ETH_BASE else payee
-        return str(create_order(api, sell.token_id, buy.token_id, amount, to)["serviceId"])
-
-    with ThreadPoolExecutor(3) as together:
-        orders = list(together.map(begin, range(6)))
-
-    def paid(service_id: str) -> None:
-        def tried() -> bool:
-            answer = control.post("/deposits", json={"serviceId": service_id})
-            assert answer.status_code in (200, 503), answer.text
-            return answer.status_code == 200
-
-        until(tried, "paid")
-
-    with ThreadPoolExecutor(3) as together:
-        paying = [together.submit(paid, each) for each in orders]
-        for kill in range(4):
-            # The last one meets payouts; what it finds signed may have expired meanwhile.
-            wait(paying, timeout=rng.uniform(0.1, 1.2) + (3.5 if kill == 3 else 0))
-            # The one of the last kill may be found, and be gone by now.
-            with suppress(ProcessLookupError):
-                os.kill(running.child("swapdesk.sandbox.node"), signal.SIGKILL)
-        for each in paying:
-            each.result()
-    control.post("/clock", json={"advance": 70})
-
-    def over() -> bool:
-        answer = api.get("/orders")
-        if answer.status_code == 429:
-            # Looked at so often that the reads of this window are used up.
-            return False
-        found = {one["serviceId"]: one for one in json.loads(answer.text)["orders"]}
-        return all(found[each]["status"] == 4 for each in orders)
-
-    until(over, "every order")
     equal(running)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from furnished_home import furnish
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running, until
-from sandbox.test_groups import funded, signed
+from sandbox.traffic import Traffic, signature
 from service.valid import HeldAnswers
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.chain.smart_account import account_address
+from swapdesk.sandbox.world import find_token
 
 ETH = "6689b73ec90e45f3b3e51566"
 SOL = "6689b73ec90e45f3b3e51577"
@@ -220,11 +223,12 @@ def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
 
     first = built()
     assert [one for each in first["transactions"] for one in each["houdiniIds"]] == orders
-    with running.control() as control:
-        funded(control, by, first)
+    ether = find_token("ethereum", "ETH")
+    Traffic(running, random.Random(4)).given(ether, account_address(by.address), 2)
     build = until(lambda: (one := built())["depositNeeded"] == "0" and one, "the deposit")
     assert isinstance(build, dict)
-    ask(api.post(f"{place}/tx", json={"signatures": signed(build, by)}))
+    signatures = [signature(each["txData"], by, 1) for each in build["transactions"]]
+    ask(api.post(f"{place}/tx", json={"signatures": signatures}))
 
     def over() -> dict[str, Any] | None:
         told: dict[str, Any] = ask(api.get(place))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from patience import PATIENCE
 from service.new_store import open_new
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
@@ -243,10 +241,3 @@ async def reopen(floor: Floor) -> Floor:
     """The service again on the same file and venues, as after a crash or a restart."""
     await floor.store.close()
     return Floor(floor.path, floor.clock, floor.adapters, random.Random(7))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until something holds."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - the condition is of other threads
-            await asyncio.sleep(0)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from patience import eventually
 from service.blade import Blade, Cut, CutStore, CutVenue
 from service.orders_fixtures import (
     BOB,
@@ -28,7 +29,6 @@ from service.orders_fixtures import (
     refused,
     reopen,
     row_of,
-    until,
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
@@ -209,7 +209,7 @@ async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor
     creating = asyncio.create_task(
         floor.desk.create(caller(), exchange(await floor.quote()), "exchange")
     )
-    await until(lambda: bool(floor.desk._in_flight))
+    await eventually(lambda: bool(floor.desk._in_flight))
     creating.cancel()
     await asyncio.gather(creating, return_exceptions=True)
     for _ in range(12):

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 import manual_time
-from service.orders_fixtures import EVM, Floor, caller, row_of, until
+from patience import eventually
+from service.orders_fixtures import EVM, Floor, caller, row_of
 from service.venue import PlainVenue
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
@@ -185,7 +186,7 @@ async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) 
     asked = len(venue.asked)
     venue.trouble.report_slowly = True
     looking = asyncio.create_task(floor.work(8))
-    await until(lambda: len(venue.asked) > asked)
+    await eventually(lambda: len(venue.asked) > asked)
     venue.move(key, LegStatus.CONFIRMING)
     floor.clock.advance(3)
     venue.trouble.released.set()
@@ -381,7 +382,7 @@ async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.trouble.hang = True
     creating = asyncio.create_task(floor.create())
-    await until(lambda: bool(floor.desk._in_flight))
+    await eventually(lambda: bool(floor.desk._in_flight))
     creating.cancel()
     await asyncio.gather(creating, return_exceptions=True)
     floor.clock.advance(12)

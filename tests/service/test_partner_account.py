@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -92,6 +93,12 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     configure(connection, writes=True)
     return connection
+
+
+@pytest.fixture
+def db(store: SqliteStore) -> Iterator[sqlite3.Connection]:
+    with closing(connect(store.path)) as connection:
+        yield connection
 
 
 # What an order earns
@@ -348,7 +355,7 @@ async def test_an_account_without_orders(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.proves("input get_commissions month")
-async def test_payouts_by_month(store: SqliteStore) -> None:
+async def test_payouts_by_month(store: SqliteStore, db: sqlite3.Connection) -> None:
     await finish(
         store,
         (usual(1, ALICE, "1000"), at("2026-10-02 12:00"), ALICE),
@@ -368,26 +375,24 @@ async def test_payouts_by_month(store: SqliteStore) -> None:
             summary.processed_commissions,
         )
 
-    db = connect(store.path)
-    try:
-        who = ALICE.partner_id
-        with pytest.raises(books.NothingDue):
-            books.pay_out(db, who, "2026-10", at("2026-11-01 11:59:59"))
-        # Thirty days after the first one, which is paid alone.
-        assert books.pay_out(db, who, "2026-10", at("2026-11-01 12:00")) == Decimal("0.8")
-        with pytest.raises(books.NothingDue):
-            books.pay_out(db, who, "2026-10", at("2026-11-01 12:00"))
-        assert await told("2026-10") == tuple(map(Decimal, ("2.4", "1.6", "0.8")))
-        assert books.pay_out(db, who, "2026-10", at("2026-12-05 12:00")) == Decimal("1.6")
-        assert await told("2026-10") == tuple(map(Decimal, ("2.4", "0", "2.4")))
-        assert await told("2026-11") == tuple(map(Decimal, ("3.2", "3.2", "0")))
-        assert await told(None) == tuple(map(Decimal, ("5.6", "3.2", "2.4")))
-        assert books.recount(db).agrees
-    finally:
-        db.close()
+    who = ALICE.partner_id
+    with pytest.raises(books.NothingDue):
+        books.pay_out(db, who, "2026-10", at("2026-11-01 11:59:59"))
+    # Thirty days after the first one, which is paid alone.
+    assert books.pay_out(db, who, "2026-10", at("2026-11-01 12:00")) == Decimal("0.8")
+    with pytest.raises(books.NothingDue):
+        books.pay_out(db, who, "2026-10", at("2026-11-01 12:00"))
+    assert await told("2026-10") == tuple(map(Decimal, ("2.4", "1.6", "0.8")))
+    assert books.pay_out(db, who, "2026-10", at("2026-12-05 12:00")) == Decimal("1.6")
+    assert await told("2026-10") == tuple(map(Decimal, ("2.4", "0", "2.4")))
+    assert await told("2026-11") == tuple(map(Decimal, ("3.2", "3.2", "0")))
+    assert await told(None) == tuple(map(Decimal, ("5.6", "3.2", "2.4")))
+    assert books.recount(db).agrees
 
 
-async def test_a_reversal_is_an_entry_of_its_own_month(store: SqliteStore) -> None:
+async def test_a_reversal_is_an_entry_of_its_own_month(
+    store: SqliteStore, db: sqlite3.Connection
+) -> None:
     first, second = usual(1, ALICE, "1000"), usual(2, ALICE, "5000")
     await finish(
         store,
@@ -395,32 +400,28 @@ async def test_a_reversal_is_an_entry_of_its_own_month(store: SqliteStore) -> No
         (second, at("2026-11-02 12:00"), ALICE),
     )
     account = PartnerAccount(store, ManualClock(at("2026-11-20 13:00")))
-    db = connect(store.path)
-    try:
-        assert books.reverse(db, first.service_id, at("2026-11-19 12:00")) == Decimal("0.8")
-        for service_id in (first.service_id, "no such order"):
-            with pytest.raises(books.NothingDue):
-                books.reverse(db, service_id, at("2026-11-19 13:00"))
-        october = await account.commissions(by(ALICE), CommissionQuery(month="2026-10"))
-        assert (october.total_earnings, october.commission_count) == (Decimal("0.8"), 1)
-        november = await account.commissions(by(ALICE), CommissionQuery(month="2026-11"))
-        assert (november.total_earnings, november.commission_count) == (Decimal("3.2"), 1)
-        assert november.this_month_earnings == Decimal("3.2")
-        volume = await account.volume(by(ALICE))
-        assert (volume.count, volume.total_transacted_usd) == (2, 6000), "it was swapped"
-        # What was reversed is kept back at once, whatever its age.
-        assert books.pay_out(db, ALICE.partner_id, "2026-11", at("2026-12-02 12:00")) == Decimal(
-            "3.2"
-        )
-        assert books.recount(db).agrees
-        for change in ("UPDATE commissions SET amount = '0'", "DELETE FROM commissions"):
-            with pytest.raises(sqlite3.IntegrityError, match="reversed by an entry"):
-                db.execute(change)
-    finally:
-        db.close()
+    assert books.reverse(db, first.service_id, at("2026-11-19 12:00")) == Decimal("0.8")
+    for service_id in (first.service_id, "no such order"):
+        with pytest.raises(books.NothingDue):
+            books.reverse(db, service_id, at("2026-11-19 13:00"))
+    october = await account.commissions(by(ALICE), CommissionQuery(month="2026-10"))
+    assert (october.total_earnings, october.commission_count) == (Decimal("0.8"), 1)
+    november = await account.commissions(by(ALICE), CommissionQuery(month="2026-11"))
+    assert (november.total_earnings, november.commission_count) == (Decimal("3.2"), 1)
+    assert november.this_month_earnings == Decimal("3.2")
+    volume = await account.volume(by(ALICE))
+    assert (volume.count, volume.total_transacted_usd) == (2, 6000), "it was swapped"
+    # What was reversed is kept back at once, whatever its age.
+    assert books.pay_out(db, ALICE.partner_id, "2026-11", at("2026-12-02 12:00")) == Decimal("3.2")
+    assert books.recount(db).agrees
+    for change in ("UPDATE commissions SET amount = '0'", "DELETE FROM commissions"):
+        with pytest.raises(sqlite3.IntegrityError, match="reversed by an entry"):
+            db.execute(change)
 
 
-async def test_no_payout_pays_more_than_is_due_over_all_months(store: SqliteStore) -> None:
+async def test_no_payout_pays_more_than_is_due_over_all_months(
+    store: SqliteStore, db: sqlite3.Connection
+) -> None:
     """What was paid for an order that is reversed later is made up for by what comes after it."""
     march, june, july = usual(1, ALICE, "1000"), usual(2, ALICE, "500"), usual(3, ALICE, "2000")
     late = usual(4, ALICE, "8000")
@@ -433,24 +434,20 @@ async def test_no_payout_pays_more_than_is_due_over_all_months(store: SqliteStor
     )
     account = PartnerAccount(store, ManualClock(at("2026-08-20 13:00")))
     who = ALICE.partner_id
-    db = connect(store.path)
-    try:
-        assert books.pay_out(db, who, "2026-03", at("2026-04-02 12:00")) == Decimal("0.8")
-        books.reverse(db, march.service_id, at("2026-05-02 12:00"))
-        for month in ("2026-05", "2026-06"):
-            with pytest.raises(books.NothingDue):
-                books.pay_out(db, who, month, at("2026-07-05 12:00"))
-        # One that is reversed before it is due keeps nothing else back.
-        books.reverse(db, late.service_id, at("2026-08-03 12:00"))
-        assert books.pay_out(db, who, "2026-07", at("2026-08-05 12:00")) == Decimal("1.2")
-        for month in ("2026-06", "2026-07"):
-            with pytest.raises(books.NothingDue):
-                books.pay_out(db, who, month, at("2026-08-05 12:00"))
-        told = await account.commissions(by(ALICE), CommissionQuery())
-        assert told.total_earnings == told.processed_commissions == Decimal("2.0")
-        assert told.pending_commissions == 0
-    finally:
-        db.close()
+    assert books.pay_out(db, who, "2026-03", at("2026-04-02 12:00")) == Decimal("0.8")
+    books.reverse(db, march.service_id, at("2026-05-02 12:00"))
+    for month in ("2026-05", "2026-06"):
+        with pytest.raises(books.NothingDue):
+            books.pay_out(db, who, month, at("2026-07-05 12:00"))
+    # One that is reversed before it is due keeps nothing else back.
+    books.reverse(db, late.service_id, at("2026-08-03 12:00"))
+    assert books.pay_out(db, who, "2026-07", at("2026-08-05 12:00")) == Decimal("1.2")
+    for month in ("2026-06", "2026-07"):
+        with pytest.raises(books.NothingDue):
+            books.pay_out(db, who, month, at("2026-08-05 12:00"))
+    told = await account.commissions(by(ALICE), CommissionQuery())
+    assert told.total_earnings == told.processed_commissions == Decimal("2.0")
+    assert told.pending_commissions == 0
 
 
 # The sums and the orders
@@ -513,28 +510,26 @@ async def test_a_kill_does_not_separate_an_order_from_its_sums(tmp_path: Path, t
         await store.close()
 
 
-async def test_sums_that_were_spoiled_are_found_and_written_anew(store: SqliteStore) -> None:
+async def test_sums_that_were_spoiled_are_found_and_written_anew(
+    store: SqliteStore, db: sqlite3.Connection
+) -> None:
     await finish(
         store,
         *((usual(n, ALICE), START + timedelta(days=n % 4), ALICE) for n in range(1, 9)),
         (usual(9, BOB), START, BOB),
     )
     whole = [await store.partner_book(of.partner_id) for of in (ALICE, BOB)]
-    db = connect(store.path)
-    try:
-        books.reverse(db, usual(1, ALICE).service_id, START + timedelta(days=9))
-        whole[0] = await store.partner_book(ALICE.partner_id)
-        assert books.recount(db) == books.Recount(6, (), 0)
-        db.execute("UPDATE day_sums SET volume = '1' WHERE day = '2026-11-21'")
-        db.execute("DELETE FROM day_sums WHERE day IN ('2026-11-20', '2026-11-29')")
-        db.execute("INSERT INTO day_sums VALUES ('nobody', '2026-11-20', 1, 0, '5', '0', 0)")
-        found = books.recount(db)
-        assert {day for _, day in found.differing} == {"2026-11-20", "2026-11-21", "2026-11-29"}
-        assert len(found.differing) == 5
-        books.rebuild(db, found)
-        assert books.recount(db).agrees
-    finally:
-        db.close()
+    books.reverse(db, usual(1, ALICE).service_id, START + timedelta(days=9))
+    whole[0] = await store.partner_book(ALICE.partner_id)
+    assert books.recount(db) == books.Recount(6, (), 0)
+    db.execute("UPDATE day_sums SET volume = '1' WHERE day = '2026-11-21'")
+    db.execute("DELETE FROM day_sums WHERE day IN ('2026-11-20', '2026-11-29')")
+    db.execute("INSERT INTO day_sums VALUES ('nobody', '2026-11-20', 1, 0, '5', '0', 0)")
+    found = books.recount(db)
+    assert {day for _, day in found.differing} == {"2026-11-20", "2026-11-21", "2026-11-29"}
+    assert len(found.differing) == 5
+    books.rebuild(db, found)
+    assert books.recount(db).agrees
     assert [await store.partner_book(of.partner_id) for of in (ALICE, BOB)] == whole
 
 

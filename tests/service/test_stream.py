@@ -7,7 +7,7 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -16,7 +16,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 import manual_time
-from patience import PATIENCE
+from patience import PATIENCE, eventually
 from service.loopback import listening, server_of, serving
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created
@@ -83,12 +83,6 @@ async def welcomed(socket: ClientConnection) -> Listener:
     listener = Listener(socket)
     assert await listener.next() == {"type": "welcome", "partnerId": "partner-first"}
     return listener
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - of the server and its clients
-            await asyncio.sleep(0.005)
 
 
 async def moved(

@@ -19,9 +19,8 @@ from standardwebhooks import Webhook
 from starlette.datastructures import Headers
 
 import manual_time
-from patience import PATIENCE
+from patience import PATIENCE, eventually
 from service.http_calls import JSON, calling, code, fields, raw_call, running
-from service.orders_fixtures import until
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
 from service.test_http_bodies import ENCODINGS, NO_OBJECTS, OTHER_KINDS
@@ -130,7 +129,7 @@ async def test_news_that_come_during_a_look_are_looked_for_once_more(
         (key,) = venue.keys
         venue.trouble.report_slowly = True
         await service.webhooks.take(await claimed(service, about(key), "evt_1"), data(key))
-        await until(lambda: key in venue.asked)
+        await eventually(lambda: key in venue.asked)
         # What this look is told is older than the news.
         venue.move(key, LegStatus.CONFIRMING)
         await service.webhooks.take(await claimed(service, about(key), "evt_2"), data(key))
@@ -222,7 +221,7 @@ async def test_an_event_that_nothing_at_the_venue_bears_out_moves_nothing(
         before = without(store, kept)
         body = about(key, status=4, displayStatus="SWAP_COMPLETED", payoutHash="0x00")
         assert (await post(api, body, delivery(body, now))).status_code == 200
-        await until(lambda: len(venue.asked) > asked)
+        await eventually(lambda: len(venue.asked) > asked)
         assert await status(api, service_id) == 0
         assert without(store, kept) == before
 
@@ -355,6 +354,7 @@ async def test_whatever_is_wrong_is_told_alike(
     wrong.append({**good, "webhook-timestamp": str(now + 1)})
     for headers in wrong:
         told.add(refused(await post(anyone, NOTHING_NEW, headers), store))
+    told.add(refused(await post(anyone, NOTHING_NEW + b" ", good), store))
     assert len(told) == 1
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
         twice = [*good.items(), (name, good[name])]

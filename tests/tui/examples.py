@@ -26,7 +26,7 @@ from swapdesk.tui.widgets.frame import (
 from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
 from swapdesk.tui.widgets.lines_view import section_line
-from swapdesk.tui.widgets.order_table import Nothing, empty_line
+from swapdesk.tui.widgets.order_table import empty_line
 from swapdesk.tui.widgets.overlay import Question, question_lines
 from swapdesk.tui.widgets.stage_line import (
     StageMark,
@@ -267,7 +267,7 @@ def question(width: int, text: str) -> list[Line]:
 def nothing(width: int, text: str) -> list[Line]:
     from swapdesk.tui.spans import wrapped
 
-    return wrapped(empty_line(Nothing(text or "No orders yet.", "n", "starts a swap")), width)
+    return wrapped(empty_line(text or "No orders yet.", "n", "starts a swap"), width)
 
 
 ALL: dict[str, Draw] = {

@@ -85,8 +85,6 @@ def to_be_paid(market: Market, amount: str, symbol: str, chain: str) -> Known:
 
 SENT = (
     ("2500", "XRP", "xrp"),
-    ("0.5", "BTC", "bitcoin"),
-    ("2", "ETH", "ethereum"),
     ("30", "SOL", "solana"),
 )
 

@@ -94,9 +94,7 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
         await run.settle(lambda: "↑↓ move" not in run.text, "the help at rest")
 
 
-async def test_every_screen_says_what_holds_funds_and_a_filter_that_it_is_none(
-    market: Market,
-) -> None:
+async def test_every_screen_says_what_holds_funds(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
     async with market.desk((100, 30)) as run:
         await run.ready()
@@ -106,25 +104,6 @@ async def test_every_screen_says_what_holds_funds_and_a_filter_that_it_is_none(
         await run.press("escape")
         await run.pilot.resize_terminal(*SMALLEST)
         await run.see("Funds also in 1 order.")
-
-        await run.press("o")
-        await run.see("w2Bn8L")
-        await run.press("slash")
-        await run.type(" >zz")
-        await run.see("? no filter; shown: all orders")
-        run.app.screen.clear_notice()  # type: ignore[attr-defined]
-        await run.pilot.pause()
-        assert "? no filter; shown: all orders" in run.text
-        for _ in range(4):
-            await run.press("backspace")
-        await run.type("hold")
-        await run.settle(lambda: "no filter" not in run.text, "a filter that is read")
-        await run.type(" <")
-        await run.see("? no filter; shown: hold")
-        await run.press("escape")
-        await run.settle(lambda: "no filter" not in run.text, "no filter")
-        await run.press("slash")
-        assert "no filter" not in run.text
 
 
 async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Market) -> None:

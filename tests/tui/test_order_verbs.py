@@ -241,6 +241,9 @@ async def test_a_filter_that_is_none_is_told_keeps_the_rows_and_is_not_taken(
         await run.see("1 of 2")
         await run.type(" >1x")
         await run.see("an age is a number with s, m, h or d")
+        # What is shown is said where the notice covers it, too.
+        screen.clear_notice()
+        await run.see("? no filter; shown: hold")
         assert "w2Bn8L" in run.text
         assert "1 of 2" in run.text
         await run.press("backspace", "h")
@@ -389,6 +392,14 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         await run.press("end")
         await run.see("Deposit seen")
         assert len(screen._table.shown) == count + 1
+        # What was in view and is not any more is no older when it comes back.
+        await run.press("home")
+        sent = last.model_copy(update={"display_status": "SENDING_TO_RECEIVER", "in_status": 4})
+        following._apply(sent, "list")
+        await following._commit()
+        await run.settle(lambda: not screen._changed, "the update")
+        await run.press("end")
+        await run.see("Sending")
 
 
 def test_a_page_that_changed_is_named_and_not_cut_in_two() -> None:

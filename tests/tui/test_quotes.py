@@ -228,21 +228,6 @@ async def test_an_error_leaves_the_rows_and_a_repeated_call_says_what_the_next_m
         await run.settle(lambda: "1 to 3" not in run.text, "an answer at once")
 
 
-async def test_garbage_is_an_answer_that_cannot_be_used(
-    market: Market, subtests: pytest.Subtests
-) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        for body in (b"<html>", b'{"quotes": 3}', b"[" * 100_000):
-            with subtests.test(body=body[:20]):
-                market.network.after = failing(200, body)
-                asked = quotes_asked(market)
-                await ask(run)
-                assert quotes_asked(market) > asked
-                await run.see("The answer of the service could not be used.")
-                assert "<html>" not in run.text
-
-
 async def test_an_answer_outlives_its_screen(market: Market) -> None:
     """Before a screen is composed and after it is removed an answer is kept, nothing drawn."""
     async with market.desk() as run:

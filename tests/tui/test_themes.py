@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,23 +97,6 @@ def test_the_two_frames_differ_for_every_eye(name: str) -> None:
 def test_in_iris_colour_alone_tells_states_and_routes_apart(group: str) -> None:
     colours = [_colours("iris")[role] for role in GROUPS[group]]
     assert all(smallest_distance(colours, eyes) >= 18 for eyes in EYES.values())
-
-
-def test_both_tables(golden: Callable[[str, str], None]) -> None:
-    """Contrast on background and on the worst ground; smallest distances for three eyes."""
-    rows = ["role            " + "".join(f"{name:>14}" for name in PAINTED)]
-    for role in (*TEXT_ROLES, "rule"):
-        cells = [_ratios(_colours(name), role) for name in PAINTED]
-        rows.append(f"{role:<16}" + "".join(f"{one:>7.1f} /{worst:>5.1f}" for one, worst in cells))
-    rows += ["", "group                   " + "".join(f"{name:>16}" for name in PAINTED)]
-    for group, roles in GROUPS.items():
-        row = f"{group:<24}"
-        for name in PAINTED:
-            colours = [_colours(name)[role] for role in roles]
-            found = [smallest_distance(colours, eyes) for eyes in EYES.values()]
-            row += f"{' /'.join(f'{one:>4.0f}' for one in found):>16}"
-        rows.append(row)
-    golden("palettes", "\n".join(rows))
 
 
 @pytest.mark.parametrize("name", ["terminal", "terminal-light"])

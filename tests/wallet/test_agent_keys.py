@@ -137,32 +137,24 @@ def _keystore(password: str) -> tuple[str, str]:
 
 async def test_files_of_other_wallets_are_imported(start: Start) -> None:
     agent = await start()
-    made = EthAccount.create()
-    raw = Secret(made.key.hex())
-    [choice] = await agent.preview(Kind.EVM, KeyOrigin.RAW, raw)
-    assert choice == ImportChoice(Kind.EVM, made.address, None)
-    assert (
-        await agent.import_key(choice, KeyOrigin.RAW, "", raw, PASSPHRASE)
-    ).origin is KeyOrigin.RAW
-
-    address, text = _keystore("theirs")
-    content, theirs = Secret(text), Secret("theirs")
-    [choice] = await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, content, file_passphrase=theirs)
-    assert choice.address == address
-    await agent.import_key(
-        choice, KeyOrigin.KEYSTORE, "", content, PASSPHRASE, file_passphrase=theirs
-    )
+    made, pair, theirs = EthAccount.create(), Keypair(), Secret("theirs")
+    address, keystore = _keystore("theirs")
+    for kind, origin, content, wanted in (
+        (Kind.EVM, KeyOrigin.RAW, made.key.hex(), made.address),
+        (Kind.EVM, KeyOrigin.KEYSTORE, keystore, address),
+        (Kind.SOLANA, KeyOrigin.KEYGEN, pair.to_json(), str(pair.pubkey())),
+    ):
+        secret = Secret(content)
+        of_file = theirs if origin is KeyOrigin.KEYSTORE else None
+        [choice] = await agent.preview(kind, origin, secret, file_passphrase=of_file)
+        assert choice == ImportChoice(kind, wanted, None)
+        asked = (choice, origin, "", secret, PASSPHRASE)
+        assert (await agent.import_key(*asked, file_passphrase=of_file)).origin is origin
+        with pytest.raises(Refused) as refused:
+            await agent.import_key(*asked, file_passphrase=of_file)
+        assert refused.value.code is Code.ACCOUNT_EXISTS
     with pytest.raises(WrongPassphrase):
-        await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, content, file_passphrase=WRONG)
-
-    pair = Keypair()
-    content = Secret(pair.to_json())
-    [choice] = await agent.preview(Kind.SOLANA, KeyOrigin.KEYGEN, content)
-    assert choice.address == str(pair.pubkey())
-    await agent.import_key(choice, KeyOrigin.KEYGEN, "", content, PASSPHRASE)
-    with pytest.raises(Refused) as refused:
-        await agent.import_key(choice, KeyOrigin.KEYGEN, "", content, PASSPHRASE)
-    assert refused.value.code is Code.ACCOUNT_EXISTS
+        await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, Secret(keystore), file_passphrase=WRONG)
     await agent.lock()
     assert await agent.unlock(PASSPHRASE) == ()
     assert len(agent.accounts.unlocked) == 3

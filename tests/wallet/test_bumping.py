@@ -238,23 +238,6 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     assert await owner.trader.paid() == before + PAID
 
 
-async def test_a_session_that_waits_asks_for_the_cancellation(
-    owner: Owner, session: SwapSigning
-) -> None:
-    before = await owner.trader.paid()
-    _, first = await owner.waiting("taken back")
-    session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.cancelling, session))
-    assert session.agree((await opened(session)).id)
-    assert await asking is None
-    assert (await owner.states("taken back"))[first.hash] is State.REPLACED
-    session.seen(first)
-    said = await replace(owner.wallet, owner.bumping, session)
-    assert said is not None
-    assert "cancelled" in said
-    assert await owner.trader.paid() == before
-
-
 async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:
     """It is judged against what was confirmed, at the time it is now; and no more is paid for
     gas than somebody agreed to."""

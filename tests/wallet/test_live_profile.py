@@ -3,11 +3,9 @@ chain than the one it is configured for, neither when it is read nor when someth
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,10 +13,10 @@ import pytest_asyncio
 from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from cached_catalog import cache_catalog
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.clock import SystemClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
@@ -32,7 +30,7 @@ from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
 from wallet.chains import Chains, served
 from wallet.signing import DEPOSIT
@@ -71,7 +69,7 @@ class Live(Struct):
         clock = SystemClock()
         with_ids = Catalog.open(self.home / "catalog.db", clock)
         with_ids.load()
-        links, problems = live_links(self.settings(), with_ids)
+        links, problems = live_links(self.settings(), with_ids.chain)
         assert problems == []
         wallet = LocalWallet(self.settings(), clock, links, with_ids, program=CHEAP)
         try:
@@ -102,28 +100,19 @@ class Live(Struct):
         )
 
 
-def fill(path: Path) -> None:
+def real_chains() -> list[Chain]:
     """The chains of the service, with the ids that they have outside."""
-    now = datetime.now(UTC)
-    file = CatalogFile.open(path)
-    generation = file.begin(now)
-    chains = []
-    for chain in build_chains():
-        body = json.loads(encode_json(chain), parse_float=Decimal)
-        if body.get("chainId") is not None:
-            body["chainId"] = int(body["chainId"]) - SANDBOX_CHAIN_IDS
-        chains.append((chain.short_name, encode_json(body)))
-    file.add_chains(generation, chains)
-    for _ in file.finish(generation, now):
-        pass
-    file.close()
+    return [
+        one.model_copy(update={"chain_id": one.chain_id and one.chain_id - SANDBOX_CHAIN_IDS})
+        for one in build_chains()
+    ]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def live(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """A profile with one key that holds 10 coins on Base."""
     home = tmp_path_factory.mktemp("home")
-    fill(home / "catalog.db")
+    cache_catalog(home / "catalog.db", datetime.now(UTC), real_chains())
     exchanges: list[Exchange] = []
 
     def before(door: ASGIApp) -> ASGIApp:

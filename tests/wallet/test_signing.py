@@ -139,29 +139,6 @@ async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trad
         await agent.abandon(again.hash)
 
 
-async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None:
-    before = await someone.paid()
-    promise = someone.deposit("bump")
-    async with someone.agent() as agent:
-        first = await someone.signed(agent, someone.payment(), promise)
-        other = replace(someone.payment(), value=1)
-        review = await agent.review(other, promise, replaces=first.hash)
-        with pytest.raises(Refused):
-            await agent.sign(review)
-        review = await agent.review(someone.payment(), promise, replaces=first.hash)
-        assert not review.refused, review.findings
-        bumped = await agent.sign(review)
-        assert isinstance(bumped, SignedTransaction)
-        assert (bumped.nonce, bumped.replaces) == (first.nonce, first.hash)
-        await agent.broadcast(bumped.hash)
-        await someone.settled(agent, bumped)
-        states = {one.hash: one.state for one in await agent.transactions("bump")}
-        assert states == {first.hash: State.REPLACED, bumped.hash: State.SUCCEEDED}
-        # The first one can never be executed any more, and sending it changes nothing.
-        assert (await agent.broadcast(first.hash)).state is State.REPLACED
-    assert await someone.paid() == before + 10**15
-
-
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
     promise = someone.promise("at once")
     async with someone.agent() as agent:

@@ -90,18 +90,6 @@ async def test_the_eleventh_of_ten_payments_is_stopped(someone: Trader) -> None:
         assert (use.used, use.left) == (1_000, 0)
 
 
-async def test_a_kill_before_it_is_written_down_counts_nothing(someone: Trader) -> None:
-    await set_policy(someone, SpendingPolicy((Limit(SpendWindow.HOUR, Decimal(100), DOLLAR),)))
-    dying = await WalletClient.start(someone.place, program=dying_at("_insert_given"))
-    await dying.unlock(PASSPHRASE)
-    with pytest.raises(AgentGone):
-        await permit(dying, someone, 0)
-    await dying.close()
-    async with someone.agent() as agent:
-        await permit(agent, someone, 1)
-        assert (await refusal(agent, someone, 0)).findings[0].code == "POLICY_HOUR"
-
-
 async def test_transactions_count_with_their_gas(someone: Trader) -> None:
     usd = SpendingPolicy(
         (Limit(SpendWindow.DAY, Decimal(5)),),

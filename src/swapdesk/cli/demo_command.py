@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.serve_command import read_speed
-
-if TYPE_CHECKING:
-    from swapdesk.flows.demo.demonstration import DemoChoice
 
 NAMES = ("private", "stuck")
 MOST_SEED = 2**32 - 1
@@ -68,16 +64,10 @@ def demo(
     if amount is not None:
         require_digits(amount)
     choice = DemoChoice(name, seed, speed, amount, token)
-    return _tell(call, choice) if auto else _show(call, choice)
+    if auto:
+        from swapdesk.cli.demo_transcript import tell_demo
 
-
-def _tell(call: CliContext, choice: DemoChoice) -> int:
-    from swapdesk.cli.demo_transcript import tell_demo
-
-    return tell_demo(call, choice)
-
-
-def _show(call: CliContext, choice: DemoChoice) -> int:
+        return tell_demo(call, choice)
     from swapdesk.cli.main import open_desk
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

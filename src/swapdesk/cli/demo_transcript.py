@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -27,14 +26,12 @@ from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import Pane, PaneLine, link_pane, panes_of
-from swapdesk.flows.demo.stage import Movement, Stage
+from swapdesk.flows.demo.panes import link_pane, panes_of
+from swapdesk.flows.demo.stage import Movement, Pane, PaneLine, Stage
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import IsoTime, clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-
-T = TypeVar("T")
 
 _LABEL = 10
 IN_MEMORY = "/dev/shm"
@@ -45,7 +42,7 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
     """Carry it out and print what happened."""
     require_sandbox()
     try:
-        in_new_world(choice, lambda desk: tell(call.output, desk, choice))
+        tell_in_new_world(call.output, choice)
     except DemoFailed as error:
         if error.field:
             raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
@@ -57,11 +54,12 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
     return Exit.DONE
 
 
-def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
-    """Do ``work`` with a connected desk in a world of the seed, which ends with it."""
+def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
+    """Print a demonstration as it comes, and give it back with what it recorded. The world of the
+    seed ends with it."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
-    async def whole(place: Path) -> T:
+    async def whole(place: Path) -> Demonstration:
         settings = load_settings({}, Home.at(place / "home"))
         speed = choice.speed or USUAL_SPEED
         # Nobody swaps on a chain here.
@@ -71,7 +69,7 @@ def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
                 await desk.connect(sandbox_connection(world.ready, settings), follow=False)
                 await desk.catalog.load_in_steps()
                 await desk.refresh_reference()
-                return await work(desk)
+                return await _tell(output, desk, choice)
             finally:
                 await desk.close()
 
@@ -89,8 +87,7 @@ def _failed(said: str) -> CommandError:
     return CommandError(Exit.REFUSED, "DEMO_FAILED", said)
 
 
-async def tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
-    """Print a demonstration as it comes, and give it back with what it recorded."""
+async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     if choice.token is not None:
         find_token(choice.token, desk, field="token")
     shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))

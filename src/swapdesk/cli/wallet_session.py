@@ -111,7 +111,7 @@ async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool
         from swapdesk.flows.wallet.chain_links import live_links
 
         if session.desk.catalog.age is not None:
-            output.talk(*live_links(session.settings, session.desk.catalog)[1])
+            output.talk(*live_links(session.settings, session.desk.catalog.chain)[1])
         if not wallet.links:
             raise bad_input(
                 "NO_NODES",

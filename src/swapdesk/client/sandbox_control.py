@@ -34,7 +34,6 @@ DEADLINE = 25.0
 """Longer than a payment takes that opens its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
-TRANSACTIONS = "transactions"
 FAULTS = "faults"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 

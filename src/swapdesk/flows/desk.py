@@ -145,7 +145,7 @@ class Desk:
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
-            return live_links(self.settings, self.catalog)[0]
+            return live_links(self.settings, self.catalog.chain)[0]
         return self._link.connection.chains if self._link is not None else ()
 
     @property

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from swapdesk.chain.rpc.ledger import (
@@ -182,44 +182,37 @@ KEPT = 1_024
 
 
 class PriceList:
-    """Bounds stand always, the estimate of minutes at a speed, a book for a bucket of time."""
+    """Bounds stand always, the estimate of minutes at a speed, a book for a bucket of time. Tokens
+    are looked up by their ids, which are hashed sooner than their rows."""
 
     def __init__(self, row: VenueRow, market: Market) -> None:
-        self._row = row
-        self._market = market
-        self._limits: dict[str, VenueLimits] = {}
-        self._minutes: dict[tuple[str, str, Decimal], Decimal] = {}
-        self._books: dict[tuple[str, str, Terms], OrderBook] = {}
-        self._bucket: datetime | None = None
+        tokens = world_tokens()
+
+        @lru_cache(KEPT)
+        def limits(token_in: str) -> VenueLimits:
+            return limits_of(row, tokens[token_in])
+
+        @lru_cache(KEPT)
+        def minutes(token_in: str, token_out: str, speed: Decimal) -> Decimal:
+            return minutes_of(row, tokens[token_in], tokens[token_out], speed)
+
+        @lru_cache(KEPT)
+        def book(token_in: str, token_out: str, bucket: datetime, terms: Terms) -> OrderBook:
+            return book_of(market, row, tokens[token_in], tokens[token_out], bucket, terms)
+
+        self._limits, self._minutes, self._book = limits, minutes, book
 
     def limits(self, token_in: WorldToken) -> VenueLimits:
         """As :func:`limits_of`."""
-        known = self._limits.get(token_in.token_id)
-        if known is None:
-            known = self._limits[token_in.token_id] = limits_of(self._row, token_in)
-        return known
+        return self._limits(token_in.token_id)
 
     def minutes(self, pair: Pair, speed: Decimal) -> Decimal:
         """As :func:`minutes_of`."""
-        key = (pair[0].token_id, pair[1].token_id, speed)
-        known = self._minutes.get(key)
-        if known is None:
-            if len(self._minutes) >= KEPT:
-                self._minutes.clear()
-            known = self._minutes[key] = minutes_of(self._row, *pair, speed)
-        return known
+        return self._minutes(pair[0].token_id, pair[1].token_id, speed)
 
     def book(self, pair: Pair, at: datetime, terms: Terms) -> OrderBook:
         """As :func:`book_of`."""
-        bucket = bucket_of(at)
-        if bucket != self._bucket or len(self._books) >= KEPT:
-            self._bucket = bucket
-            self._books.clear()
-        key = (pair[0].token_id, pair[1].token_id, terms)
-        known = self._books.get(key)
-        if known is None:
-            known = self._books[key] = book_of(self._market, self._row, *pair, at, terms)
-        return known
+        return self._book(pair[0].token_id, pair[1].token_id, bucket_of(at), terms)
 
 
 _Amounts = tuple[Decimal, Decimal]

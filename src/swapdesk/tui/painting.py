@@ -13,7 +13,6 @@ import re
 from functools import lru_cache
 from typing import Protocol
 
-from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -36,12 +35,8 @@ _STOP = re.compile(rf"{HIDDEN}+|(?<=\S)  +")
 _LEAST_GAP = 1
 
 
-class MaskEdit(Struct, frozen=True):
-    """``text`` in place of the characters from ``begin`` to ``end``."""
-
-    begin: int
-    end: int
-    text: str
+MaskEdit = tuple[int, int, str]
+"""Begin and end of what goes, and the text in its place."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
@@ -63,9 +58,9 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
         owed += len(DOTS) - cell_len(text[begin:end])
         if gap is not None and gap[1] == begin:
             owed = _settled(edits, gap, owed)
-        edits.append(MaskEdit(begin, end, DOTS))
+        edits.append((begin, end, DOTS))
     if owed < 0:
-        edits.append(MaskEdit(len(hidden), len(hidden), " " * -owed))
+        edits.append((len(hidden), len(hidden), " " * -owed))
     return edits
 
 
@@ -73,11 +68,11 @@ def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
     """Take from a gap what is owed, or give it; what it has not is owed on."""
     begin, end = gap
     if owed < 0:
-        edits.append(MaskEdit(end - 1, end, " " * (1 - owed)))
+        edits.append((end - 1, end, " " * (1 - owed)))
         return 0
     taken = min(owed, end - begin - _LEAST_GAP)
     if taken:
-        edits.append(MaskEdit(end - taken, end, ""))
+        edits.append((end - taken, end, ""))
     return owed - taken
 
 
@@ -96,14 +91,10 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
     it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
     text = plain_text(line)
-    hidden = _with_counts(line, _hidden(text, known))
-    whole = [span for span in line if span.amount]
-    if hidden == text and not whole:
+    hidden = _by_columns(line, _hidden(text, known))
+    if hidden == text:
         return line
-    if whole:
-        hidden = _with_cells(line, hidden)
-    shown = _applied(line, hidden, even(text, hidden))
-    return cut(shown, width_of(text) + room)
+    return cut(_applied(line, hidden, even(text, hidden)), width_of(text) + room)
 
 
 def masked_text(text: str, known: Known = unknown, room: int = 0) -> str:
@@ -123,21 +114,15 @@ def _hidden(text: str, known: Known) -> str:
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
     """Each edit belongs to the span in which it begins."""
-    shown: Line = []
-    at, next_edit, done = 0, 0, 0
-    for place, span in enumerate(line):
-        end, parts = at + len(span.text), []
-        last = place == len(line) - 1
-        begin = max(at, done)
-        while next_edit < len(edits) and (edits[next_edit].begin < end or last):
-            edit = edits[next_edit]
-            parts += [hidden[begin : edit.begin], edit.text]
-            begin = done = edit.end
-            next_edit += 1
-        parts.append(hidden[begin:end])
-        shown.append(Span("".join(parts), span.role, span.bold))
-        at = end
-    return shown
+    owners = [at for at, span in enumerate(line) for _ in span.text]
+    cells = list(zip(hidden, owners, strict=True))
+    for begin, end, text in reversed(edits):
+        owner = owners[min(begin, len(owners) - 1)]
+        cells[begin:end] = [(char, owner) for char in text]
+    shown = [""] * len(line)
+    for char, owner in cells:
+        shown[owner] += char
+    return [Span(text, span.role, span.bold) for text, span in zip(shown, line, strict=True)]
 
 
 def _address(match: re.Match[str]) -> str:
@@ -151,30 +136,22 @@ def _address(match: re.Match[str]) -> str:
     return " ".join([*groups[: prefix + 1], *middle, groups[-1]])
 
 
-def _with_counts(line: Line, hidden: str) -> str:
-    """The cells of columns of counts as they were."""
+def _by_columns(line: Line, hidden: str) -> str:
+    """The cells of columns of counts as they were, those of columns of amounts hidden as a whole:
+    where the number stood in one would tell its size. A number of a sentence is one of its words.
+    """
     at = 0
     for span in line:
-        end = at + len(span.text)
-        if span.count:
-            hidden = hidden[:at] + span.text + hidden[end:]
-        at = end
-    return hidden
-
-
-def _with_cells(line: Line, hidden: str) -> str:
-    """The cells of columns of amounts hidden as a whole: where the number stood in one would tell
-    its size. A number of a sentence is one of its words."""
-    at = 0
-    for span in line:
-        end = at + len(span.text)
+        size = len(span.text)
+        cell = hidden[at : at + size]
         if span.amount and any(char.isdigit() for char in span.text):
             word = at > 1 and hidden[at - 1] == " " and hidden[at - 2] != " "
-            size = end - at
             column = size > len(DOTS) and (span.text != span.text.strip() or not word)
-            dots = DOTS.rjust(size) if column else HIDDEN * size
-            hidden = hidden[:at] + dots + hidden[end:]
-        at = end
+            cell = DOTS.rjust(size) if column else HIDDEN * size
+        elif span.count:
+            cell = span.text
+        hidden = hidden[:at] + cell + hidden[at + size :]
+        at += size
     return hidden
 
 

@@ -20,15 +20,17 @@ from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
-from swapdesk.flows.batch.group_status import GroupStanding, standings
+from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
 from swapdesk.flows.journal.batch_records import (
     BundleDeposit,
     BundleState,
+    JournaledBundle,
     JournaledGroup,
     NewGroup,
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
@@ -134,11 +136,27 @@ class Payer(Swapper):
             arrives=timedelta(seconds=60) if arrives is None else arrives,
         )
 
-    def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
-        """Of the newest bundle."""
+    async def settles(self, batch_id: str, until: Until = Until.SETTLED) -> Outcome:
+        """Go on with a group as far as it shall go; nothing stops it."""
+        done = await self.settling(batch_id).advance(until)
+        assert done.failure is None, done.failure
+        return done
+
+    async def stops(self, batch_id: str, until: Until = Until.SETTLED) -> Outcome:
+        """Go on with a group that cannot go so far."""
+        stopped = await self.settling(batch_id).advance(until)
+        assert stopped.failure is not None
+        return stopped
+
+    def bundle(self, batch_id: str) -> JournaledBundle:
+        """The newest one."""
         bundle = self.standing(batch_id).bundle
         assert bundle is not None
-        return bundle.built.deposits
+        return bundle
+
+    def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
+        """Of the newest bundle."""
+        return self.bundle(batch_id).built.deposits
 
     async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
@@ -146,8 +164,7 @@ class Payer(Swapper):
 
     async def paid_exactly(self, batch_id: str) -> bool:
         """Whether its newest bundle is confirmed, and each deposit address holds what it asks."""
-        bundle = self.standing(batch_id).bundle
-        assert bundle is not None
+        bundle = self.bundle(batch_id)
         wanted = [
             (deposit, await self.held(deposit.address, item.symbol))
             for item in bundle.built.items

@@ -31,7 +31,12 @@ from swapdesk.flows.batch.progress import (
     results_csv,
 )
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
+from swapdesk.flows.journal.batch_records import (
+    BatchCreatedBefore,
+    JournaledBatch,
+    RowEnd,
+    RowState,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import iso
@@ -56,6 +61,11 @@ class Desk(Struct):
     def creation(self) -> BatchCreation:
         return BatchCreation(self.api, self.journal, self.clock, looks=(0.0,))
 
+    def batch(self, batch_id: str) -> JournaledBatch:
+        batch = self.journal.batches.get(batch_id)
+        assert batch is not None
+        return batch
+
     async def plan(self, *rows: str) -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
         plan = await self.planner.judged(await self.planner.read("payout.csv", content))
@@ -75,8 +85,7 @@ def desk(world: World, catalog: Catalog, book: AddressBook) -> Desk:
 async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> None:
     plan = await desk.plan(*CLEAN)
     batch_id = desk.creation.write(plan)
-    written = desk.journal.batches.get(batch_id)
-    assert written is not None
+    written = desk.batch(batch_id)
     assert [group.state for group in written.groups] == [StepState.PREPARED]
     (outcome,) = await desk.creation.run(batch_id)
     assert outcome.error is None
@@ -191,8 +200,7 @@ async def test_a_lost_answer_is_found_and_never_sent_again(desk: Desk) -> None:
 
 async def test_a_desk_that_died_after_sending_looks_before_anything_else(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    batch = desk.journal.batches.get(batch_id)
-    assert batch is not None
+    desk.batch(batch_id)
     desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
     (outcome,) = await desk.creation.run(batch_id)
     assert outcome.group.state is StepState.RESOLVED_NO
@@ -272,8 +280,7 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
 async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     await desk.creation.run(batch_id)
-    batch = desk.journal.batches.get(batch_id[:8])
-    assert batch is not None
+    batch = desk.batch(batch_id[:8])
     # An older desk that runs beside this one reads them by these names.
     assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
     read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
@@ -294,8 +301,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
     assert plan.creatable
     batch_id = desk.creation.write(plan, agreed=True)
     await desk.creation.run(batch_id)
-    batch = desk.journal.batches.get(batch_id)
-    assert batch is not None
+    batch = desk.batch(batch_id)
     desk.planner._sell = ""
     written = results_csv(result_rows(batch, {}))
     again = await desk.planner.with_limits(
@@ -316,8 +322,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
 async def test_results_say_what_arrived_by_which_transaction_and_when(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     (made,) = await desk.creation.run(batch_id)
-    batch = desk.journal.batches.get(batch_id)
-    assert batch is not None
+    batch = desk.batch(batch_id)
     paid, back = (str(row.service_id) for row in made.group.rows)
     at = desk.clock.now()
     about = {"in_transaction_out_hash": "0xpaid", "order_finished_received": at}
@@ -346,8 +351,7 @@ async def test_results_say_what_arrived_by_which_transaction_and_when(desk: Desk
 async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     log = desk.journal.batches
-    batch = log.get(batch_id)
-    assert batch is not None
+    batch = desk.batch(batch_id)
     with pytest.raises(NoFailedRows):
         failed_sheet(batch)  # nothing is known of them yet
     assert log.mark_sent(batch_id, 1, desk.api.server_now())
@@ -356,8 +360,7 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
         RowEnd(1, RowState.FAILED, None, "AMOUNT_TOO_LOW", "It is too little."),
     ]
     log.mark_created(batch_id, 1, "multi", ends)
-    batch = log.get(batch_id)
-    assert batch is not None
+    batch = desk.batch(batch_id)
     sheet = failed_sheet(batch)
     assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
         (2, 3, "@rita")
@@ -368,7 +371,6 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     assert [row.state for row in outcome.group.rows] == [RowState.CREATED]
     with pytest.raises(BatchCreatedBefore):
         desk.creation.write(plan)
-    made = log.get(again)
-    assert made is not None
+    made = desk.batch(again)
     with pytest.raises(NoFailedRows):
         failed_sheet(made)

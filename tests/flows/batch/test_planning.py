@@ -20,7 +20,7 @@ from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import QuoteQuery
@@ -170,10 +170,8 @@ async def test_disabled_and_malicious_tokens_are_never_planned(
 
 
 async def test_twins_are_flagged_and_kept_in_whatever_spelling(
-    planner: BatchPlanner, api: PartnerApi, book: AddressBook
+    planner: BatchPlanner, api: PartnerApi, book: AddressBook, bob: BookEntry
 ) -> None:
-    bob = book.entry("@bob")
-    assert bob is not None
     plan = await planned(
         planner,
         api,

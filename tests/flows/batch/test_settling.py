@@ -37,16 +37,14 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payin
 async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer) -> None:
     await someone.created("b1000", *ROWS)
     assert someone.standing("b1000").next is Until.BUILT
-    built = await someone.settling("b1000").advance(Until.BUILT)
-    assert built.failure is None, built.failure
+    await someone.settles("b1000", Until.BUILT)
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("built", Until.SIGNED)
     assert standing.whereabouts == "in your wallet; no deposit was paid"
     assert "3 transfers, 2 signatures; the smart account needs" in standing.plan
     assert someone.reviews == []
 
-    signed = await someone.settling("b1000").advance(Until.SIGNED)
-    assert signed.failure is None, signed.failure
+    await someone.settles("b1000", Until.SIGNED)
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("signed", Until.SETTLED)
     assert standing.bundle is not None
@@ -54,8 +52,7 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
     # Coins and dollars to the smart account, then an operation for each token.
     assert len(someone.reviews) == 4
 
-    done = await someone.settling("b1000").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    done = await someone.settles("b1000")
     assert done.hash is not None
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("paid", None)
@@ -69,8 +66,7 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
 
 async def test_one_way_goes_all_the_way(someone: Payer) -> None:
     await someone.created("b1001", ("USDC", "25"))
-    done = await someone.settling("b1001").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b1001")
     assert len(someone.deposits("b1001")) == 1
     assert await someone.paid_exactly("b1001")
     # Built once, with the gas it needs and dollars beside it.
@@ -80,24 +76,21 @@ async def test_one_way_goes_all_the_way(someone: Payer) -> None:
 async def test_no_is_no_and_asked_again(someone: Payer) -> None:
     await someone.created("b1002", ("USDC", "25"))
     someone.agrees = lambda review: False
-    said_no = await someone.settling("b1002").advance(Until.SETTLED)
-    assert said_no.failure is not None
+    said_no = await someone.stops("b1002")
     assert (said_no.code, said_no.open) == ("NOT_CONFIRMED", True)
     assert said_no.failure.money == "in your wallet; no deposit was paid"
     # The funding is agreed to, the operation is not.
     someone.agrees = lambda review: (
         "UserOperation" not in review.title and "bundle" not in (review.title)
     )
-    said_no = await someone.settling("b1002").advance(Until.SETTLED)
-    assert said_no.failure is not None
+    said_no = await someone.stops("b1002")
     standing = someone.standing("b1002")
     assert standing.word == "funded"
     assert standing.begun
     assert "in your smart account" in said_no.failure.money
     someone.agrees = lambda review: True
     before = len(someone.reviews)
-    done = await someone.settling("b1002").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b1002")
     # Nothing is funded twice.
     assert len(someone.reviews) == before + 1
     assert len([one for one in someone.standing("b1002").payments if one.hash]) == 2
@@ -111,8 +104,7 @@ async def test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again(
     network = someone.place.network
     network.seen.clear()
     network.after = lose_answer
-    done = await someone.settling("b1003").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b1003")
     assert network.posts() == 1
     assert someone.standing("b1003").word == "paid"
 
@@ -135,12 +127,10 @@ async def test_a_status_that_nobody_knows_is_neither_refused_nor_sent_again(
     assert stopped.failure is not None
     assert (stopped.code, stopped.open) == ("UNKNOWN_STATUS", True)
     assert "hovering of the bundle, a status that this desk does not know" in stopped.failure.cause
-    bundle = someone.standing("b1020").bundle
-    assert bundle is not None
+    bundle = someone.bundle("b1020")
     assert bundle.under_way
     network.after = None
-    done = await someone.settling("b1020").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b1020")
     assert network.posts() == 1
     assert someone.standing("b1020").word == "paid"
 
@@ -149,20 +139,16 @@ async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None
     """Killed between the journal and the request: the service still waits for the signatures."""
     await someone.created("b1004", ("USDC", "25"))
     await someone.settling("b1004").advance(Until.SIGNED)
-    bundle = someone.standing("b1004").bundle
-    assert bundle is not None
+    bundle = someone.bundle("b1004")
     log = someone.journal.bundles
     long_ago = someone.place.api.server_now() - timedelta(seconds=70)
     assert log.sent(bundle, long_ago)
     assert not log.sent(bundle, long_ago)
-    stopped = await someone.settling("b1004").advance(Until.SETTLED)
-    assert stopped.failure is not None
+    stopped = await someone.stops("b1004")
     assert (stopped.code, stopped.open) == ("NOT_SUBMITTED", True)
-    again = someone.standing("b1004").bundle
-    assert again is not None
+    again = someone.bundle("b1004")
     assert (again.state, again.signatures) == (BundleState.SIGNED, bundle.signatures)
-    done = await someone.settling("b1004").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b1004")
 
 
 @pytest.mark.parametrize(
@@ -176,8 +162,7 @@ async def test_somebody_was_first(
     is no word about the bundle, and its status is asked for."""
     await someone.created(batch, ("USDC", "25"))
     await someone.settling(batch).advance(Until.SIGNED)
-    bundle = someone.standing(batch).bundle
-    assert bundle is not None
+    bundle = someone.bundle(batch)
     multi_id = str(someone.group(batch).multi_id)
     await someone.place.api.submit_multi_transactions(
         multi_id, MultiSubmitRequest(signatures=list(bundle.signatures))
@@ -194,8 +179,7 @@ async def test_somebody_was_first(
         return httpx2.Response(status, json=told, request=request)
 
     someone.place.network.after = answer
-    done = await someone.settling(batch).advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles(batch)
     assert refused == [404]
     assert len(someone.deposits(batch)) == 1
     assert await someone.paid_exactly(batch)
@@ -215,8 +199,7 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     await someone.created(batch, ("USDC", "25"))
     multi_id = str(someone.group(batch).multi_id)
     someone.place.faults.set(fault, "multiId", multi_id)
-    ended = await someone.settling(batch).advance(Until.SETTLED)
-    assert ended.failure is not None
+    ended = await someone.stops(batch)
     assert ended.code == code
     standing = someone.standing(batch)
     assert standing.bundle is not None
@@ -226,13 +209,10 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     # Not by itself: the trader builds it again, and what was funded is there.
     same = await someone.settling(batch).advance(Until.SETTLED)
     assert same.code == code
-    built = await someone.settling(batch).advance(Until.BUILT)
-    assert built.failure is None, built.failure
-    again = someone.standing(batch).bundle
-    assert again is not None
+    await someone.settles(batch, Until.BUILT)
+    again = someone.bundle(batch)
     assert (again.number, again.built.needs) == (2, ())
-    done = await someone.settling(batch).advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles(batch)
     assert len(someone.deposits(batch)) == 1
     assert await someone.paid_exactly(batch)
 
@@ -272,10 +252,8 @@ async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: str, 
     assert standing.bundle.signatures == ()
     assert not any("bundle" in review.title for review in someone.reviews)
     # The next build is honest, and what was funded is enough.
-    built = await someone.settling(batch).advance(Until.BUILT)
-    assert built.failure is None, built.failure
-    done = await someone.settling(batch).advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles(batch, Until.BUILT)
+    await someone.settles(batch)
     assert await someone.paid_exactly(batch)
 
 
@@ -285,20 +263,17 @@ async def test_groups_of_one_smart_account_go_one_after_another(someone: Payer) 
     await someone.created("b4003", ("USDC", "45"))
     await someone.settling("b4003").advance(Until.BUILT)
     await someone.settling("b4001").advance(Until.SIGNED)
-    refused = await someone.settling("b4002").advance(Until.BUILT)
-    assert refused.failure is not None
+    refused = await someone.stops("b4002", Until.BUILT)
     assert refused.code == "OTHER_UNDER_WAY"
     assert "group 1 of batch b4001, which is signed" in refused.failure.cause
     await someone.settling("b4001").advance(Until.SETTLED)
-    done = await someone.settling("b4002").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b4002")
     # What this one needs was computed before the others were paid.
     reviews = len(someone.reviews)
     late = await someone.settling("b4003").advance(Until.SETTLED)
     assert (late.code, len(someone.reviews)) == ("BUILT_BEFORE", reviews)
     await someone.settling("b4003").advance(Until.BUILT)
-    done = await someone.settling("b4003").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b4003")
 
 
 async def test_addresses_that_change_stop_everything(someone: Payer) -> None:
@@ -307,8 +282,7 @@ async def test_addresses_that_change_stop_everything(someone: Payer) -> None:
     status = await someone.place.api.get_multi_exchange(str(someone.group("b5001").multi_id))
     other = "0x" + "5" * 40
     someone.place.network.after = told_otherwise(str(status.orders[0].deposit_address), other)
-    stopped = await someone.settling("b5001").advance(Until.SETTLED)
-    assert stopped.failure is not None
+    stopped = await someone.stops("b5001")
     assert stopped.code == "GROUP_CHANGED"
     assert "the service repeats another deposit address" in stopped.failure.cause
     assert someone.reviews == []
@@ -320,8 +294,7 @@ async def test_an_order_that_is_another_one_is_never_paid(someone: Payer) -> Non
     one, _ = (str(row.service_id) for row in someone.group("b5002").rows)
     stranger = "0x" + "7" * 40
     someone.place.network.after = told_otherwise(RECIPIENT, stranger, beside=one)
-    built = await someone.settling("b5002").advance(Until.BUILT)
-    assert built.failure is None, built.failure
+    await someone.settles("b5002", Until.BUILT)
     someone.place.network.after = None
     states = [row.state for row in someone.group("b5002").rows]
     assert states == [RowState.DIFFERS, RowState.CREATED]
@@ -335,8 +308,7 @@ async def test_an_order_whose_deposit_a_leg_tells_of_is_not_paid(someone: Payer)
     someone.place.network.after = told_otherwise(
         f'"inStatus":{LegStatus.WAITING:d}', arrived, beside=one
     )
-    built = await someone.settling("b5003").advance(Until.BUILT)
-    assert built.failure is None, built.failure
+    await someone.settles("b5003", Until.BUILT)
     someone.place.network.after = None
     assert one not in [deposit.service_id for deposit in someone.deposits("b5003")]
     assert len(someone.deposits("b5003")) == 1
@@ -357,8 +329,7 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
     await someone.settling("b6001").advance(Until.BUILT)
     assert [row.service_id for row in someone.deposits("b6001")] == [other]
     assert someone.standing("b6001").left_out == 1
-    done = await someone.settling("b6001").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("b6001")
     with pytest.raises(PaidBefore):
         calls.add_payment(other, b"{}")
     paid = calls.payment_of(other)
@@ -367,8 +338,7 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
     # The race for one row is decided inside the journal.
     await someone.created("b6002", ("USDC", "45"))
     await someone.settling("b6002").advance(Until.SIGNED)
-    bundle = someone.standing("b6002").bundle
-    assert bundle is not None
+    bundle = someone.bundle("b6002")
     last = str(someone.group("b6002").rows[0].service_id)
     calls.add_payment(last, b"{}")
     with pytest.raises(PaidBefore):
@@ -381,8 +351,7 @@ async def test_an_account_that_has_too_little_is_told_so(
 ) -> None:
     async with place.payer(tmp_path / "poor", first, usdc="10") as poor:
         await poor.created("b5003", ("USDC", "25"))
-        ended = await poor.settling("b5003").advance(Until.SETTLED)
-        assert ended.failure is not None
+        ended = await poor.stops("b5003")
         assert ended.code == "NOT_ENOUGH"
         assert "15 USDC are missing" in ended.failure.cause
         assert poor.reviews == []

@@ -100,8 +100,7 @@ async def paid_once(someone: Payer, purpose: Purpose, arrives: timedelta | None 
         # It is known not to have arrived, and the same signatures leave again.
         ending = await someone.settling(BATCH, arrives=arrives).advance(Until.SETTLED)
     assert ending.failure is None, ending.failure
-    bundle = someone.standing(BATCH).bundle
-    assert bundle is not None
+    bundle = someone.bundle(BATCH)
     assert bundle.number == 1
     assert await someone.paid_exactly(BATCH)
     left = await someone.held(someone.account.address, "USDC")

@@ -30,14 +30,12 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
 
 async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Payer) -> None:
     await someone.created("c1000", *TWELVE, ("SOL", "0.3"))
-    built = await someone.settling("c1000").advance(Until.BUILT)
-    assert built.failure is None, built.failure
+    await someone.settles("c1000", Until.BUILT)
     standing = someone.standing("c1000")
     assert standing.plan == "3 transactions of 13 transfers in all"
     assert (standing.word, standing.next) == ("built", Until.SIGNED)
     assert someone.reviews == []
-    done = await someone.settling("c1000").advance(Until.SIGNED)
-    assert done.failure is None, done.failure
+    await someone.settles("c1000", Until.SIGNED)
     assert await someone.paid_exactly("c1000")
     assert len(someone.reviews) == 3
     payments = someone.standing("c1000").payments
@@ -50,8 +48,7 @@ async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Paye
 async def test_no_in_between_leaves_what_was_paid_paid(someone: Payer) -> None:
     await someone.created("c1001", *TWELVE)
     someone.agrees = lambda review: len(someone.reviews) < 2
-    stopped = await someone.settling("c1001").advance(Until.SETTLED)
-    assert stopped.failure is not None
+    stopped = await someone.stops("c1001")
     assert (stopped.code, stopped.open) == ("NOT_CONFIRMED", True)
     assert stopped.failure.money == "1 of 2 transactions paid; the rest is in your wallet"
     standing = someone.standing("c1001")
@@ -59,11 +56,9 @@ async def test_no_in_between_leaves_what_was_paid_paid(someone: Payer) -> None:
     assert len(standing.paid) == 9
     # Built again, what is paid is no part of it any more.
     someone.agrees = lambda review: True
-    rebuilt = await someone.settling("c1001").advance(Until.BUILT)
-    assert rebuilt.failure is None, rebuilt.failure
+    await someone.settles("c1001", Until.BUILT)
     assert len(someone.deposits("c1001")) == 3
-    done = await someone.settling("c1001").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("c1001")
     assert await someone.paid_exactly("c1001")
     spent = 1000 * 10**6 - await someone.held(someone.account.address, "USDC")
     assert spent == sum(20 + number for number in range(12)) * 10**6
@@ -83,8 +78,7 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     assert stopped.failure.money == "in your wallet; no deposit was paid"
     assert len(someone.reviews) == 1
     assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
-    done = await someone.settling("c1002").advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles("c1002")
     assert await someone.paid_exactly("c1002")
     (payment,) = [one for one in someone.standing("c1002").payments if one.code is None]
     states = [one.state for one in await someone.agent.transactions(payment.intent_id)]
@@ -105,8 +99,7 @@ async def test_a_tampered_transaction_is_never_signed(
 ) -> None:
     batch = f"c2{change.__name__.replace('_', '')}"
     await someone.created(batch, ("USDC", "20"), ("USDC", "30"))
-    built = await someone.settling(batch).advance(Until.BUILT)
-    assert built.failure is None, built.failure
+    await someone.settles(batch, Until.BUILT)
     service = DishonestService(
         "/tx/build",
         "transactions.0.txData.data",
@@ -121,6 +114,5 @@ async def test_a_tampered_transaction_is_never_signed(
     assert code in refused.failure.cause
     assert someone.reviews == []
     assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
-    done = await someone.settling(batch).advance(Until.SETTLED)
-    assert done.failure is None, done.failure
+    await someone.settles(batch)
     assert await someone.paid_exactly(batch)

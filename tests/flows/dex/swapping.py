@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from flows.faulty_network import FaultyNetwork
+from flows.faulty_network import After, FaultyNetwork
 from service.dex.trading import Floor, trading
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
@@ -19,6 +19,7 @@ from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
@@ -134,6 +135,14 @@ class Swapper(Struct):
         return DexSwapFlow(
             used, exchange, self.journal, clock, agent or self.agent, self.look, pace=pace
         )
+
+    async def swapped(self, intent: Intent, answers: After | None = None) -> Outcome:
+        """How a swap ends over a service that answers so."""
+        self.place.network.after = answers
+        try:
+            return await self.flow().swap(intent)
+        finally:
+            self.place.network.after = None
 
 
 class Place(Struct):

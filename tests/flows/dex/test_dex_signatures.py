@@ -107,11 +107,7 @@ async def test_a_chain_goes_forward_and_ends(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("is", usdc, weth, "100")
-        place.network.after = DishonestService(path, "", change)
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, DishonestService(path, "", change))
         assert outcome.refused, outcome
         assert outcome.code in {"SIGNATURE_CHAIN", "STEP_TOTAL_CHANGED", "UNKNOWN_SIGNATURE"}
         assert len(someone.reviews) <= made
@@ -151,11 +147,7 @@ async def test_an_order_that_repeats_another_transaction_is_not_paid(
         await someone.fund()
         coins = await someone.holds(eth)
         intent = await someone.intent("ba", eth, usdc, "0.01")
-        place.network.after = DishonestService("/exchanges", "", change)
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, DishonestService("/exchanges", "", change))
         assert outcome.refused, outcome
         assert outcome.code == "ORDER_DIFFERS"
         assert "the service repeats another transaction to send" in outcome.failure.cause
@@ -251,11 +243,7 @@ async def test_one_confirmation_is_not_signed_eight_times_over(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("fa", usdc, weth, "20")
-        place.network.after = DishonestService("/dex/approve", "", _eightfold)
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, DishonestService("/dex/approve", "", _eightfold))
         assert outcome.refused, outcome
         assert "ALLOWANCE_SUM" in {one.code for one in outcome.findings}
         assert signed(someone, intent.id) == ["allow"]
@@ -323,13 +311,9 @@ async def test_a_changed_document_of_permit2_is_not_signed(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund(WETH="0.02")
         intent = await someone.intent("is", weth, usdc, "0.02")
-        place.network.after = DishonestService(
-            "/dex/approve", f"signatures.0.data.{where}", lambda _: value
+        outcome = await someone.swapped(
+            intent, DishonestService("/dex/approve", f"signatures.0.data.{where}", lambda _: value)
         )
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
         assert outcome.refused, outcome
         assert rule in {one.code for one in outcome.findings}
         assert signed(someone, intent.id) == ["allow"]

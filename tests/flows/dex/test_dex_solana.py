@@ -181,11 +181,7 @@ async def test_a_lie_obtains_no_signature(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund("3", USDC="100")
         intent = await someone.intent("at", usdc, sol, "60")
-        place.network.after = DishonestService("/exchanges", where, change)
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, DishonestService("/exchanges", where, change))
         assert outcome.refused, outcome
         found = {one.code for one in outcome.findings} or {outcome.code}
         assert found >= rules, found

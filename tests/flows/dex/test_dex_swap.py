@@ -141,11 +141,7 @@ async def test_confirmed_before_is_confirmed(place: Place, tmp_path: Path) -> No
     async with place.someone(tmp_path) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("ba", usdc, weth, "60")
-        place.network.after = lost
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, lost)
         assert outcome.open, outcome
         assert outcome.hash is not None
         assert outcome.hash in outcome.failure.money
@@ -169,11 +165,7 @@ async def test_an_order_of_a_swap_that_is_over_is_not_paid(place: Place, tmp_pat
                 assert someone.journal.intents.mark_refused(intent.id, code="NO")
             return response
 
-        place.network.after = over
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, over)
         assert outcome.refused, outcome
         assert outcome.order_id is not None
         assert someone.journal.orders.get(outcome.order_id) is not None

@@ -116,11 +116,7 @@ async def refused_for(
         await someone.fund(USDC="100")
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
-        place.network.after = after
-        try:
-            outcome = await someone.flow().swap(intent)
-        finally:
-            place.network.after = None
+        outcome = await someone.swapped(intent, after)
         assert outcome.refused, outcome
         assert signed(someone, intent.id) == list(way.before[:honest])
         after_it = await on_chain(someone, sell, buy)

@@ -42,41 +42,13 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged, MinedLog
 from swapdesk.sandbox.node.solana.chain import Mined
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
-from swapdesk.sandbox.node.solana.machine import Blocks
 from swapdesk.sandbox.node.solana.node import OLDER_FILE, SolanaNode
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 HASHES = Pubkey.from_string("SysvarRecentB1ockHashes11111111111111111111")
-
-
-def test_a_blockhash_is_good_for_150_blocks_from_its_own_on() -> None:
-    time = StandingTime()
-    blocks = Blocks(KEY, time, began_ms=time.now, reached=0)
-    height = blocks.now().height
-    blockhash, last = blocks.latest(height)
-    assert last == height + 150
-    assert not blocks.is_good(blocks.latest(height + 1)[0])
-    time.pass_blocks(150)
-    assert blocks.is_good(blockhash)
-    time.pass_blocks(1)
-    assert not blocks.is_good(blockhash)
-    assert blocks.is_good(blocks.latest(height + 1)[0])
-
-
-def test_a_clock_that_was_set_back_takes_no_block_away() -> None:
-    time = StandingTime()
-    began = time.now
-    first = Blocks(KEY, time, began_ms=began, reached=0)
-    low = first.now().height
-    time.pass_blocks(40)
-    assert first.now().height == low + 40
-    time.now = began
-    for blocks in (first, Blocks(KEY, time, began_ms=began, reached=low + 40)):
-        assert blocks.now().height == low + 40
-    time.pass_blocks(41)
-    assert first.now().height == low + 41
 
 
 async def test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated(
@@ -382,10 +354,18 @@ async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
 async def test_another_key_or_world_is_refused(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         first = await world.client.genesis_hash()
+    log = tmp_path / "other" / "chains" / "solana.1.log"
     async with running(tmp_path / "other", key=KEY[::-1]) as world:
+        await world.rich()
+        await world.rich()
         assert await world.client.genesis_hash() != first
     with pytest.raises(ChainFileMismatch, match="other tokens or keys"):
         SolanaNode(tmp_path, KEY[::-1], now_ms=StandingTime(), faults=world.faults)
+    content = bytearray(log.read_bytes())
+    content[100] ^= 1
+    log.write_bytes(content)
+    with pytest.raises(LogDamaged):
+        SolanaNode(tmp_path / "other", KEY[::-1], now_ms=StandingTime(), faults=world.faults)
     (tmp_path / "chains" / OLDER_FILE).touch()
     with pytest.raises(ChainFileMismatch, match="another release"):
         SolanaNode(tmp_path, KEY, now_ms=StandingTime(), faults=world.faults)

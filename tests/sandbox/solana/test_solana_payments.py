@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,12 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import KEY, SOL, USDC, signed
-from swapdesk.chain.rpc.ledger import LedgerMethod
+from sandbox.test_node import audit, open_leg, pay, report
 from swapdesk.chain.solana import Transfer, read_transaction, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.node.node import Node
-from swapdesk.sandbox.node.params import AccountOf, FaucetPay, NoParams, OpenLeg
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS, WINDOW
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
@@ -44,55 +42,36 @@ class Books(Struct):
     node: Node
     chain: SolanaNode
 
-    def open(self, key: str, token_in: WorldToken, token_out: WorldToken, **more: Any) -> Any:
-        values = {
-            "venue": VENUE,
-            "key": f"{key}:in",
-            "token_in": token_in.token_id,
-            "token_out": token_out.token_id,
-            "units_in": "50000000",
-            "units_out": "14000000",
-            "minimum": "100000",
-            "expires": self.node._clock.now() + timedelta(hours=1),
-            "exchange_seconds": 0,
-            **more,
-        }
-        return self.node.call(LedgerMethod.VENUE_OPEN, OpenLeg(**values))
-
-    def pay(self, key: str, token: WorldToken, to: dict[str, Any], units: int = 50_000_000) -> Any:
-        asked = FaucetPay(
-            key=key, token=token.token_id, address=to["address"], tag=to["tag"], units=str(units)
-        )
-        return self.node.call(LedgerMethod.FAUCET_PAY, asked)
-
-    def report(self, key: str) -> Any:
-        return self.node.call(LedgerMethod.VENUE_REPORT, AccountOf(venue=VENUE, key=f"{key}:in"))
+    def open(self, token_in: WorldToken, token_out: WorldToken, **more: Any) -> tuple[Any, Any]:
+        """The leg, and where it is to be paid."""
+        values = {"units_out": "14000000", "exchange_seconds": 0, **more}
+        return open_leg(self.node, token_in, token_out, **values)
 
     def advance(self, milliseconds: int) -> None:
         self.node.clock.advance(milliseconds)
 
-    async def until(self, key: str, status: LegStatus, *, blocks: int = 400) -> Any:
+    async def until(self, leg: Any, status: LegStatus, *, blocks: int = 400) -> Any:
         """The report once the leg has come so far; every look is a block later."""
         for _ in range(blocks):
-            told = self.report(key)
+            told = report(self.node, leg)
             if told["status"] == status:
                 return told
             self.advance(SLOT_MS)
             # What was handed in is executed when this step is over.
             await asyncio.sleep(0)
-        raise AssertionError(f"{key} is {told}")
+        raise AssertionError(f"{leg} is {told}")
 
-    async def signed_payout(self, key: str, token: WorldToken, **more: Any) -> str:
+    def signed_payout(self, token: WorldToken, **more: Any) -> tuple[Any, sqlite3.Row]:
         """A leg that is paid out: signed, and nothing of it has left this process."""
-        to = self.open(key, BTC, token, **more)
-        self.pay(f"pay {key}", BTC, to)
+        leg, to = self.open(BTC, token, **more)
+        pay(self.node, BTC, to, 50_000_000)
         self.advance(200_000)
         # One turn confirms the deposit, and the next one, without the loop between, signs.
         self.node.step()
         self.advance(1_000)
         self.node.step()
         (row,) = self.outgoing()
-        return str(row["hash"])
+        return leg, row
 
     def outgoing(self) -> list[sqlite3.Row]:
         query = "SELECT * FROM payments WHERE wallet IS NOT NULL"
@@ -115,10 +94,6 @@ class Books(Struct):
 
     def wallet(self, number: int = 0) -> str:
         return str(self.chain.keypair(hot_wallet_name(VENUE, number)).pubkey())
-
-    @property
-    def sound(self) -> bool:
-        return self.node.call(LedgerMethod.AUDIT, NoParams()) == []
 
 
 @asynccontextmanager
@@ -145,12 +120,13 @@ async def books_in(directory: Path) -> AsyncIterator[Books]:
 async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Path) -> None:
     payee = Keypair().pubkey()
     async with books_in(tmp_path) as books:
-        first = await books.signed_payout("a", DOLLARS, payout_address=str(payee))
-        assert books.report("a")["payoutHash"] == first
+        leg, signed_first = books.signed_payout(DOLLARS, payout_address=str(payee))
+        first = signed_first["hash"]
+        assert report(books.node, leg)["payoutHash"] == first
         # Their blockhash runs out while the bytes wait; the chain says so before the books ask.
         books.advance(EXPIRY)
         await asyncio.sleep(0)
-        told = await books.until("a", LegStatus.FINISHED)
+        told = await books.until(leg, LegStatus.FINISHED)
         (row,) = books.outgoing()
         assert row["hash"] == told["payoutHash"] != first
         assert books.chain.open().units(payee, USDC) == 14_000_000
@@ -161,7 +137,7 @@ async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Pa
         assert paid is not None
         assert (paid.receiver, paid.units) == (str(payee), 14_000_000)
         assert books.node.ledger.find(first) is None
-        assert books.sound
+        assert audit(books.node) == []
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["in time", "expired"])
@@ -171,8 +147,7 @@ async def test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once(
 ) -> None:
     payee = Keypair().pubkey()
     async with books_in(tmp_path / "before") as books:
-        first = await books.signed_payout("a", DOLLARS, payout_address=str(payee))
-        (row,) = books.outgoing()
+        leg, row = books.signed_payout(DOLLARS, payout_address=str(payee))
         if executed:
             books.execute(row["raw"])
         assert row["height"] is None
@@ -180,8 +155,8 @@ async def test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once(
         shutil.copytree(tmp_path / "before", tmp_path / "after")
     async with books_in(tmp_path / "after") as books:
         books.advance(EXPIRY if late else SLOT_MS)
-        told = await books.until("a", LegStatus.FINISHED)
-        assert (told["payoutHash"] == first) is (executed or not late)
+        told = await books.until(leg, LegStatus.FINISHED)
+        assert (told["payoutHash"] == row["hash"]) is (executed or not late)
         assert len(await books.history(str(payee))) == 1
         assert books.chain.open().units(payee, USDC) == 14_000_000
 
@@ -200,13 +175,13 @@ async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
             await books.chain.fund(str(owner), 5, str(usdt))
             payee, token, units = str(token_account(owner, usdt)), DOLLARS, "14000000"
         held = books.node.ledger.balance(token.token_id, books.wallet())
-        await books.signed_payout("a", token, payout_address=payee, units_out=units)
-        told = await books.until("a", LegStatus.FAILED)
+        leg, _ = books.signed_payout(token, payout_address=payee, units_out=units)
+        told = await books.until(leg, LegStatus.FAILED)
         assert told["payoutHash"] is None
         assert told["declined"]
         assert books.node.ledger.balance(token.token_id, books.wallet()) == held
         assert books.lamports(Pubkey.from_string(payee)) in (0, 2_039_280)
-        assert books.sound
+        assert audit(books.node) == []
         # Nothing waits to be sent any more.
         assert books.node.ledger.waiting("solana") == []
 
@@ -214,10 +189,8 @@ async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
 async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
     """Of the right token, by anybody, also two in one transaction; of another one none."""
     async with books_in(tmp_path) as books:
-        coins = books.open(
-            "coins", SOLANA, BTC, payout_address="x", units_in=str(SOL), units_out="10"
-        )
-        tokens = books.open("tokens", DOLLARS, BTC, payout_address="x", units_out="10")
+        of_coins, coins = books.open(SOLANA, BTC, units_in=str(SOL), units_out="10")
+        of_tokens, tokens = books.open(DOLLARS, BTC, units_out="10")
         rich = Keypair()
         await books.chain.fund(str(rich.pubkey()), 10 * SOL)
         await books.chain.fund(tokens["address"], 7, str(find_token("solana", "USDT").address))
@@ -228,21 +201,21 @@ async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
         # The books do not read the newest block, to which more is added.
         books.node.step()
         books.execute(bytes(sent))
-        paid = books.pay("pay tokens", DOLLARS, tokens)
-        told = await books.until("coins", LegStatus.CONFIRMING)
+        paid = pay(books.node, DOLLARS, tokens, 50_000_000, key="once")
+        told = await books.until(of_coins, LegStatus.CONFIRMING)
         assert told["depositHash"] == str(sent.signatures[0])
         assert told["unitsIn"] == str(SOL)
-        told = await books.until("tokens", LegStatus.CONFIRMING)
+        told = await books.until(of_tokens, LegStatus.CONFIRMING)
         assert (told["depositHash"], told["unitsIn"]) == (paid["hash"], "50000000")
-        again = books.pay("pay tokens", DOLLARS, tokens)
+        again = pay(books.node, DOLLARS, tokens, 50_000_000, key="once")
         assert again["hash"] == paid["hash"]
-        for key in ("coins", "tokens"):
-            await books.until(key, LegStatus.FINISHED)
+        for leg in (of_coins, of_tokens):
+            await books.until(leg, LegStatus.FINISHED)
         place = Pubkey.from_string(tokens["address"])
         assert books.chain.open().units(place, USDC) == 50_000_000
         payer = str(books.chain.keypair(PAYER).pubkey())
         assert len(await books.history(payer)) == 1
-        assert books.sound
+        assert audit(books.node) == []
 
 
 async def test_everything_that_is_traded_can_be_paid(tmp_path: Path) -> None:

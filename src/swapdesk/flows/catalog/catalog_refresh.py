@@ -202,7 +202,7 @@ async def _fill(
     began: float,
     on_progress: Progress | None,
 ) -> RefreshReport:
-    chains = await _all_chains(api)
+    chains = await all_chains(api)
     providers = await api.list_swaps()
     file.add_providers(generation, [encode_json(provider) for provider in providers])
     reader = TokenReader()
@@ -251,7 +251,7 @@ def _note(reader: TokenReader) -> None:
         log.warning("%d tokens cannot be read; the first: %s", reader.skipped, reader.reason)
 
 
-async def _all_chains(api: PartnerApi) -> list[Chain]:
+async def all_chains(api: PartnerApi) -> list[Chain]:
     chains: list[Chain] = []
     page = 1
     while True:

@@ -37,7 +37,8 @@ from swapdesk.flows.demo.link_search import (
     compared_before,
     search_link,
 )
-from swapdesk.flows.demo.stage import Movement, Stage, StageRow, SupportWork
+from swapdesk.flows.demo.panes import found_lines
+from swapdesk.flows.demo.stage import Movement, PaneLine, Stage, StageRow
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time, tracker_amount
@@ -48,7 +49,7 @@ from swapdesk.flows.quotes.amount_check import check_amount
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.case_sheet import sheet_of
+from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
@@ -141,7 +142,9 @@ class Demonstration:
         self.speed = self._speed_before = Decimal(1)
         self._tracked: TrackedOrder | None = None
         self._created = desk.clock.now()
-        self._support: SupportWork | None = None
+        self._letter = self._support_next = ""
+        self._sheet: CaseSheet | None = None
+        self._support: tuple[PaneLine, ...] = ()
 
     def _token(self, spec: str) -> Token:
         found = resolve(spec, self._desk.catalog)
@@ -284,24 +287,29 @@ class Demonstration:
         paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
-        message = (
+        self._letter = (
             f"Hello, where is my money? I sent it at {clock_time(paid.at)} and nothing came."
             f" This is all I have: {paid.hash}"
         )
         catalog = self._desk.catalog
-        pasted = read_pasted(message, is_symbol=lambda word: bool(catalog.rows_of_symbol(word)))
+        pasted = read_pasted(
+            self._letter, is_symbol=lambda word: bool(catalog.rows_of_symbol(word))
+        )
         search = OrderSearch(self._desk, pasted)
         search.look_here()
         found = next(iter(search.found), None)
         facts = facts_of(self._desk, found) if found is not None else None
         if facts is None:
             raise DemoFailed(f"Support did not find the order: {search.verdict or 'not here'}")
-        self._support = SupportWork(message, tuple(search.searched), sheet_of(facts))
+        self._sheet = sheet_of(facts)
+        self._support = found_lines(search.searched, self._sheet)
+        self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
         """Send what the sheet has ready."""
-        if self._support is not None:
-            self._support = replace(self._support, replied=True)
+        assert self._sheet is not None  # the order was found before
+        self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
+        self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")
 
     # what is known
 
@@ -340,7 +348,6 @@ class Demonstration:
         # The desk knows the time of the sandbox to a second, and no stage is before what it shows.
         now = max([self._clock.now(), *(each.at for each in moved)])
         status = order_status(tracked, now)
-        next_ = status.next if self._support is None else _support_next(self._support)
         return Stage(
             number=len(self.record) + 1,
             row=row,
@@ -351,13 +358,14 @@ class Demonstration:
             tracked=tracked,
             legs=legs,
             money=_of_alice(status.money),
-            next=_of_alice(next_),
+            next=_of_alice(self._support_next or status.next),
             chains=frozenset(self._chains),
             coin=coin.symbol if coin is not None else "",
             moved=moved,
             paid=paid,
             got=next((each for each in moved if each.receiver == bob), None),
             fee=None if fee is None else Decimal(fee).scaleb(-18),
+            letter=self._letter,
             support=self._support,
         )
 
@@ -457,9 +465,3 @@ def _of_alice(text: str) -> str:
     for said, told in _ALICE:
         text = text.replace(said, told)
     return text
-
-
-def _support_next(work: SupportWork) -> str:
-    if not work.replied:
-        return "support: answer Alice"
-    return work.sheet.acts.rstrip(".").replace("you:", "support:")

@@ -5,16 +5,15 @@ Screen and transcript show the same lines. Nothing is said that was not read or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
-
-from msgspec import Struct
+from collections.abc import Iterable, Iterator
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import LinkSearch
-from swapdesk.flows.demo.stage import HOW_FAR, Movement, Stage
+from swapdesk.flows.demo.stage import HOW_FAR, Movement, Pane, PaneLine, Stage
 from swapdesk.flows.notation import counted, short_address, tracker_amount
+from swapdesk.flows.support.case_sheet import CaseSheet
+from swapdesk.flows.support.order_search import Searched
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",
@@ -33,24 +32,6 @@ _TONES = {
 }
 """Of a leg; every other status moves."""
 _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
-
-
-class PaneLine(Struct, frozen=True):
-    """``at`` or ``label`` stands before it: a time, or the name of a leg. ``tone`` is strong,
-    muted, done, moving, waiting, trouble, or none. ``whole`` is the text where there is room for
-    all of it."""
-
-    text: str
-    label: str = ""
-    tone: str = ""
-    whole: str = ""
-    at: datetime | None = None
-
-
-class Pane(Struct, frozen=True):
-    title: str
-    lines: tuple[PaneLine, ...]
-    ending: str = ""
 
 
 def panes_of(stage: Stage, did: str) -> tuple[Pane, Pane, Pane]:
@@ -72,9 +53,9 @@ def _alice(stage: Stage, did: str) -> Pane:
     ]
     if stage.fee is not None:
         lines.append(PaneLine(f"fee {tracker_amount(stage.fee, 'pay')} {stage.coin}", tone="muted"))
-    if stage.support is not None:
+    if stage.letter:
         lines.append(PaneLine("wrote to support:"))
-        lines.append(PaneLine(stage.support.message, tone="muted"))
+        lines.append(PaneLine(stage.letter, tone="muted"))
         return Pane(ALICE, tuple(lines))
     return Pane(
         ALICE,
@@ -120,28 +101,25 @@ def _head(text: str) -> str:
 
 
 def _knows(stage: Stage) -> Pane:
-    support = stage.support
-    if support is not None:
-        sheet = support.sheet
-        lines = [
-            *(
-                PaneLine(f"{one.place}: {one.said}", "searched", "muted")
-                for one in support.searched
-            ),
-            PaneLine(sheet.order_id, "order", "strong"),
-            PaneLine(sheet.cause, "cause"),
-            PaneLine(sheet.money, "money"),
-            PaneLine(sheet.acts, "acts"),
-        ]
-        if support.replied:
-            lines = [PaneLine(text) for text in sheet.reply if text]
-        return Pane(SUPPORT, tuple(lines))
+    if stage.support:
+        return Pane(SUPPORT, stage.support)
     several = len(stage.legs) > 1
     found: list[PaneLine] = []
     for number, leg in enumerate(stage.legs, 1):
         found += _leg_lines(leg, f"leg {number}" if several else "order")
     ending = "Only the service can join the two legs." if several else "One exchange has both ends."
     return Pane(SERVICE, tuple(found), ending)
+
+
+def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
+    """Where support looked for an order, and what it found."""
+    return (
+        *(PaneLine(f"{one.place}: {one.said}", "searched", "muted") for one in searched),
+        PaneLine(sheet.order_id, "order", "strong"),
+        PaneLine(sheet.cause, "cause"),
+        PaneLine(sheet.money, "money"),
+        PaneLine(sheet.acts, "acts"),
+    )
 
 
 def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
@@ -180,13 +158,6 @@ def path_of(stage: Stage) -> tuple[PaneLine, ...]:
 
 def _step(*, done: bool, begun: bool) -> str:
     return "done" if done else "moving" if begun else "waiting"
-
-
-def missing_edge(search: LinkSearch) -> PaneLine:
-    """What leads from Alice straight to Bob, by the search."""
-    if search.path:
-        return PaneLine(f"{counted(len(search.path), 'payment')} on the chains", tone="trouble")
-    return PaneLine("no path on the chains", tone="done")
 
 
 def link_pane(search: LinkSearch) -> Pane:

@@ -12,8 +12,6 @@ from msgspec import Struct, field
 from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.case_sheet import CaseSheet
-from swapdesk.flows.support.order_search import Searched
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -60,13 +58,22 @@ class Movement(Struct, frozen=True):
     at: datetime
 
 
-class SupportWork(Struct, frozen=True):
-    """What support did: the message of the customer, where it was looked for, and the answer."""
+class PaneLine(Struct, frozen=True):
+    """``at`` or ``label`` stands before it: a time, or the name of a leg. ``tone`` is strong,
+    muted, done, moving, waiting, trouble, or none. ``whole`` is the text where there is room for
+    all of it."""
 
-    message: str
-    searched: tuple[Searched, ...]
-    sheet: CaseSheet
-    replied: bool = False
+    text: str
+    label: str = ""
+    tone: str = ""
+    whole: str = ""
+    at: datetime | None = None
+
+
+class Pane(Struct, frozen=True):
+    title: str
+    lines: tuple[PaneLine, ...]
+    ending: str = ""
 
 
 class Stage(Struct, frozen=True):
@@ -74,8 +81,9 @@ class Stage(Struct, frozen=True):
 
     ``moved`` are the payments of the case on the local chains: to and from the addresses of the
     order, oldest first; ``paid`` is the one to the deposit address, ``got`` the one to Bob.
-    ``fee`` is what Alice paid to the chain, in its ``coin``. ``compared`` is what a watcher can
-    still compare.
+    ``fee`` is what Alice paid to the chain, in its ``coin``. ``letter`` is what she wrote to
+    support, ``support`` what that found or answered. ``compared`` is what a watcher can still
+    compare.
     """
 
     number: int
@@ -96,7 +104,8 @@ class Stage(Struct, frozen=True):
     paid: Movement | None
     got: Movement | None
     fee: Decimal | None
-    support: SupportWork | None
+    letter: str
+    support: tuple[PaneLine, ...]
     search: LinkSearch | None = None
     compared: tuple[Comparison, ...] = ()
 

@@ -5,26 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Iterable
-from enum import StrEnum
 from itertools import count
 from pathlib import Path
 from string import ascii_letters, digits
+from typing import Literal
 
 from msgspec import Struct
 
 from swapdesk.paths import UnsafePlace, refuse_shared
-from swapdesk.toml_document import ConfigProblem
 
 SAID_LIMIT = 400
 _PLAIN = frozenset(f"{ascii_letters}{digits}/._-".encode())
 
-
-class State(StrEnum):
-    OK = "ok"
-    WRONG = "wrong"
-    UNCHECKED = "unchecked"
-    """It could not be looked at, or there is nothing to look at."""
+State = Literal["ok", "wrong", "unchecked"]
+"""Unchecked: it could not be looked at, or there is nothing to look at."""
 
 
 class Finding(Struct, frozen=True):
@@ -38,15 +32,15 @@ class Finding(Struct, frozen=True):
 
 
 def ok(check: str, said: str) -> Finding:
-    return Finding(check, State.OK, _short(said))
+    return Finding(check, "ok", _short(said))
 
 
 def wrong(check: str, said: str, mend: str) -> Finding:
-    return Finding(check, State.WRONG, _short(said), mend)
+    return Finding(check, "wrong", _short(said), mend)
 
 
 def unchecked(check: str, said: str) -> Finding:
-    return Finding(check, State.UNCHECKED, _short(said))
+    return Finding(check, "unchecked", _short(said))
 
 
 def _short(said: str) -> str:
@@ -71,27 +65,12 @@ def edit(file: Path, line: int | None = None) -> str:
     return f"${{EDITOR:-vi}} +{line or 1} {shell_word(file)}"
 
 
-def edit_problem(problem: ConfigProblem) -> str:
-    """Opens the file of the problem, or drops the variable where it stands in the environment."""
-    if problem.file is None:
-        return f"unset {problem.key}"
-    return edit(problem.file, problem.line)
-
-
 def set_aside(path: Path) -> str:
-    """Gives something another name, under which nothing is yet."""
-    return f"mv {shell_word(path)} {shell_word(_unused(path, '.set-aside'))}"
-
-
-def set_database_aside(file: Path) -> str:
-    """Moves a file, and what SQLite keeps beside it, into a new directory."""
-    place = shell_word(_unused(file.with_suffix(""), "-set-aside"))
-    return f"mkdir -m 700 {place} && mv {shell_word(file)}* {place}/"
-
-
-def _unused(path: Path, end: str) -> Path:
-    names = (f"{path.name}{end}{'' if at == 1 else f'-{at}'}" for at in count(1))
-    return next(one for name in names if not os.path.lexists(one := path.with_name(name)))
+    """Gives something, and what SQLite keeps beside it, a new directory."""
+    # No name that the glob finds.
+    names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
+    place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
+    return f"mkdir -m 700 {shell_word(place)} && mv {shell_word(path)}* {shell_word(place)}/"
 
 
 def as_root(command: str) -> str:
@@ -107,28 +86,40 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
     except FileNotFoundError:
         return None
     except UnsafePlace as error:
-        return wrong(check, f"{error}.", _made_private(path, status, directory=directory))
+        if path.is_symlink() and path.is_file():
+            # What stands in it is still needed, a journal most of all.
+            name, fresh = shell_word(path), shell_word(f"{path}.new")
+            mend = f"cp -L {name} {fresh} && chmod 600 {fresh} && mv {fresh} {name}"
+        elif path.is_dir() is not directory:
+            mend = set_aside(path)
+        else:
+            mend = _made_ours(path, status)
+        return wrong(check, f"{error}.", mend)
     return None
 
 
-def out_of_sight(check: str, error: OSError) -> Finding:
-    """Something in a directory that this user may not look into, or may not be read itself."""
-    path = Path(str(error.filename or "."))
-    place = path if os.path.lexists(path) else path.parent
-    said = f"{path} cannot be looked at: {error.strerror or error}."
-    return wrong(check, said, f"chmod -R u+rwX {shell_word(place)}")
+def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
+    """What is wrong with something that others may read, and nobody else may write; None where
+    nothing is, or where it is not there."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode) is not directory:
+        return wrong(
+            check, f"{path} is no {'directory' if directory else 'file'}.", set_aside(path)
+        )
+    if status.st_uid not in (os.getuid(), 0):
+        said = f"{path} belongs to another user."
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        said = f"Other users can write to {path}."
+    else:
+        return None
+    return wrong(check, said, _made_ours(path, status))
 
 
-def _made_private(path: Path, status: os.stat_result, *, directory: bool) -> str:
-    name, fresh = shell_word(path), shell_word(_unused(path, ".new"))
-    if stat.S_ISLNK(status.st_mode) and not directory and path.is_file():
-        return f"cp -L {name} {fresh} && chmod 600 {fresh} && mv {fresh} {name}"
-    if stat.S_ISREG(status.st_mode) is directory or stat.S_ISLNK(status.st_mode):
-        return set_aside(path)
+def _made_ours(path: Path, status: os.stat_result) -> str:
+    name = shell_word(path)
     if status.st_uid != os.getuid():
-        return as_root(f"chown {os.getuid()} {name}")
-    return f"chmod {'700' if directory else '600'} {name}"
-
-
-def problems_as_findings(check: str, problems: Iterable[ConfigProblem]) -> list[Finding]:
-    return [wrong(check, f"{problem}.", edit_problem(problem)) for problem in problems]
+        return as_root(f"chown -R {os.getuid()} {name}")
+    return f"chmod go-rwx {name}"

@@ -1,21 +1,19 @@
-"""What has to be asked: the sandbox's run file, the service, the nodes and the wallet agent."""
+"""What has to be asked: the sandbox's run file, the service, its clock and the nodes."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.chain_lookup import LookupFailed, NodeReader
 from swapdesk.client.credentials import Credentials, CredentialsError
-from swapdesk.client.errors import AccessError, ApiError, ClientError
+from swapdesk.client.errors import AccessError, ClientError
 from swapdesk.client.retry import RetryPolicy
 from swapdesk.clock import Clock
+from swapdesk.flows.catalog.catalog_refresh import all_chains
 from swapdesk.flows.connection import (
     NotConfigured,
     clock_problem,
@@ -24,7 +22,6 @@ from swapdesk.flows.connection import (
 )
 from swapdesk.flows.doctor.finding import (
     Finding,
-    State,
     as_root,
     ok,
     shared,
@@ -33,26 +30,20 @@ from swapdesk.flows.doctor.finding import (
     wrong,
 )
 from swapdesk.flows.doctor.home_checks import line_of_profile, secret_file, type_secret
-from swapdesk.flows.doctor.installation import install
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.paths import Home
 from swapdesk.settings import Origin, Settings
 from swapdesk.wallet.accounts import ChainLink, Kind
-from swapdesk.wire.chains import Chain, ChainQuery
 
 T = TypeVar("T")
 
 ANSWER_SECONDS = 5.0
 """How long one answer of the service is waited for."""
 
-MOST_PAGES = 10
-"""Of chains."""
 
-
-def check_run_file(home: Home, ready: Mapping[str, Any] | None, *, runs: bool) -> Finding:
-    """The ready line that a sandbox leaves beside its data; ``ready`` is None where the file has
-    none, and ``runs`` says whether the sandbox of it answers."""
+def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
+    """The line that a sandbox leaves beside its data; ``ready`` is None where none answers."""
     file = home.sandbox_run_file
     found = shared("run file", file)
     if found is not None:
@@ -60,9 +51,7 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None, *, runs: bool) -
     if not file.exists():
         return ok("run file", "No sandbox runs; a command that needs one starts it.")
     if ready is None:
-        return wrong("run file", f"{file} holds no ready line.", f"rm {shell_word(file)}")
-    if not runs:
-        said = f"No sandbox answers at {ready['control']}, which {file} names."
+        said = f"No sandbox answers where {file} says."
         return wrong("run file", said, f"rm {shell_word(file)}")
     return ok("run file", f"The sandbox of process {ready['pid']} runs.")
 
@@ -73,23 +62,28 @@ async def check_service(
     """Service, clock, credentials and nodes. ``ready`` is the line of a sandbox that runs."""
     if not settings.live and ready is None:
         return [unchecked("service", "No sandbox runs.")]
-    credentials, refused = _credentials(settings, ready)
     url = settings.url.value if ready is None else str(ready["url"])
     if url is None:
         said = f"Profile {settings.profile.value} has no url."
         return [wrong("service", said, line_of_profile(settings, "url"))]
+    credentials, refused = _credentials(settings, ready)
     try:
         api = PartnerApi(url, credentials, clock=clock, policy=RetryPolicy(attempts=1))
     except CredentialsError as error:
         return [wrong("service", f"{error}.", _mend_url(settings))]
     async with api:
-        found = [await _health(api, settings)]
-        if found[0].state is not State.OK:
-            return [*found, *refused]
-        found.append(_clock(api, settings))
-        found += refused or [await _accepted(api, settings, ready)]
-        found += await _nodes(api, settings, ready)
-    return found
+        try:
+            await _soon(api.health())
+        except (ClientError, TimeoutError) as error:
+            why = str(error) or "no answer in time"
+            said = f"{api.url} does not answer ({why})."
+            return [wrong("service", said, _mend_url(settings)), *refused]
+        return [
+            ok("service", f"{api.url} answers."),
+            _clock(api, settings),
+            *(refused or [await _accepted(api, settings, ready)]),
+            *await _nodes(api, settings, ready),
+        ]
 
 
 def _credentials(
@@ -101,26 +95,10 @@ def _credentials(
             return sandbox_connection(ready).credentials, []
         return live_connection(settings).credentials, []
     except (NotConfigured, CredentialsError) as error:
-        if settings.url.value is None:
-            return Credentials(), []
         if any(problem.key == "secret_file" for problem in settings.problems):
             return Credentials(), [unchecked("credentials", "The secret cannot be read.")]
         said = f"{str(error)[:1].upper()}{str(error)[1:]}."
         return Credentials(), [wrong("credentials", said, _mend_credentials(settings))]
-
-
-async def _health(api: PartnerApi, settings: Settings) -> Finding:
-    try:
-        health = await _soon(api.health())
-    except ApiError as error:
-        wait = f"until curl -fsS {shell_word(f'{api.url}/health')}; do sleep 5; done"
-        return wrong("service", f"{api.url} answered {error.status}.", wait)
-    except (ClientError, TimeoutError) as error:
-        why = str(error) or "no answer in time"
-        return wrong("service", f"{api.url} does not answer ({why}).", _mend_url(settings))
-    told = [health.status, f"version {health.version}" if health.version else None]
-    said = ", ".join(one for one in told if one)
-    return ok("service", f"{api.url} answers{': ' if said else ''}{said}.")
 
 
 def _clock(api: PartnerApi, settings: Settings) -> Finding:
@@ -154,25 +132,6 @@ async def _accepted(
     return ok("credentials", "The API key is accepted.")
 
 
-class _Chains(Struct, frozen=True):
-    """The list of a service as a catalogue of chains."""
-
-    found: Mapping[str, Chain]
-
-    def chain(self, short_name: str) -> Chain | None:
-        return self.found.get(short_name.lower())
-
-
-async def _listed(api: PartnerApi) -> _Chains:
-    found: dict[str, Chain] = {}
-    page = pages = 1
-    while page <= min(pages, MOST_PAGES):
-        told = await api.list_chains(ChainQuery(page=page))
-        found |= {one.short_name.lower(): one for one in told.chains}
-        page, pages = page + 1, int(told.total_pages)
-    return _Chains(found)
-
-
 async def _nodes(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> list[Finding]:
@@ -183,10 +142,10 @@ async def _nodes(
     if not settings.rpc.value:
         return [ok("nodes", "No node is configured, so nothing is signed here.")]
     try:
-        chains = await _soon(_listed(api))
+        chains = {one.short_name.lower(): one for one in await _soon(all_chains(api))}
     except (ClientError, TimeoutError) as error:
         return [unchecked("nodes", f"The service did not list its chains ({error}).")]
-    links, problems = live_links(settings, chains)
+    links, problems = live_links(settings, lambda name: chains.get(name.lower()))
     linked = {link.name.lower() for link in links}
     others = [name for name in settings.rpc.value if name.lower() not in linked]
 
@@ -217,24 +176,6 @@ async def _node_problem(link: ChainLink) -> str | None:
     if told != link.chain_id:
         return f"{link.name}: the node is one of chain {told}, not of {link.chain_id}."
     return None
-
-
-async def check_agent(settings: Settings) -> Finding:
-    """Whether the process with the keys can be started. Without a key nobody needs it."""
-    keys = settings.places.keys
-    if not keys.is_dir() or not any(
-        one.startswith(("evm-", "solana-")) for one in os.listdir(keys)
-    ):
-        return ok("agent", "The wallet has no keys, so that no agent is needed.")
-    from swapdesk.wallet.agent_process import AgentProcess
-    from swapdesk.wallet.errors import WalletError
-
-    try:
-        agent = await AgentProcess.start(lambda: None)
-    except WalletError as error:
-        return wrong("agent", f"{error.words}.", install("wallet"))
-    await agent.close()
-    return ok("agent", "The wallet agent starts.")
 
 
 async def _soon(answer: Awaitable[T]) -> T:

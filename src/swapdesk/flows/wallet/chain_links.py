@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.wallet.accounts import ChainLink, Kind
 
 if TYPE_CHECKING:
     from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
-
-
-class KnownChains(Protocol):
-    """Chains of a service: its catalogue, or its list."""
-
-    def chain(self, short_name: str) -> Chain | None: ...
 
 
 KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
@@ -61,12 +55,14 @@ def is_private_node(url: str) -> bool:
     return url.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]"))
 
 
-def live_links(settings: Settings, catalog: KnownChains) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """``[profiles.NAME.rpc]`` with kinds and ids of the catalogue, and a sentence for each
+def live_links(
+    settings: Settings, chain_of: Callable[[str], Chain | None]
+) -> tuple[tuple[ChainLink, ...], list[str]]:
+    """``[profiles.NAME.rpc]`` with kinds and ids of the service's chains, and a sentence for each
     entry that cannot be used."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
-        chain = catalog.chain(name)
+        chain = chain_of(name)
         kind = KINDS.get(chain.kind) if chain is not None else None
         if chain is None:
             problems.append(f"rpc: the service knows no chain {name}.")

@@ -294,30 +294,22 @@ class Node:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
-        if params.payer is not None:
-            return self._pay_as_customer(token, params, params.payer)
         wallets = self.ledger.embedded.get(token.row.chain)
-        if wallets is not None and not wallets.is_open:
-            return self._pay_when_open(wallets, token, params)
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
+        if params.payer is None and (wallets is None or wallets.is_open):
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        return self._pay_on_chain(token, params)
 
-    async def _pay_when_open(
-        self, wallets: ChainWallets, token: WorldToken, params: FaucetPay
-    ) -> dict[str, object] | None:
-        await wallets.opened()
-        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
-
-    async def _pay_as_customer(
-        self, token: WorldToken, params: FaucetPay, payer: str
-    ) -> dict[str, object] | None:
-        """From an account of their own, which is filled where it holds too little; the payment
-        waits until that is in a block."""
-        chain = _embedded_chain(token.row.chain)
-        await self.ledger.embedded[chain].opened()
-        account = self.ledger.customer(token.chain, payer)
+    async def _pay_on_chain(self, token: WorldToken, params: FaucetPay) -> dict[str, object] | None:
+        """From the faucet, or from an account of a customer, which is filled where it holds too
+        little; the payment waits until that is in a block."""
+        if params.payer is None:
+            await self.ledger.embedded[token.row.chain].opened()
+            return self._paid(token, params, self.ledger.faucet(token.chain))
+        await self.ledger.embedded[_embedded_chain(token.row.chain)].opened()
+        account = self.ledger.customer(token.chain, params.payer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
-        return self._transfer(self._paid(token, params, account))
+        return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Coins for fees, and more than the payment: what comes in tells nothing of it. Returns
@@ -346,17 +338,11 @@ class Node:
             for number in range(PAYOUT_WALLETS)
         ]
 
-    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> Payment:
+    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> dict[str, object] | None:
+        to, units, at = (params.address, params.tag), int(params.units), self.clock.moment()
         with self.database.transaction():
-            return self.ledger.pay(
-                token,
-                sender,
-                params.address,
-                params.tag,
-                int(params.units),
-                cause=_cause(params),
-                at=self.clock.moment(),
-            )
+            paid = self.ledger.pay(token, sender, *to, units, cause=_cause(params), at=at)
+        return self._transfer(paid)
 
     def _transfer(self, transfer: Payment | None) -> dict[str, object] | None:
         if transfer is None:

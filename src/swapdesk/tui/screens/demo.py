@@ -89,14 +89,10 @@ class DemoScreen(Page):
         stage: Stage
 
     @dataclass
-    class Stopped(Message):
-        """It cannot go on."""
+    class Told(Message):
+        """It cannot go on, or without a sentence: the world runs at another speed."""
 
-        said: str
-
-    @dataclass
-    class SpeedTaken(Message):
-        speed: Decimal
+        said: str = ""
 
     def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
         self._choice = choice or DemoChoice()
@@ -109,7 +105,6 @@ class DemoScreen(Page):
         self._more = self._linking = False
         self._begun = False
         self._said = ""
-        self._speed: Decimal | None = None
         self._shown: Demonstration | None = None
         self._title, self._sentence = FittedLines(id="title"), FittedLines(id="said")
         self._path = FittedLines(id="path")
@@ -149,17 +144,18 @@ class DemoScreen(Page):
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
-            self._shown = shown = Demonstration(self.desk, self._demo, self._choice, tag)
+            shown = Demonstration(self.desk, self._demo, self._choice, tag)
             await shown.begin()
-            self.post_message(self.SpeedTaken(shown.speed))
+            self._shown = shown
+            self.post_message(self.Told())
             await shown.run(self._tell)
             self.post_message(self.Reached(await shown.last_look()))
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
         except (DemoFailed, ChainUnreadable, JournalUnavailable) as error:
-            self.post_message(self.Stopped(str(error)))
+            self.post_message(self.Told(str(error)))
         except ClientError as error:
-            self.post_message(self.Stopped(f"The sandbox stopped answering: {error}."))
+            self.post_message(self.Told(f"The sandbox stopped answering: {error}."))
         finally:
             if shown is not None:
                 await shown.close()
@@ -179,17 +175,14 @@ class DemoScreen(Page):
             self._at, self._waits = place, False
         self._show()
 
-    @on(Stopped)
-    def _stopped(self, event: Stopped) -> None:
-        self._stop(event.said)
+    @on(Told)
+    def _told(self, event: Told) -> None:
+        if event.said:
+            self._stop(event.said)
+        self._show()
 
     def _stop(self, said: str) -> None:
         self._said, self._waits = said, False
-        self._show()
-
-    @on(SpeedTaken)
-    def _speed_taken(self, event: SpeedTaken) -> None:
-        self._speed = event.speed
         self._show()
 
     # drawing
@@ -262,7 +255,9 @@ class DemoScreen(Page):
         return "the service" if self._waits else f"{actor}; press space to go on"
 
     def _say_frame(self) -> None:
-        speed = f" · speed x{copied_amount(self._speed.normalize())}" if self._speed else ""
+        speed = ""
+        if self._shown is not None:
+            speed = f" · speed x{copied_amount(self._shown.speed.normalize())}"
         self.context = f"{self._demo.title.lower()} · seed {self._choice.seed}{speed}"
         self.refresh_frame()
 
@@ -280,8 +275,8 @@ class DemoScreen(Page):
             SearchLink: stage is not None and stage.search is not None and self._demo.private,
             Explain: stage is not None,
             CopyHash: stage is not None and bool(stage.moved),
-            Faster: self._speed is not None and not self._said,
-            Slower: self._speed is not None and not self._said,
+            Faster: self._shown is not None and not self._said,
+            Slower: self._shown is not None and not self._said,
             ShowDemo: False,
         }
         if not shown.get(verb, True):
@@ -334,18 +329,18 @@ class DemoScreen(Page):
         self._change_speed(Decimal("0.5"))
 
     def _change_speed(self, factor: Decimal) -> None:
-        if self._speed is None or self._shown is None:
+        if self._shown is None:
             return
-        wanted = min(FASTEST, max(SLOWEST, self._speed * factor))
+        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * factor))
         self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
                         exit_on_error=False)  # fmt: skip
 
     async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
         try:
             await shown.change_speed(wanted)
-            self.post_message(self.SpeedTaken(shown.speed))
+            self.post_message(self.Told())
         except ClientError as error:
-            self.post_message(self.Stopped(f"The speed stayed: {error}."))
+            self.post_message(self.Told(f"The speed stayed: {error}."))
 
     def do_end(self) -> None:
         if self._more or self._linking:

@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import Pane, PaneLine, missing_edge, path_of
-from swapdesk.flows.demo.stage import Stage
-from swapdesk.flows.notation import clock_time, short_clock
+from swapdesk.flows.demo.panes import path_of
+from swapdesk.flows.demo.stage import Pane, PaneLine, Stage
+from swapdesk.flows.notation import clock_time, counted, short_clock
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -85,10 +85,10 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
         first += [Span(f" {glyph * edge}{BECOMES} ", role), Span(place.text, bold=True)]
     if stage.search is None:
         return [first]
-    missing = missing_edge(stage.search)
-    found = missing.tone == "trouble"
+    found = len(stage.search.path)
     role = "status-trouble" if found else "muted"
-    said = f" {TROUBLE if found else REFUSED} {missing.text} "
+    said = f" {TROUBLE} {counted(found, 'payment')}" if found else f" {REFUSED} no path"
+    said += " on the chains "
     ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
     left, right = divmod(width_of(first) - ends - cell_len(said), 2)
     second: Line = [

@@ -166,22 +166,12 @@ def pair_spans(tracked: TrackedOrder) -> Line:
     ]
 
 
-class Nothing(Struct, frozen=True):
+def empty_line(sentence: str, key: str, verb: str) -> Line:
     """``No orders yet.`` and the key with its verb: ``n`` ``starts a swap``."""
-
-    sentence: str
-    key: str = ""
-    verb: str = ""
+    said = Span(f"{sentence} ", "muted")
+    return [said, Span(key, "accent", bold=True), Span(f" {verb}.", "muted")]
 
 
-def empty_line(state: Nothing) -> Line:
-    line: Line = [Span(state.sentence, "muted")]
-    if state.key:
-        line += [Span(" "), Span(state.key, "accent", bold=True), Span(f" {state.verb}.", "muted")]
-    return line
-
-
-NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
@@ -354,7 +344,9 @@ class OrderList(LineTable):
         said = left_out_words(shown.skipped)
         none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {said}".rstrip()
         # With orders that cannot be read it is not known that there are none.
-        self.set_empty(none if shown.orders else said or empty_line(NONE_YET))
+        self.set_empty(
+            none if shown.orders else said or empty_line("No orders yet.", "n", "starts a swap")
+        )
         self.set_rows(self._grouped(shown), measured)
 
     def _grouped(self, shown: Shown) -> list[TableRow]:

@@ -1,7 +1,9 @@
 """The chain: what LiteSVM executes, at our time, once, and on disk before it is told.
 
-It begins with coins of faucet, maker and exchanges, and the catalogue's mints. The log has every
-transaction with the accounts that it changed: a start puts them back and executes nothing again.
+It begins with coins of faucet, maker and exchanges, and the catalogue's mints, which are its
+snapshot. The log has every transaction with the accounts that it changed: a start puts them back
+and executes nothing again. No later snapshot is written, since clients ask for any transaction by
+its signature: it would hold the log itself.
 """
 
 from __future__ import annotations
@@ -9,19 +11,23 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from solders.account import Account
+from solders.hash import Hash
+from solders.instruction import Instruction
 from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.token.state import Mint, TokenAccount, TokenAccountState
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana import SYSTEM, TOKEN, token_account
+from swapdesk.chain.solana import SYSTEM, TOKEN, Memo, token_account
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
 from swapdesk.sandbox.node.solana.documents import (
     MINT_BYTES,
@@ -125,6 +131,20 @@ class SolanaChain:
         reached = self._mined[-1].height if self._mined else 0
         self.blocks = Blocks(key, now_ms, began_ms=first.began_ms, reached=reached)
 
+    def signed(
+        self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
+    ) -> tuple[VersionedTransaction, int]:
+        """A transaction over the newest blockhash, with the last height at which it is good. The
+        first signer pays. ``memo`` tells it from others: two that are alike would be one."""
+        blockhash, last = self.blocks.latest(self.blocks.now().height)
+        message = MessageV0.try_compile(
+            signers[0].pubkey(),
+            [*instructions, Memo(memo).build()],
+            [],
+            Hash.from_bytes(blockhash),
+        )
+        return VersionedTransaction(message, signers), last
+
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
@@ -180,7 +200,9 @@ class SolanaChain:
 
     def between(self, first: int, last: int) -> list[Mined]:
         """What was executed from one height to another, in that order."""
-        low, high = (bisect_left(self._mined, at, key=_height) for at in (first, last + 1))
+        low, high = (
+            bisect_left(self._mined, at, key=attrgetter("height")) for at in (first, last + 1)
+        )
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
@@ -232,10 +254,6 @@ class SolanaChain:
         token = read_token_account(account)
         if token is not None:
             self._held[token.owner].add(address)
-
-
-def _height(mined: Mined) -> int:
-    return mined.height
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:

@@ -11,14 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
-from solders.message import MessageV0
 from solders.pubkey import Pubkey
-from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana import CreateTokenAccount, Memo, MintTo, Transfer, token_account
+from swapdesk.chain.solana import CreateTokenAccount, MintTo, Transfer, token_account
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
@@ -120,13 +117,7 @@ class SolanaNode:
 
     def _send(self, instructions: list[Instruction], *signers: Keypair) -> str:
         chain = self.open()
-        blockhash, _ = chain.blocks.latest(chain.blocks.now().height)
-        # Two payments that are alike must not be one transaction.
-        memo = Memo(f"faucet {secrets.token_hex(8)}").build()
-        message = MessageV0.try_compile(
-            signers[0].pubkey(), [*instructions, memo], [], Hash.from_bytes(blockhash)
-        )
-        transaction = VersionedTransaction(message, signers)
+        transaction, _ = chain.signed(instructions, f"faucet {secrets.token_hex(8)}", *signers)
         error = chain.execute(transaction).error
         if error is not None:
             raise Problem(f"the faucet could not pay: {words_of(error)}")

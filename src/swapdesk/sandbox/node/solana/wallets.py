@@ -12,9 +12,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from solders.hash import Hash
 from solders.instruction import Instruction
-from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
@@ -22,7 +20,6 @@ from solders.transaction import VersionedTransaction
 from swapdesk.chain.solana import (
     TOKEN,
     CreateTokenAccount,
-    Memo,
     Transfer,
     TransferChecked,
     token_account,
@@ -85,16 +82,8 @@ class SolanaWallets:
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
         chain, payer = self._chain, sandbox_keypair(self._key, wallet)
-        blockhash, last = chain.blocks.latest(chain.blocks.now().height)
-        instructions = [
-            *_payment(chain, payer.pubkey(), token, receiver, units),
-            # Two payments that are alike must not be one transaction.
-            Memo(f"payment {number}").build(),
-        ]
-        message = MessageV0.try_compile(
-            payer.pubkey(), instructions, [], Hash.from_bytes(blockhash)
-        )
-        signed = VersionedTransaction(message, [payer])
+        instructions = _payment(chain, payer.pubkey(), token, receiver, units)
+        signed, last = chain.signed(instructions, f"payment {number}", payer)
         return SignedPayment(bytes(signed), str(signed.signatures[0]), last)
 
     def submit(self, raw: bytes) -> None:
