@@ -69,6 +69,11 @@ def order_of(desk: Desk) -> str:
 
 def test_every_fault_is_set_by_command(desk: Desk) -> None:
     order, group = order_of(desk), group_of(desk)
+    other = desk("trigger", "hold", order.swapcase(), "--json")
+    assert (other.code, other.error["message"]) == (
+        5,
+        "The sandbox refused: There is no such order.",
+    )
     named = {"order": order[:10], "group": group, "provider": "Halyard", "chain": "base"}
     wrong, listed = [], desk("trigger", "list", "--json").document["faults"]
     assert [fault["fault"] for fault in listed] == list(FAULTS)
@@ -115,6 +120,11 @@ def test_clock_is_moved_on_and_never_back(desk: Desk) -> None:
         (("hold",), 2, "hold needs a target: order or provider."),
         (("hold", "hy", "--seconds", "2"), 2, "hold takes no seconds."),
         (("hold", "base"), 5, "There is no such order."),
+        (
+            ("http_500", ""),
+            2,
+            "'' is not what http_500 meets: order or group or quote or operation.",
+        ),
         (("hold", "not an id"), 2, "'not an id' is not what hold meets: order or provider."),
         (("forged_receipt", "solana"), 2, "meets: chain ethereum or base or"),
         (("venue_down", "nobody"), 2, "'nobody' is not what venue_down meets: provider."),

@@ -86,7 +86,12 @@ class Triggers:
         """By the name of what is known here; else by what is written like one of its kind."""
         called = text.casefold()
         for target, said in targets(self._desk, fault).values():
-            if target is not None and called in (target.value.casefold(), said.casefold()):
+            if target is None:
+                continue
+            # Ids are other ones in other letters; providers and chains have names.
+            named = target.kind in ("provider", "chain")
+            names = (target.value.casefold(), said.casefold()) if named else ()
+            if text == target.value or called in names:
                 return target
         kinds = {SELECTORS[selector] for selector in fault.selectors}
         if "order" in kinds and (order := self._order(text)) is not None:
