@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from generator.markdown import code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
-from swapdesk.cli.command_error import ErrorFacts
+from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.error_codes import Retry, error_codes
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.wallet.rule_codes import RULES
@@ -61,7 +61,7 @@ def _exits() -> Iterator[tuple[str, str, str]]:
 
 
 def _fields() -> list[str]:
-    return [f'"{name}"' for name in ErrorFacts.__struct_encode_fields__]
+    return [f'"{name}"' for name in CommandError.PRINTED]
 
 
 def _codes() -> Iterator[tuple[str, ...]]:

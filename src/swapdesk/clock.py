@@ -13,7 +13,17 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from msgspec import Meta
+
+IsoTime = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""What :func:`iso` writes."""
+
+
+def iso(moment: datetime) -> IsoTime:
+    """ISO 8601 with a ``Z``, as in data and exports."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 class Clock(Protocol):

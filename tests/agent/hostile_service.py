@@ -178,7 +178,6 @@ class Confirmed(Struct, frozen=True):
         assert sum(one.units for one in taken) <= most + most // 10_000, (taken, self)
         if self.bought:
             wanted = TRUE[self.chain_out][self.bought]
-            assert got is not None
             assert (got.token, got.to, got.chain) == (wanted.contract, self.to, self.chain_out)
             assert got.units >= int(self.least.scaleb(wanted.decimals)), (got, self)
 
@@ -338,7 +337,6 @@ class Trader:
         if isinstance(signed, SignedTransaction):
             states = frozenset({TransactionState.SIGNED})
             self.opened.records.move(signed.hash, TransactionState.SUCCEEDED, among=states)
-            assert node is not None
             node.nonce += 1
         self.purposes.add(payload.purpose)
         confirmed.hold(taken, got)

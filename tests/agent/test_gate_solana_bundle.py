@@ -217,7 +217,6 @@ BAD: dict[str, tuple[str, Any]] = {
 
 def _with(**changed: Any) -> Promise:
     given = promised(SOL)
-    assert given.bundle is not None
     first, *others = given.bundle.deposits
     deposits = (replace(first, **changed), *others)
     return replace(given, bundle=replace(given.bundle, deposits=deposits))

@@ -161,7 +161,6 @@ async def deposit(trader: Trader, service: Service, sold: str) -> bool:
     try:
         promise = deposit_promise(tracked, trader.account, None)
         again = promise.deposit
-        assert again is not None
         # The order as it is told once more, after it was compared and released.
         later = replace(
             promise,
@@ -173,7 +172,6 @@ async def deposit(trader: Trader, service: Service, sold: str) -> bool:
         payload = deposit_payload(later)
     except NotPayable:
         return False
-    assert later.deposit is not None
     taken = [Taken(later.sell.contract, later.deposit.units, later.deposit.address)]
     return await trader.signs(payload, promise, confirmed_by(made, {DEPOSIT}), taken)
 

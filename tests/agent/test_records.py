@@ -349,6 +349,5 @@ def test_the_dearest_of_a_nonce_that_is_on_its_way_is_the_one_to_keep(records: R
     assert records.outbidding(cheap) is None, "it has not left the wallet"
     records.move("0xb", State.SENDING, among=frozenset({State.SIGNED}))
     found = records.outbidding(cheap)
-    assert found is not None
     assert found.hash == "0xb"
     assert records.outbidding(found) is None

@@ -302,7 +302,6 @@ def test_ss58(network: int, address: str, account: str) -> None:
 @pytest.mark.parametrize(("chain", "prefix", "address", "account"), BECH32_ACCOUNTS)
 def test_cosmos_accounts(chain: str, prefix: str, address: str, account: str) -> None:
     network = network_of("cosmos", chain)
-    assert network is not None
     assert network.mark == prefix
     assert cosmos.encode(prefix, bytes.fromhex(account)) == address
     assert check_address("cosmos", address, chain_name=chain).ok

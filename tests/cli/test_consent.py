@@ -14,7 +14,7 @@ from swapdesk.cli.consent import consent, require_consent, says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.wallet.review import Finding, Match, Review, ReviewLine, Severity
+from swapdesk.wallet.review import Match, Review, ReviewLine, RuleFinding, Severity
 
 REVIEW = Review(
     id="r1",
@@ -28,7 +28,7 @@ REVIEW = Review(
     valid_until=datetime(2026, 1, 1, tzinfo=UTC),
 )
 PHRASED = replace(REVIEW, phrase="send 1 ETH")
-REFUSED = replace(REVIEW, findings=(Finding("CHAIN_ID", Severity.REFUSE, "Another chain."),))
+REFUSED = replace(REVIEW, findings=(RuleFinding("CHAIN_ID", Severity.REFUSE, "Another chain."),))
 
 
 class Typist:

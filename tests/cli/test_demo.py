@@ -64,7 +64,6 @@ def test_same_seed_tells_the_same_nine_stages(tmp_path: Path) -> None:
 
 def test_link_search_counts_others_who_are_on_the_chain() -> None:
     last = recorded("private").stages[-1]
-    assert last.search is not None
     assert (last.search.path, last.search.shared, last.search.equal) == ((), (), ())
     lower_by, others, within, payouts = compared_figures()
     assert ALIKE <= others < payouts
@@ -80,7 +79,6 @@ def compared_figures() -> tuple[float, int, int, int]:
     found = re.fullmatch(r"−(\S+)%, (\d+) others within (\d+)%", amount.brief)
     since = re.search(r"(\d+) payouts since", time.brief)
     assert found is not None
-    assert since is not None
     return float(found[1]), int(found[2]), int(found[3]), int(since[1])
 
 
@@ -247,14 +245,11 @@ def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
         ]
     leaves, interrupts = running
     for process in running:
-        assert process.stdout is not None
         assert process.stdout.readline().startswith("Stuck order: 500")
-    assert leaves.stdout is not None
     leaves.stdout.close()
     os.kill(interrupts.pid, signal.SIGINT)
     assert interrupts.communicate(timeout=PATIENCE)[1].lstrip().startswith("Interrupted.")
     assert interrupts.returncode == 130
-    assert leaves.stderr is not None
     assert leaves.stderr.read() == ""
     assert leaves.wait(timeout=PATIENCE) == 0
     assert not list(place.iterdir())

@@ -586,7 +586,6 @@ def test_a_journal_in_use_is_read_with_its_log_and_left_as_it_is(tmp_path: Path)
     path.parent.mkdir(parents=True)
     writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE)
     try:
-        assert writer.stdout is not None
         assert writer.stdout.readline() == b"written\n"
         assert "its version 99" in wrong(doctor(home, {}))[0]["said"]
     finally:

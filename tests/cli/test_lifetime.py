@@ -40,7 +40,6 @@ def watching(home: Path, service_id: str) -> subprocess.Popen[bytes]:
     command = start_command(
         "orders", "watch", service_id, "--json", home=home, stdout=subprocess.PIPE
     )
-    assert command.stdout is not None
     assert command.stdout.readline().startswith(b'{"schemaVersion":1,"id":')
     return command
 

@@ -46,7 +46,6 @@ def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, s
         if not answered and b'Type "yes":' in shown:
             os.write(ours, answer.encode() + b"\n")
             answered = True
-    assert command.stdout is not None
     data = command.stdout.read().decode()
     code = command.wait(PATIENCE)
     os.close(ours)

@@ -16,9 +16,9 @@ import pytest
 from patience import PATIENCE
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.listen_command import AttemptDocument
 from swapdesk.cli.main import swapdesk
 from swapdesk.cli.output import Exact, Form, Output
+from swapdesk.flows.webhooks import AttemptDocument
 
 
 def shell(tmp_path: Path, command: str) -> subprocess.CompletedProcess[str]:
@@ -104,7 +104,7 @@ def test_numbers_and_sentences_are_read_in_ascii(form: Form) -> None:
         assert stream.buffer.getvalue().decode().splitlines() == list(WRITTEN.values())  # type: ignore[attr-defined]
     output.table(("loss", "end"), [("−0.43%", "·"), ("日本", "·"), ("…", "·")])
     output.facts([("Memo", Exact("— a · b…")), ("Loss", "−1%")])
-    output.document(AttemptDocument("−1", "→", "…", 1, None, "·", 1, False))
+    output.document(AttemptDocument("−1", "→", "…", 1, 1, problem="·"))
     output.failure(CommandError(Exit.REFUSED, "X", "− →"))
     *lines, memo, loss, document = out.buffer.getvalue().decode().splitlines()[len(WRITTEN) :]  # type: ignore[attr-defined]
     assert (memo.split()[-4:], loss.split()[-1]) == (["\\u2014", "a", "\\u00b7", "b\\u2026"], "-1%")

@@ -54,7 +54,6 @@ class OrderDesk:
 
     @property
     def stream_url(self) -> str:
-        assert self._server is not None
         port = next(iter(self._server.sockets)).getsockname()[1]
         return f"ws://127.0.0.1:{port}/v2/ws"
 

@@ -84,7 +84,6 @@ class RudeServer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -92,7 +91,6 @@ class RudeServer:
 
     @property
     def port(self) -> int:
-        assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 

@@ -87,7 +87,6 @@ async def test_every_operation_is_understood_both_ways(world: World) -> None:
         assert (len(listed.orders), listed.total, listed.total_pages) == (1, 2, 2)
         limits = await api.get_rate_limits()
         left = api.budget.left("exchange")
-        assert left is not None
         assert left.left == limits.exchange.per_minute - 2
         assert (await api.get_commissions(CommissionQuery(month="2026-11"))).commission_count == 0
         assert (await api.get_volume()).total_transacted_usd == 0

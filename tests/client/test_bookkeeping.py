@@ -31,7 +31,6 @@ def test_the_window_that_binds_is_the_one_with_the_fewest_left() -> None:
     for _ in range(4):
         budget.count(RateClass.QUOTE)
     left = budget.left("quote")
-    assert left is not None
     assert (left.window, left.left, left.resets_in) == (Window.MINUTE, 1, 10.0)
     clock.advance(9.999)
     assert budget.used(RateClass.QUOTE, Window.MINUTE) == 4

@@ -106,7 +106,6 @@ async def test_a_payment_in_tokens_is_read_from_its_events() -> None:
     found = await look(
         node({**MINED, "eth_getTransactionByHash": called, "eth_getTransactionReceipt": receipt})
     )
-    assert found is not None
     assert found.payments == (
         Payment(TO, 12_000_000, TOKEN, decimals=6),
         Payment(TO, 5, "0x" + "3c" * 20, decimals=6),
@@ -124,7 +123,6 @@ async def test_a_token_that_states_no_decimals_has_none(told: object) -> None:
 async def test_one_that_failed_moved_nothing() -> None:
     receipt = {**MINED["eth_getTransactionReceipt"], "status": "0x0", "logs": [log(1)]}
     found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
-    assert found is not None
     assert (found.failed, found.payments, found.confirmations) == (True, (), 10)
 
 
@@ -142,7 +140,6 @@ async def test_one_that_waits_says_whether_it_offers_too_little(
 ) -> None:
     sent = {"value": "0x1", "to": TO, **fees}
     found = await look(node({**WAITS, "eth_getTransactionByHash": sent}))
-    assert found is not None
     assert (found.confirmations, found.at, found.underpriced) == (None, None, below)
     assert found.payments == (Payment(TO, 1),)
 
@@ -166,21 +163,18 @@ async def test_a_transaction_of_solana_by_what_its_accounts_gained() -> None:
     in_vain = json.loads(json.dumps(SOLANA))
     in_vain["getTransaction"]["meta"]["err"] = {"InstructionError": [0, "Custom"]}
     failed = await look(node(in_vain), SIGNATURE)
-    assert failed is not None
     assert (failed.failed, failed.payments) == (True, ())
 
 
 async def test_a_contract_without_a_receiver_pays_nobody() -> None:
     made = {"value": "0x5", "to": None, "gasPrice": "0x10"}
     found = await look(node({**MINED, "eth_getTransactionByHash": made}))
-    assert found is not None
     assert found.payments == ()
 
 
 async def test_of_very_many_payments_some_are_kept() -> None:
     receipt = {**MINED["eth_getTransactionReceipt"], "logs": [log(at + 1) for at in range(5_000)]}
     found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
-    assert found is not None
     assert len(found.payments) == MOST_PAYMENTS
 
 

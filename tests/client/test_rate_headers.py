@@ -27,7 +27,6 @@ def test_reads_come_from_the_headers_alone() -> None:
     assert budget.used_this_hour("read") == 1
     budget.tell(RateClass.READ, headers(500, 480, 2250))
     left = budget.left("read")
-    assert left is not None
     assert (left.left, left.limit, left.resets_in, left.window) == (480, 500, 2250.0, Window.HOUR)
     clock.advance(2250)
     assert budget.left("read") is None
@@ -42,7 +41,6 @@ def test_the_smaller_of_own_count_and_header_is_shown() -> None:
     # Another program of the partner used 9 of this minute.
     budget.tell(RateClass.QUOTE, headers(20, 10, 30))
     left = budget.left("quote")
-    assert left is not None
     assert (left.left, left.window) == (10, Window.MINUTE)
     assert budget.wait_for("quote", 11) == 30.0
     assert budget.wait_for("quote", 10) == 0.0

@@ -17,9 +17,9 @@ from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import (
     BalanceChange,
-    Finding,
     Match,
     Review,
+    RuleFinding,
     Severity,
     Simulation,
 )
@@ -95,7 +95,7 @@ def refused_deposit() -> Review:
         for one in TRANSFER
     )
     said = "It does not pay the order's deposit address."
-    finding = Finding("DEPOSIT_ADDRESS_DIFFERS", Severity.REFUSE, said, "Pays")
+    finding = RuleFinding("DEPOSIT_ADDRESS_DIFFERS", Severity.REFUSE, said, "Pays")
     return deposit_review(lines=lines, findings=(finding,))
 
 

@@ -90,7 +90,6 @@ def another_address(
 
     def swapped(body: bytes) -> bytes:
         named = re.search(rb'"depositAddress":"([^"]+)"', body)
-        assert named is not None
         return body.replace(named.group(1), address.encode())
 
     return read_as(swapped)

@@ -15,10 +15,10 @@ from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayl
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import (
     BalanceChange,
-    Finding,
     Match,
     Review,
     ReviewLine,
+    RuleFinding,
     Severity,
     Simulation,
 )
@@ -118,7 +118,7 @@ def refused(**changes: Any) -> Review:
         line("Paid to", other, GROUPED, Match.DIFFERS) if one.field == "Paid to" else one
         for one in ORDER
     )
-    finding = Finding(
+    finding = RuleFinding(
         "RECIPIENT_DIFFERS", Severity.REFUSE, "It pays another address than yours.", "Paid to"
     )
     return review(lines=lines, findings=(finding,), **changes)

@@ -53,7 +53,6 @@ def test_the_sandbox_begins_with_one_name_for_each_kind_of_chain(path: Path) -> 
     for entry in book.entries():
         assert check_address(entry.kind, entry.address).ok
     bob = book.entry("@bob")
-    assert bob is not None
     assert (bob.kind, bob.label) == ("evm", "@bob")
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -68,7 +67,6 @@ def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
     book = write(path, f'\ufeff[Bob]\naddress = "{EVM.lower()}"\nkind = "evm"\nown = true\n')
     for name in ("bob", "@bob", "@BOB"):
         entry = book.entry(name)
-        assert entry is not None
         assert (entry.address, entry.own) == (EVM, True)
     assert book.name_of("evm", EVM) == "bob"
     assert book.name_of("sol", EVM) is None
@@ -80,7 +78,6 @@ def test_an_address_is_read_as_the_desk_draws_it(path: Path) -> None:
     assert (book.problems, entry and entry.address) == ((), EVM)
     other = derive_address("bitcoin", b"g" * 32)
     added = check_entry(book, "carol", grouped(other), "").entry
-    assert added is not None
     assert added.address == other
 
 
@@ -175,7 +172,6 @@ KEPT = [
 def test_an_entry_is_not_lost_for_what_pays_nobody(more: str, path: Path) -> None:
     book = write(path, f'[zwj]\naddress = "{EVM}"\nkind = "evm"\n{more}\n')
     entry = book.entry("@zwj")
-    assert entry is not None
     assert (entry.address, entry.memo) == (EVM, None)
     assert entry.note.isprintable()
     assert len(entry.note) <= 100
@@ -187,7 +183,6 @@ def test_a_memo_may_be_written_as_the_number_it_is(path: Path) -> None:
     xrp = address("xrp", "r")
     book = write(path, f'[rita]\naddress = "{xrp}"\nkind = "xrp"\nmemo = 20117\n')
     entry = book.entry("rita")
-    assert entry is not None
     assert entry.memo == "20117"
 
 

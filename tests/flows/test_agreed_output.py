@@ -38,7 +38,6 @@ class Known(Struct):
 
     def seen(self, source: Source = "stream", **changes: Any) -> TrackedOrder:
         after = self.orders.see(order(**changes), source, self.now).order
-        assert after is not None
         self.journal.orders.record([(after.order, source, after.ended)])
         self.orders.put(after)
         return after
@@ -74,7 +73,6 @@ def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
     )
     assert known.restarted().withheld == fallen.withheld
     asked = lower_output(fallen)
-    assert asked is not None
     assert asked.said[0] == (
         "This order gives 14.088384 ETH: 3.00% less than the 14.524108 ETH you confirmed."
     )
@@ -152,7 +150,6 @@ def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
     theirs = other.get(fallen.service_id)
     assert theirs is not None
     seen = other.see(fallen, "stream", theirs).order
-    assert seen is not None
     assert (seen.withheld, seen.accepted) == (None, HALF)
     other_journal.close()
 
@@ -162,10 +159,8 @@ def test_a_journal_that_takes_nothing_still_hides_and_shows_nothing(known: Known
     assert known.orders.see(order(out_amount=HALF), "stream", known.now).order is not None
     after = known.orders.see(order(out_amount=HALF), "stream", known.now)
     assert after.judged
-    assert after.order is not None
     assert after.order.standing is DepositRelease.LOWER
     back = known.orders.see(order(), "stream", after.order).order
-    assert back is not None
     assert back.standing is DepositRelease.LOWER
 
 

@@ -80,9 +80,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     assert created.withheld is None
     entry = trade.journal.intents.get(intent.id)
     step = trade.journal.intents.step(intent.id)
-    assert entry is not None
     assert entry.state is IntentState.CREATED
-    assert step is not None
     assert step.state is StepState.RESOLVED_YES
     assert trade.journal.intents.unfinished() == []
     assert trade.network.posts() == 2

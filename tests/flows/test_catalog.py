@@ -103,7 +103,6 @@ async def test_a_refresh_brings_every_listed_token(catalog: Catalog) -> None:
 async def test_a_whole_token_comes_back_as_the_service_has_it(catalog: Catalog) -> None:
     for token in LISTED:
         found = catalog.token(token.id.upper())
-        assert found is not None
         assert (found.address, found.price, found.decimals) == (
             token.address,
             token.price,
@@ -220,7 +219,6 @@ async def test_a_new_list_replaces_the_old_one(
     assert [row.symbol for row in cache.rows] == ["T2"]
     assert cache.token(f"{1:024x}") is None
     changed = cache.token(f"{2:024x}")
-    assert changed is not None
     assert changed.price == 7
     cache.close()
     with closing(sqlite3.connect(tmp_path / "catalog.db")) as file:
@@ -360,7 +358,6 @@ async def test_an_unverified_token_is_found_by_its_contract(
     assert [row.id for row in found] == [hidden.id]
     assert found[0].unverified
     whole = catalog.token(hidden.id)
-    assert whole is not None
     assert whole.address == hidden.address
     await catalog.refresh(api)
     assert catalog.row(hidden.id) is not None
@@ -381,19 +378,16 @@ async def test_a_benign_scan_grows_old(catalog: Catalog, clock: ManualClock) -> 
     token = next(t for t in LISTED if t.security_scan and t.security_scan.result_type == "Benign")
     assert token.security_scan is not None
     row = catalog.row(token.id)
-    assert row is not None
     assert row.verdict is verdict_of(token, clock.now())
     late = (token.security_scan.expires_at - clock.now()).total_seconds()
     clock.advance(max(late, 0) + 1)
     catalog.load()
     again = catalog.row(token.id)
-    assert again is not None
     assert again.verdict is Verdict.STALE
 
 
 def test_a_scan_is_old_from_the_moment_it_expires() -> None:
     token = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Benign")
-    assert token.security_scan is not None
     ends = token.security_scan.expires_at
     assert verdict_of(token, ends - timedelta(seconds=1)) is Verdict.BENIGN
     assert verdict_of(token, ends) is Verdict.STALE
@@ -411,7 +405,6 @@ async def test_chains_by_what_their_tokens_can_do(catalog: Catalog) -> None:
     names = {chain.short_name for chain in catalog.chains(can_do=CanDo.SELF_PRIVATE)}
     assert names == {row.chain for row in catalog.rows if row.can(CanDo.SELF_PRIVATE)}
     chain = catalog.chain("ETHEREUM")
-    assert chain is not None
     assert chain.name == "Ethereum"
     assert catalog.chain("nowhere") is None
 

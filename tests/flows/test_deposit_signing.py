@@ -91,7 +91,6 @@ def test_an_end_marks_the_step_it_ended_at(
 
 def test_what_is_not_there_is_offered_by_the_faucet(session: DepositSigning) -> None:
     session.finish(not_paid("NOT_ENOUGH", "Wallet trading has nothing"))
-    assert session.outcome is not None
     assert session.outcome.failure == Failure("Wallet trading has nothing.", UNPAID, FAUCET)
 
 
@@ -99,9 +98,7 @@ def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
     session.reviewed(PAYLOAD, refused_deposit())
     session.finish(not_paid("GATE", "It does not pay the order's deposit address."))
     assert steps_of(session) == "x check  o sign  o send  o confirmed"
-    assert session.outcome is not None
     failure = session.outcome.failure
-    assert failure is not None
     assert failure.cause.startswith("Your wallet refuses to sign this: It does not pay")
     assert (failure.money, failure.next) == (UNPAID, LOOK)
 
@@ -110,9 +107,7 @@ def test_what_was_executed_and_failed_cost_gas(session: DepositSigning) -> None:
     session.seen(signed(TransactionState.FAILED))
     session.finish(not_paid("FAILED", "The transaction failed.", HASH))
     assert steps_of(session) == "+ check  + sign  + send  x confirmed 0 of 2"
-    assert session.outcome is not None
     failure = session.outcome.failure
-    assert failure is not None
     assert failure.money == "in your wallet, but for the gas it cost"
 
 
@@ -225,7 +220,6 @@ def test_what_is_missing_is_said_exactly() -> None:
 def in_coins() -> TrackedOrder:
     """The same order in the chain's coin."""
     one = waiting()
-    assert one.intent is not None
     token = replace(one.intent.token_in, symbol="ETH", contract=None, decimals=18)
     confirmed = replace(one.intent, token_in=token)
     return replace(one, intent=confirmed, order=order(confirmed))

@@ -74,7 +74,6 @@ async def test_what_grew_too_old_is_shown_once_more_and_paid_once(payer: Payer) 
     digests = [one.digest for one in trader.seen]
     assert len(digests) == len(set(digests)) == 3
     await payer.agent.broadcast(signed.hash)
-    assert promise.deposit is not None
     assert await payer.world.client.balance(promise.deposit.address) == COINS
     assert [one.hash for one in await payer.agent.transactions("slow")] == [signed.hash]
 

@@ -141,7 +141,6 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
     assert known is not None
-    assert after is not None
     assert (after.intent_id, after.verdict) == (known.intent_id, known.verdict)
     assert await orders_of(trade) == (2 if made else 1)
     if made:
@@ -254,7 +253,6 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
     assert outcome.order.service_id == made.service_id
     entry, step = trade.journal.intents.get(intent.id), trade.journal.intents.step(intent.id)
     assert entry is not None
-    assert step is not None
     assert (entry.state, step.state) == (IntentState.CREATED, StepState.RESOLVED_YES)
 
 

@@ -62,7 +62,6 @@ class Kept:
     @property
     def order(self) -> Order:
         entry = self.journal.orders.get(NAME)
-        assert entry is not None
         return entry.order
 
     async def wrote(self, amount: Decimal) -> None:

@@ -41,7 +41,6 @@ def test_an_intent_comes_back_exactly(journal: Journal) -> None:
     exact = intent(amount_in=Decimal("0.500000000000000001"), memo="7", refund_memo=None)
     journal.intents.add(exact, "create", "digest")
     entry = journal.intents.get(exact.id)
-    assert entry is not None
     assert entry.intent == exact
     assert Intent.from_json(exact.as_json()) == exact
     assert entry.state is IntentState.OPEN
@@ -164,7 +163,6 @@ def test_only_a_dead_owner_is_taken_over(path: Path, clock: ManualClock) -> None
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert other.stdout is not None
     intent_id = other.stdout.readline().strip()
     journal = Journal.open(path, clock)
     assert journal.intents.adopt(intent_id) is False
@@ -235,7 +233,6 @@ def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
     other = derive_address("bitcoin", b"q" * 32)
     again.orders.record([(order(deposit_address=other), "list", False)])
     stands = again.orders.verdict(order().service_id)
-    assert stands is not None
     assert stands.standing is DepositRelease.CONTRADICTS
 
 

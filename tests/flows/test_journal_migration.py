@@ -83,7 +83,6 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     assert less.accepted is not None
     assert journal.intents.unknown_count() == 1
     payment = journal.calls.payment_of("oldWalletPays12")
-    assert payment is not None
     assert (payment.state, payment.by_wallet) == (StepState.SENT, True)
     (batch,) = journal.batches.newest()
     assert [row.service_id for row in batch.rows] == [f"oldBatchRow000{n}" for n in (1, 2, 3)]
@@ -94,7 +93,6 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     }  # fmt: skip
     assert result_rows(batch, {})[2].sell_amount == "1"
     bundle = journal.bundles.newest(batch.id, 1)
-    assert bundle is not None
     assert bundle.state is BundleState.CONFIRMED
     (swap,) = [one for one in journal.intents.recent(9) if one.intent.dex is not None]
     assert [one.name for one in journal.swaps.steps(swap.intent.id)] == [
@@ -224,7 +222,6 @@ def test_of_desks_that_open_at_the_same_moment_one_brings_it_up(old: Path, exist
         if exists:
             shutil.copy2(old, path)
         for one in openers:
-            assert one.stdin is not None
             one.stdin.write(f"{path}\n")
             one.stdin.flush()
         assert said() == {f"None {len(before.get('known_order', []))}\n"}

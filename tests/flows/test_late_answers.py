@@ -101,7 +101,6 @@ def the_intent(journal: Journal, number: int) -> Act:
 
     def state(journal: Journal) -> str:
         entry = journal.intents.get(one.id)
-        assert entry is not None
         return entry.state
 
     return Act(laws, state)
@@ -151,7 +150,6 @@ def a_group(journal: Journal, number: int) -> Act:
 
     def of(journal: Journal) -> str:
         batch = journal.batches.get(batch_id)
-        assert batch is not None
         (group,), (row,) = batch.groups, batch.rows
         created = group.state is StepState.ACKED
         assert (group.multi_id, row.service_id) == (
@@ -211,7 +209,6 @@ def a_bundle(journal: Journal, number: int) -> Act:
 
     def of(journal: Journal) -> str:
         newest = journal.bundles.newest(batch_id, 1)
-        assert newest is not None
         return newest.state
 
     return Act(laws, of, paid, "confirmed")
@@ -263,7 +260,6 @@ def a_withdrawal(journal: Journal, number: int) -> Act:
 
     def of(journal: Journal) -> str:
         entry = journal.withdrawals.get(name)
-        assert entry is not None
         return entry.state
 
     return Act(laws, of)
@@ -334,7 +330,6 @@ def both(tmp_path: Path) -> Iterator[tuple[Journal, Journal]]:
     path = tmp_path / "journal.db"
     desks = (Journal.open(path, ManualClock(NOW)), Journal.open(path, ManualClock(NOW)))
     for desk in desks:
-        assert desk._file._connection is not None
         desk._file._connection.execute("PRAGMA synchronous=OFF")
     yield desks
     for desk in desks:
@@ -442,11 +437,9 @@ def test_a_deposit_that_is_signed_after_it_was_refused_is_a_payment_of_its_own(
     entry = PaymentEntry(here.calls, "paid1", "0xme", None)
     entry.begin()
     begun = there.calls.payment_of("paid1")
-    assert begun is not None
     assert there.calls.mark_refused(begun.id, code="NOT_PAYABLE")
     entry.signed("0xhash")
     stands = there.calls.payment_of("paid1")
-    assert stands is not None
     assert (stands.id != begun.id, stands.hash, stands.state) == (True, "0xhash", StepState.SENT)
     # Where another payment stands by then, not a byte of this one leaves.
     assert there.calls.mark_refused(stands.id, code="NOT_PAYABLE")
@@ -517,7 +510,6 @@ def test_of_two_processes_one_decides(tmp_path: Path) -> None:
             text=True,
         )
         assert other.stdin is not None
-        assert other.stdout is not None
         assert other.stdout.readline().strip() == "ready"
         print(json.dumps(ids), file=other.stdin, flush=True)
         # From the other end, so that both are first somewhere.

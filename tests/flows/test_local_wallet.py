@@ -47,7 +47,7 @@ from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.holdings import Balance, SmartAccount
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.review import RuleFinding, Severity
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from swapdesk.wallet.transactions import SignedTransaction
@@ -187,8 +187,8 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> No
     proposed = await revoking.propose(account, link, allowance)
     assert isinstance(proposed, Proposal)
     assert proposed.refusal is None
-    warned = Finding("GAS_HIGH", Severity.WARN, "Gas is dear.")
-    wrong = Finding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
+    warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
+    wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
     refused = replace(proposed, review=replace(proposed.review, findings=(warned, wrong)))
     assert refused.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
     typed = replace(proposed, review=replace(proposed.review, phrase="revoke", findings=(warned,)))
@@ -359,7 +359,6 @@ async def test_calls_of_a_service_that_asks_for_more_than_was_agreed_to(bench: B
     [signed] = given
     assert (signed["to"], signed["value"]) == (ONE, "1000")
     payment = lost.value.payment
-    assert payment is not None
     assert (payment.payee, payment.amount, payment.taken) == (ONE, "0.001", False)
     assert int(payment.ends.timestamp()) == int(signed["validBefore"])
 

@@ -124,7 +124,6 @@ def test_a_link_that_may_be_the_payouts_names_no_deposit(journal: Journal) -> No
 def test_an_update_without_another_link_asks_nothing_more(journal: Journal) -> None:
     seen(journal)
     said: list[str] = []
-    assert journal._file._connection is not None
     journal._file._connection.set_trace_callback(said.append)
     for minute in range(3):
         seen(journal, modified=NOW + timedelta(minutes=minute), eta=minute)
@@ -248,7 +247,6 @@ def test_where_the_deposit_went(
 
 def test_a_memo_is_told_of_the_place_it_belongs_to() -> None:
     place = deposit_destination(tracked("of a batch", deposit_tag="4711"), (BUNDLE,))
-    assert place is not None
     assert place.memo is None
 
 
@@ -260,5 +258,4 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal.orders.record([(later, "stream", False)])
     entry = known_order(journal, ID)
     place = deposit_destination(TrackedOrder(entry.order, None, None, False, NOW, "journal"), ())
-    assert place is not None
     assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

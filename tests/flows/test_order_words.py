@@ -330,7 +330,6 @@ def test_quitting_counts_what_waits() -> None:
         " q quits."
     )
     alone = quit_warning([moving], LATER)
-    assert alone is not None
     assert alone.startswith("1 order is open. It goes on")
     creating = quit_warning([], LATER, creating=True)
     assert creating is not None
@@ -367,5 +366,4 @@ def test_the_card_forbids_to_pay_only_what_was_refused(
     hidden = tracked(withheld="Hidden.", standing=standing, deposit_address=address)
     state = deposit_state(hidden, LATER)
     assert (state.head, state.payment) == (head, None)
-    assert state.matches is not None
     assert verdict in state.matches.text

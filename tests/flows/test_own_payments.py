@@ -89,7 +89,6 @@ def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(journal: Journa
     known.put(seen)
     assert said(known).word != "Paid by you"
     asked: list[str] = []
-    assert journal._file._connection is not None
     journal._file._connection.set_trace_callback(asked.append)
     assert known.look_at_payments() == []
     assert asked == []

@@ -63,14 +63,12 @@ def test_more_digits_than_the_token_has(amount: str, sent: str, how: str) -> Non
 def test_the_noise_of_a_double_never_changes_what_is_sent(units: int, decimals: int) -> None:
     amount = as_double(Decimal(units).scaleb(-decimals))
     found = payable_amount(order(in_amount=amount), decimals)
-    assert found is not None
     assert to_base_units(found.exact, decimals) == units
 
 
 @given(st.decimals(min_value="0.0000000001", max_value=10**9, places=12))
 def test_never_less_and_never_a_unit_more(amount: Decimal) -> None:
     found = payable_amount(order(in_amount=amount), 6)
-    assert found is not None
     assert to_base_units(found.exact, 6) > 0
     assert -UNIT * UNIT <= found.exact - amount < UNIT
 
@@ -84,7 +82,6 @@ def test_the_decimals_are_those_of_the_confirmed_token() -> None:
     noisy = order(in_amount=Decimal("0.5000000001"))
     tracked = TrackedOrder(noisy, intent(), None, False, NOW, "create")
     found = amount_to_pay(tracked)
-    assert found is not None
     assert str(found.exact) == "0.50000001"
 
 
@@ -98,12 +95,10 @@ def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
     assert check_order(intent(), renamed, now=NOW).verdict.payable
     tracked = TrackedOrder(renamed, intent(), None, False, NOW, "create")
     payment = payment_of(tracked, NOW)
-    assert payment is not None
     assert (payment.amount, payment.network) == ("0.50000001 BTC", "Bitcoin")
     assert "USDT" not in payment.note
     facts = order_facts(tracked, order_status(tracked, NOW), NOW, live=False)
     send = next(fact for fact in facts if fact.label == "Send")
     assert (send.value, send.note, send.copied) == ("0.50000001 BTC", "on Bitcoin", "0.50000001")
     deposit = deposit_of(tracked, NOW)
-    assert deposit is not None
     assert (deposit.symbol, deposit.chain) == ("BTC", "bitcoin")

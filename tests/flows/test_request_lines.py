@@ -94,7 +94,6 @@ def test_a_command_repeats_the_call() -> None:
         *("-q", "a=1", "-q", "b=x y&z", "-q", "c="),
     ]
     named = as_command(GET, "main")
-    assert named is not None
     assert named.startswith("swapdesk --profile main api GET ")
 
 

@@ -77,7 +77,6 @@ async def test_a_new_start_knows_the_order_from_the_journal_alone(followed: Foll
     again = Tracker(trade.journal, trade.new_api(), trade.clock, followed.tracker._stream)
     await again.load_past()
     tracked = again.get(followed.order_id)
-    assert tracked is not None
     assert tracked.intent is not None
     assert display_of(tracked.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
     assert again.open_count == 1
@@ -96,7 +95,6 @@ async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed)
 async def test_an_order_older_than_the_service_remembers_stays(followed: Followed) -> None:
     followed.trade.clock.advance(timedelta(hours=49).total_seconds())
     kept = await followed.tracker.read(followed.order_id)
-    assert kept is not None
     assert kept.archived(followed.trade.clock.now())
     assert kept.order.in_amount == followed.order.order.in_amount
 
@@ -186,7 +184,6 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
     await tracker.read(followed.order_id)
     await followed.until(lambda: not tracker._errands)
     tracked = tracker.get(followed.order_id)
-    assert tracked is not None
     assert tracked.withheld is None
 
 
@@ -280,7 +277,6 @@ async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed)
 
     tracker = await begun()
     recalled = tracker.recall(past.service_id)
-    assert recalled is not None
     assert (recalled.order, recalled.intent, recalled.ended) == (past.order, past.intent, True)
     assert tracker.get(past.service_id) is recalled
     assert tracker.recall("n" * 22) is None
@@ -291,6 +287,5 @@ async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed)
     behind = past.order.model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS", "status": 2})
     late._apply(behind, "stream")
     kept = late.get(past.service_id)
-    assert kept is not None
     assert (display_of(kept.order), kept.ended) == (DisplayStatus.SWAP_COMPLETED, True)
     assert late.open_count == 1

@@ -26,7 +26,7 @@ from patience import PATIENCE
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import (
-    DeliveryAttempt,
+    AttemptDocument,
     OrderWebhooks,
     TakenLog,
     WebhookRefused,
@@ -179,7 +179,7 @@ def test_no_state_is_missed_and_ids_stay(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_new_receiver_begins_now_and_only_has_the_orders_it_was_given(tmp_path: Path) -> None:
-    told: list[DeliveryAttempt] = []
+    told: list[AttemptDocument] = []
 
     async def whole() -> list[str]:
         clock = repeatable_clock()

@@ -52,6 +52,44 @@ CREATING = (
         ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
     ),
     Defect(
+        "paid-deposit-printed-without-its-memo",
+        "A script looks for a payment on its way by another memo than it was sent with.",
+        "swapdesk/flows/orders/deposit_destination.py",
+        '"memo": "memo", "chain": "chain"',
+        '"memo": "chain", "chain": "chain"',
+        (
+            "tests/flows/test_order_transactions.py"
+            "::test_what_this_desk_paid_is_not_asked_for_again",
+        ),
+    ),
+    Defect(
+        "allowance-printed-rounded",
+        "A program that ends allowances reads another amount than the chain has.",
+        "swapdesk/wallet/holdings.py",
+        "return str(self.units)",
+        "return str(float(self.units))",
+        (
+            "tests/cli/test_wallet_commands.py"
+            "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
+        ),
+    ),
+    Defect(
+        "simulated-amount-printed-as-a-number",
+        "A program that judges a dry run rounds what the swap would take out of the wallet.",
+        "swapdesk/wallet/review.py",
+        '"units": "written_units"',
+        '"units": "units"',
+        ("tests/cli/test_schemas.py::test_nothing_that_was_printed_is_gone_without_a_new_version",),
+    ),
+    Defect(
+        "verdict-left-out-of-the-review",
+        "A program that signs after a dry run does not hear that the gate refuses it.",
+        "swapdesk/wallet/review.py",
+        '"refused": "refused", ',
+        "",
+        ("tests/cli/test_schemas.py::test_nothing_that_was_printed_is_gone_without_a_new_version",),
+    ),
+    Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/api_call.py",

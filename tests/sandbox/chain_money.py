@@ -88,7 +88,6 @@ class SolanaChain(Chain, frozen=True):
     def cost_of(self, hash_: str, sent: int) -> int:
         """Lamports: the fee, and the rent of what it opened."""
         found = until(lambda: self.executed(hash_), hash_)
-        assert found is not None
         meta = found["meta"]
         gone = meta["preBalances"][0] - meta["postBalances"][0]
         return int(gone - (sent if meta["err"] is None else 0))

@@ -89,12 +89,10 @@ class NodeProcess(Struct):
         assert json.loads(self.process.stdout.readline())["ready"] is True
 
     def kill(self) -> None:
-        assert self.process is not None
         self.process.kill()
         self.collect()
 
     def collect(self) -> None:
-        assert self.process is not None
         self.process.wait(PATIENCE)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
@@ -143,7 +141,6 @@ async def test_the_whole_life_of_a_leg_and_the_bounds_of_an_exchange(node: NodeP
         assert await venue.find("b:in") is None
         assert await venue.report("b:in") is None
         waiting = await venue.report("a:in")
-        assert waiting is not None
         assert waiting.status is LegStatus.WAITING
         await ledger.call(
             LedgerMethod.FAUCET_PAY, key="1", token=BTC.id, address=place.address, units="50000000"
@@ -231,8 +228,6 @@ async def test_bad_calls_are_answered_with_their_code_and_it_ends_with_its_start
                 answer = await http.post(node.url, headers=headers, content=body)
                 assert answer.status_code == 200
                 assert answer.json()["error"]["code"] == code
-    assert node.process is not None
-    assert node.process.stdin is not None
     node.process.stdin.close()
     assert await asyncio.to_thread(node.process.wait, 2) == 0
     node.collect()

@@ -122,5 +122,4 @@ def test_accounts_differ_in_markup_and_fixed_rates() -> None:
         (1, True),
         (1, False),
     ]
-    assert narrow.read_limits is not None
     assert narrow.read_limits.per_minute == 5

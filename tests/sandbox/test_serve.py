@@ -57,7 +57,6 @@ def test_ready_line_and_run_file(tmp_path: Path) -> None:
             assert free.get("/rateLimits").json()["exchange"]["perDay"] == 10
         sandbox.process.send_signal(signal.SIGTERM)
         assert sandbox.process.wait(PATIENCE) == 0
-        assert sandbox.process.stdout is not None
         assert sandbox.process.stdout.read() == "", "exactly one line on standard output"
         assert find_running(tmp_path) is None
         assert not (tmp_path / RUN_FILE).exists()
@@ -134,7 +133,6 @@ def test_children_end_with_a_killed_supervisor_and_with_a_lifeline(tmp_path: Pat
         with Running(tmp_path, lifeline=True) as again:
             assert find_running(tmp_path) == again.ready
             others = children_of(again.process.pid)
-            assert again.process.stdin is not None
             again.process.stdin.close()
             assert again.process.wait(PATIENCE) == 0
             until(lambda: not any(map(alive, others)), what="children ended")
@@ -154,7 +152,6 @@ def test_a_killed_service_and_a_killed_node_come_back(tmp_path: Path) -> None:
                 return None
 
         back = until(answered, what="the service is back")
-        assert back is not None
         assert back.json()["depositAddress"] == order["depositAddress"]
         assert sandbox.child("swapdesk.sandbox.service_process") != first
         assert find_running(tmp_path) == sandbox.ready
@@ -176,7 +173,6 @@ def test_one_sandbox_per_directory_and_its_end_is_told(tmp_path: Path) -> None:
             begin = time.monotonic()
             assert second.wait(PATIENCE) == 2
             assert time.monotonic() - begin >= 4.5, "it waits for the lock"
-            assert second.stdout is not None
             assert second.stdout.read() == ""
         finally:
             for pipe in (second.stdin, second.stdout):
@@ -194,7 +190,6 @@ def test_one_sandbox_per_directory_and_its_end_is_told(tmp_path: Path) -> None:
             sandbox.process.terminate()
             with pytest.raises(ConnectionClosed) as closed:
                 stream.recv(timeout=PATIENCE)
-        assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == CloseCode.SHUTDOWN
 
 

@@ -55,7 +55,6 @@ def hot_wallets(running: Running) -> set[str]:
 
 def executed(chain: SolanaChain, signature: str) -> dict[str, Any]:
     found = until(lambda: chain.executed(signature), what="the transaction")
-    assert found is not None
     assert found["meta"]["err"] is None
     return found
 

@@ -235,7 +235,6 @@ def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
         return told if all(one["status"] == 4 for one in told["orders"]) else None
 
     told = until(over, "both payouts")
-    assert told is not None
     assert told["bundleStatus"] == "confirmed"
     assert [one["houdiniId"] for one in told["orders"]] == orders
 

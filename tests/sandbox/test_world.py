@@ -171,7 +171,6 @@ def test_look_alikes_of_usdc() -> None:
     copies = [t for t in TOKENS if t.symbol == "USDC" and t.chain == "ethereum"]
     assert len(copies) == 2
     false = next(token for token in copies if token.id != find_token("ethereum", "USDC").token_id)
-    assert false.security_scan is not None
     assert false.security_scan.result_type == ScanResult.MALICIOUS
     assert not false.has_cex
     assert false.priority is None

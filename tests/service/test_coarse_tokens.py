@@ -25,7 +25,6 @@ def token_list() -> list[Token]:
 async def test_the_least_is_about_what_buys_one_unit(api: httpx2.AsyncClient) -> None:
     """The cheapest venue buys one unit for 101.41 USD, which is no doubling of any minimum."""
     found = (await limits(api, BTC.id, DEAR.id)).cex
-    assert found is not None
     assert found.min_out == 1
     assert Decimal("101.40") < found.min * 60_000 < Decimal("107")
     rows = await quotes(api, asked(plain(found.min), BTC.id, DEAR.id, types="standard"))
@@ -39,7 +38,6 @@ async def test_the_least_of_a_private_route_is_the_first_unit_inside(
     aa.least, bb.least, cc.least = Decimal(10), Decimal(60), Decimal(60)
     bb.trades = cc.trades = frozenset({"XRP", "SOL", "ETH"})
     found = (await limits(api, COARSE.id, ETH.id)).private
-    assert found is not None
     assert found.min == 3
     rows = await quotes(api, asked("3", COARSE.id, ETH.id, types="private"))
     assert (rows[0].error, rows[0].amount_out) == (None, found.min_out)
@@ -52,7 +50,6 @@ async def test_what_buys_one_unit_is_no_private_route_below_the_least(
 ) -> None:
     """Both legs take far less than what one unit costs, so their bounds say nothing of it."""
     found = (await limits(api, BTC.id, DEAR.id)).private
-    assert found is not None
     assert found.min_out == 1
     unit = Decimal(1).scaleb(-BTC.decimals)
     rows = await quotes(api, asked(plain(found.min), BTC.id, DEAR.id, types="private"))

@@ -69,7 +69,6 @@ async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
     assert second.expires > first.expires
     out_venue = next(v for v in floor.adapters if second in v.opened)
     waiting = await out_venue.find(second.key)
-    assert waiting is not None
     assert (first.payout_address, first.payout_tag) == (waiting.address, waiting.tag)
     assert order.deposit_address != waiting.address
     assert order.out_status == 1
@@ -284,6 +283,5 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
     first = [k for k in floor.venue(row.legs[0]).keys if k.startswith(f"{again.service_id}:in")]
     assert len(first) == 1, "one deposit address, and it is the order's"
     instruction = await floor.venue(row.legs[0]).find(first[0])
-    assert instruction is not None
     assert instruction.address == again.deposit_address
     await floor.store.close()

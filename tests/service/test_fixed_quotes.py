@@ -56,7 +56,6 @@ async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
     for row, seconds in zip(rows, (600, 420, 500), strict=True):
         assert row.fixed
         assert row.valid_until == clock.now() + timedelta(seconds=seconds)
-        assert row.rate_id is not None
         assert row.rate_id.startswith(f"{row.swap}-rate-")
         assert row.requires_refund_address
         assert row.amount_in == Decimal("0.5")
@@ -209,7 +208,6 @@ async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
     some["pl"].most = Decimal(390_000)
     found = await limits(api, token_in.id, token_out.id)
     bucket = found.cex if types == "standard" else found.private
-    assert bucket is not None
     assert bucket.min_out is not None
     assert bucket.max_out is not None
     assert 0 < bucket.min_out < bucket.max_out
@@ -233,7 +231,6 @@ async def test_every_amount_to_receive_between_the_limits_is_priced(
 ) -> None:
     found = await limits(api, BTC.id, ETH.id)
     for types, bucket in (("standard", found.cex), ("private", found.private)):
-        assert bucket is not None
         assert bucket.min_out is not None
         assert bucket.max_out is not None
         for share in ("0.0001", "0.01", "0.5", "0.99", "0.9999"):
@@ -249,7 +246,6 @@ async def test_limits_where_nothing_is_quoted_by_the_amount_received(
     for venue in some.values():
         venue.traits = VenueTraits()
     bucket = (await limits(api, BTC.id, ETH.id)).cex
-    assert bucket is not None
     for amount, out in ((bucket.min, bucket.min_out), (bucket.max, bucket.max_out)):
         assert (await quotes(api, asked(plain(amount), types="standard")))[0].amount_out == out
 

@@ -120,7 +120,6 @@ async def test_a_fallback_keeps_the_markup(service: ServiceParts) -> None:
             route,  # type: ignore[arg-type]
             markup=Decimal(3),
         )
-        assert found is not None
         assert found.markup == 3
         assert len(found.legs) == legs
         assert set(found.legs) <= {"fa", "fb"}
@@ -145,7 +144,6 @@ async def test_limits_pay_after_the_default_of_the_account(
     pair = PairLimitsQuery(token_id_from=BTC.id, token_id_to=ETH.id)
     found = await service.pair_limits.limits(caller, pair)
     bucket = found.cex if route == "standard" else found.private
-    assert bucket is not None
     assert bucket.min_out is not None
     assert bucket.max_out is not None
     unit = Decimal(1).scaleb(-ETH.decimals)

@@ -398,7 +398,6 @@ async def test_an_order_whose_payment_failed_is_carried_out_unheard_until_it_is_
     clock.advance(60)
     await service.worker.step(clock.now())
     order = await store.current_order(name)
-    assert order is not None
     assert order.status == OrderStatusCode.FINISHED
     assert await watched.told([name]) == set()
     assert (await watched.finished(), counted_anew(store).agrees) == (0, True)
@@ -510,7 +509,6 @@ async def test_a_group_is_told_with_its_orders_once_it_is_paid(
     assert len(names) == 2
     assert await watched.told(names) == (set(names) if settles else set())
     row = await store.current_order(names[0])
-    assert row is not None
     group = f"/exchanges/multi/{row.multi_id}"
     status = await ann.http.get(group)
     assert status.status_code == (200 if settles else 404)

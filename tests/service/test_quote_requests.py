@@ -89,7 +89,6 @@ async def test_amounts_are_answered_exactly(api: httpx2.AsyncClient) -> None:
     answer = await api.get("/quotes", params=asked(amount, ETH.id, BTC.id))
     assert f'"amountIn":{amount},' in answer.text
     for row in decode(QuoteList, answer.content, side="client").quotes:
-        assert row.amount_out is not None
         assert -int(row.amount_out.as_tuple().exponent) <= BTC.decimals
 
 

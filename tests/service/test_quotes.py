@@ -204,7 +204,6 @@ async def test_private_rows_are_bounded(
     answer = await parts.engine.quotes(caller, query)
     assert len(answer.quotes) == PRIVATE_ROWS == 24
     best = await parts.engine.best_legs(BTC, ETH, Decimal("0.5"), "private")
-    assert best is not None
     assert answer.quotes[0].amount_out == best.amount_out
     assert set(best.legs) == {"v1", "v2"}
 

@@ -56,7 +56,6 @@ async def test_a_floating_order_goes_to_the_next_best_venue(floor: Floor) -> Non
     taking = floor.venue("bb").opened[0]
     assert (taking.payout_address, taking.amount_in) == (BTC, order.in_amount)
     place = await floor.venue("bb").find(taking.key)
-    assert place is not None
     assert floor.venue(old).sent_on == {key: (place.address, place.tag)}
     await floor.work(3600)
     assert (await shown(floor, order)).status == 1, "the deposit was made: nothing expires"
@@ -82,7 +81,6 @@ async def test_a_leg_of_a_private_order_is_taken_over_by_a_stranger(floor: Floor
         assert taking.payout_address == BTC
     else:
         waiting = await floor.venue(before.legs[1]).find(f"{order.service_id}:out")
-        assert waiting is not None
         assert taking.payout_address == waiting.address
     assert (await shown(floor, order)).rerouted
     assert floor.venue(old).sent_on
@@ -95,7 +93,6 @@ async def test_a_venue_that_refuses_is_passed_over(floor: Floor) -> None:
     await worked(floor)
     assert (await shown(floor, order)).in_ == "cc"
     place = await floor.venue("cc").find(floor.venue("cc").opened[0].key)
-    assert place is not None
     assert floor.venue(old).sent_on[key] == (place.address, place.tag)
 
 

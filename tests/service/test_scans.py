@@ -193,7 +193,6 @@ def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> No
     catalog.put_scan(BTC.id, scan)
     assert [token.id for token in catalog.tokens] == before
     for found in (catalog.token(BTC.id), catalog.token_by_cex_id("BTC")):
-        assert found is not None
         assert found.security_scan == scan
     assert b"Malicious" in catalog.encoded_page(query)
     assert b"Malicious" not in page

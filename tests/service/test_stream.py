@@ -186,7 +186,6 @@ async def test_wrong_credentials_are_told_after_the_upgrade(
 async def test_welcome_ping_and_the_id_of_the_handshake(base: str, service: ServiceParts) -> None:
     async with stream(base, AS_READER) as socket:
         listener = await welcomed(socket)
-        assert socket.response is not None
         assert len(socket.response.headers["x-request-id"]) == 36
         assert await listener.ask(type="ping") == {"type": "pong"}
         assert service.hub.connections == 1  # type: ignore[attr-defined]

@@ -91,7 +91,6 @@ async def test_a_name_is_added_after_the_address_was_compared(market: Market) ->
         await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
         assert "@carol" in run.text
         entry = run.app.session.desk.book.entry("carol")
-        assert entry is not None
         assert (entry.address, entry.kind) == (CAROL, "evm")
 
 

@@ -52,7 +52,6 @@ async def test_the_order_is_compared_and_taken(market: Market) -> None:
 
         await run.settle(opened, "the order")
         entry = run.app.session.desk.journal.intents.get(intent_id)
-        assert entry is not None
         assert entry.state is IntentState.CREATED
         assert market.network.posts() == 1
 
@@ -74,5 +73,4 @@ async def test_giving_up_takes_the_payments_own_phrase(market: Market) -> None:
         await run.press("enter")
         await run.settle(lambda: not isinstance(run.app.screen, CandidatesScreen), "the end")
         settled = intents.get(intent_id)
-        assert settled is not None
         assert settled.state is IntentState.ABANDONED

@@ -84,6 +84,4 @@ def test_a_code_stays_black_on_white_without_colours() -> None:
         [Segment("█", INK), Segment("x", red)], Color.parse("#000000")
     )
     assert kept.style == INK
-    assert bare.style is not None
-    assert bare.style.color is not None
     assert bare.style.color.is_default

@@ -124,7 +124,6 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
                 assert posts(market) == 0
 
         entry = run.app.session.desk.book.entry("bob")
-        assert entry is not None
         known = entry.address.lower()
         middle = "".join("f" if char == "0" else "0" for char in known[10:30])
         await run.press("ctrl+u")
@@ -255,7 +254,6 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.type("@trading")
         await run.see("Your own wallet trading.")
         refund = run.screen(CreateScreen).query_one(CreateForm).checked().refund
-        assert refund is not None
         assert (refund.ok, refund.address) == (True, account.address)
 
 

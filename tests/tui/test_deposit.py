@@ -22,7 +22,6 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
 ) -> None:
     async with market.desk() as run:
         screen = await from_xrp(run)
-        assert screen.tracked is not None
         order = screen.tracked.order
         assert "30:00 left, until 14:32:11 UTC" in run.text
         assert "for the deposit; the rate may still move" in run.text
@@ -53,7 +52,6 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         await run.see("Send this, once,")
         # After the deadline no address is left anywhere.
         address = order.deposit_address
-        assert address is not None
         assert address[:4] in run.text
         run.app.copy_to_clipboard("")
         market.clock.advance(30 * 60 + 1)
@@ -122,7 +120,6 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         await run.to_deposit("0.25 btc eth")
         screen = run.screen(DepositScreen)
         tracked = screen.tracked
-        assert tracked is not None
         agreed, address = tracked.order.out_amount, tracked.order.deposit_address or ""
         assert agreed is not None
         tracker = run.app.session.desk.link.tracker

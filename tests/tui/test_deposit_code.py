@@ -129,7 +129,6 @@ async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_
 ) -> None:
     async with market.desk() as run:
         screen = await to_code(run)
-        assert screen.tracked is not None
         tag = screen.tracked.order.deposit_tag
         assert screen.shown.startswith("xrpl://")
         assert "✓ tag ✓ amount" in run.text

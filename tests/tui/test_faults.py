@@ -36,7 +36,6 @@ async def with_group(run: DeskRun) -> tuple[str, str]:
     asked = MultiExchangeRequest(orders=[row, row])
     made = (await desk.link.api.create_multi_exchange(asked)).made
     order = made.orders[0].order
-    assert order is not None
     await desk.link.tracker.read(order.service_id)
     return order.service_id, made.multi_id
 

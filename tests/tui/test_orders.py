@@ -167,7 +167,6 @@ async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_yo
         screen = await tracker(run)
         link = run.app.session.desk.link
         tracked = link.tracker.get(exchanging(market.clock).id)
-        assert tracked is not None
         stuck = tracked.order.model_copy(
             update={"display_status": DisplayStatus.FAILED.value, "action_required": True}
         )
@@ -202,7 +201,6 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         key = screen._table.cursor_key
         tracked = screen.current
         assert key is not None
-        assert tracked is not None
         over = completed(tracked.order, market)
         # An end is not shown before the journal has it; the tick may come before the news of it.
         following = run.app.session.desk.link.tracker
@@ -223,7 +221,6 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         key = screen._table.cursor_key
         tracked = screen.current
         assert key is not None
-        assert tracked is not None
         sending = tracked.order.model_copy(
             update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
         )

@@ -234,7 +234,6 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
         await run.to_quotes()
         screen = run.screen(QuotesScreen)
         board = screen.board
-        assert board is not None
         early = QuotesScreen(run.app.session, board.wish)
         assert not early.composed
         early.take(board)
@@ -258,7 +257,6 @@ async def test_a_route_on_a_chain_without_wallet_is_compared_and_not_chosen(mark
         await run.to_quotes()
         screen = run.screen(QuotesScreen)
         await run.press("down")
-        assert screen.row is not None
         assert screen.row.quote.swap == "me"
         assert "e explain" in run.text
         await run.press("enter")

@@ -34,7 +34,6 @@ async def test_every_call_stands_there_is_found_and_copied_and_no_secret(market:
         assert [row.key[0] for row in screen._table.rows] == ["c"]
         await run.press("enter", "y")
         call = screen.current
-        assert call is not None
         assert run.app.clipboard == call.request_id
         await run.press("Y")
         assert run.app.clipboard.startswith("swapdesk api GET /quotes -q amount=0.5 -q from=")
@@ -83,7 +82,6 @@ async def test_a_create_stands_there_without_its_deposit_address(market: Market)
         await run.press("slash")
         await run.type("post exchanges")
         await run.press("enter", "enter")
-        assert screen.current is not None
         assert screen.current.method == "POST"
         await run.see('"addressTo"')
         groups = run.text.replace(" ", "").replace("\n", "")

@@ -60,7 +60,6 @@ def test_every_file_says_every_role() -> None:
         for path in folder.glob("*.toml"):
             palette, problems = read_palette(path)
             assert problems == []
-            assert palette is not None
             assert palette.name == path.stem
             assert set(palette.colours) == set(COLOURS), path
             assert set(palette.variables) == set(ROLES), path

@@ -84,7 +84,6 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
     assert os.getsid(agent.pid) == agent.pid
     told = proc(agent.pid, "cmdline") + proc(agent.pid, "environ")
     ignoring = re.search(r"SigIgn:\s*([0-9a-f]+)", proc(agent.pid, "status").decode())
-    assert ignoring is not None
     ignored = int(ignoring[1], 16)
     assert ignored >> (signal.SIGINT - 1) & 1
     await agent.close()
@@ -190,7 +189,6 @@ def test_no_agent_outlives_its_desk(keys: Path) -> None:
     desk = subprocess.Popen(
         [sys.executable, "-c", _DESK, str(keys)], stdout=subprocess.PIPE, text=True
     )
-    assert desk.stdout is not None
     agent = os.pidfd_open(int(desk.stdout.readline()))
     assert select.select([agent], [], [], 0) == ([], [], [])
     desk.kill()
@@ -216,13 +214,11 @@ class Raw:
         return self.process.returncode, out, err
 
     def say(self, head: str) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(struct.pack(">II", len(head), len(head)) + head.encode())
         self.process.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
         """The head of the next frame."""
-        assert self.process.stdout is not None
         size, head = frame_sizes(self.process.stdout.read(PREFIX_BYTES))
         return decode_frame(bytearray(self.process.stdout.read(size)), head).head
 

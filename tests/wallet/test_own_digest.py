@@ -34,7 +34,7 @@ from swapdesk.wallet.payload import (
     TypedDataPayload,
 )
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 
 VECTORS = json.loads((Path(__file__).parents[1] / "agent" / "vectors" / "eip712.json").read_text())
 STEP = next(
@@ -213,6 +213,6 @@ def test_a_call_without_its_terms_is_not_signed() -> None:
     held = held_against(replace(REVIEW, digest="0x" + "ab" * 32, agreed=True), call)
     assert held.refused
     # What the agent refuses anyway is not said twice.
-    refusal = Finding("GAS_ABOVE", Severity.REFUSE, "Too much.")
+    refusal = RuleFinding("GAS_ABOVE", Severity.REFUSE, "Too much.")
     refused = held_against(replace(REVIEW, findings=(refusal,), agreed=True), call)
     assert (refused.agreed, refused.findings) == (None, (refusal,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
@@ -15,31 +15,18 @@ if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
 
 
-class ErrorFacts(Struct, frozen=True, rename="camel"):
-    """``fields`` maps an input that is wrong to an object with a ``message``; some have more."""
-
-    code: str
-    message: str
-    status: int | None
-    request_id: str | None
-    fields: Mapping[str, Mapping[str, Any]]
-    money: str
-    next: str
-
-
-class ErrorDocument(Struct, frozen=True):
-    """What ``--json`` prints on standard error when a command fails."""
-
-    error: ErrorFacts
-
-
 @dataclass(eq=False)
 class CommandError(Exception):
-    """Raised by every command that cannot go on.
+    """Why a command cannot go on. ``fields`` maps an input that is wrong to an object with a
+    ``message``, as the error bodies of the API do; some have more.
 
-    ``money`` and ``next`` are those of the code (``error_table``) where none are given. ``fields``
-    maps a name to ``{"message": ...}``, as the error bodies of the API do.
+    ``money`` and ``next`` are those of the code (``error_table``) where none are given.
     """
+
+    PRINTED: ClassVar = {
+        "code": "code", "message": "message", "status": "status", "requestId": "request_id",
+        "fields": "fields", "money": "money", "next": "next",
+    }  # fmt: skip
 
     exit: Exit
     code: str
@@ -48,7 +35,7 @@ class CommandError(Exception):
     next: str = ""
     status: int | None = None
     request_id: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         money, next_ = words_of(self.code)
@@ -57,18 +44,11 @@ class CommandError(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def document(self) -> ErrorDocument:
-        return ErrorDocument(
-            ErrorFacts(
-                self.code,
-                self.message,
-                self.status,
-                self.request_id,
-                self.fields,
-                self.money,
-                self.next,
-            )
-        )
+
+class ErrorDocument(Struct, frozen=True):
+    """What ``--json`` prints on standard error when a command fails."""
+
+    error: CommandError
 
 
 def bad_input(

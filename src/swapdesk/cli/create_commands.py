@@ -272,11 +272,12 @@ def fund(call: CliContext, order: str, account: str | None, yes: bool) -> int:
     Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
     Given again it follows the same transaction and signs no other one.
     """
-    from swapdesk.cli.funding import FundRequest, fund_order
+    from swapdesk.cli.funding import fund_order
     from swapdesk.cli.session import run_session
 
-    request = FundRequest(order, account, yes)
-    return run_session(call, lambda session: fund_order(session, request), from_journal=True)
+    return run_session(
+        call, lambda session: fund_order(session, order, account, yes=yes), from_journal=True
+    )
 
 
 @click.command()

@@ -37,7 +37,7 @@ from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.minimum_received import guaranteed_by
-from swapdesk.flows.creation.order_verification import Created, NotCreated
+from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
@@ -57,20 +57,6 @@ ON_THE_WAY = (
 )
 
 
-class FundedFacts(Struct, frozen=True):
-    """The transaction of the faucet."""
-
-    hash: str
-
-
-class CreatedCheck(Struct, frozen=True, rename="camel"):
-    """How the order stands to what was confirmed."""
-
-    payable: bool
-    lower_by_percent: Decimal | None
-    provider_changed: bool
-
-
 class CreatedDocument(Struct, frozen=True, rename="camel"):
     """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
 
@@ -79,8 +65,8 @@ class CreatedDocument(Struct, frozen=True, rename="camel"):
     found_again: bool
     display_status: str | None
     deposit: DepositFacts | None
-    funded: FundedFacts | None
-    check: CreatedCheck
+    funded: Funded | None
+    check: OrderCheck
     money: str
     next: str
     order: Order
@@ -139,7 +125,7 @@ class Creation:
             print_withheld(self._output, tracked, self._desk.service_clock.now())
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
-        funded = paid.hash if isinstance(paid, Funded) else None
+        funded = paid if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
         if isinstance(paid, NotFunded):
             raise _not_funded(tracked, paid)
@@ -251,13 +237,12 @@ class Creation:
     # Printing
 
     def _print(
-        self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
+        self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
         now = self._desk.service_clock.now()
         order, summary = tracked.order, order_status(tracked, now)
         deposit = deposit_of(tracked, now)
         if self._output.json:
-            check = created.check
             self._output.document(
                 CreatedDocument(
                     service_id=order.service_id,
@@ -265,10 +250,8 @@ class Creation:
                     found_again=created.found_again,
                     display_status=display_of(order),
                     deposit=deposit,
-                    funded=FundedFacts(funded) if funded is not None else None,
-                    check=CreatedCheck(
-                        check.payable, _hundredths(check.lower_by), check.provider_changed
-                    ),
+                    funded=funded,
+                    check=created.check,
                     money=summary.money if funded is None else "on its way to the exchange.",
                     next=summary.next if funded is None else "the chain",
                     order=shown_order(order, withheld=tracked.withheld),
@@ -280,7 +263,7 @@ class Creation:
         if funded is None:
             facts += deposit_facts(tracked, now, grouped=not plain)
         else:
-            self._output.talk(f"The deposit was paid from the faucet: {funded}.")
+            self._output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         if plain:
             self._output.say(*(f"{label} {value}." for label, value in facts if value))
         else:
@@ -288,10 +271,6 @@ class Creation:
         if created.check.provider_changed:
             self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
-
-
-def _hundredths(percent: Decimal | None) -> Decimal | None:
-    return None if percent is None else percent.quantize(Decimal("0.01"))
 
 
 def _not_funded(tracked: TrackedOrder, outcome: NotFunded) -> CommandError:

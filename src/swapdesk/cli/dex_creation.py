@@ -30,7 +30,6 @@ from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.notation import Moment
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
@@ -43,7 +42,7 @@ from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Match, Review, Severity
+from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order
@@ -86,61 +85,12 @@ class PayloadFacts(Struct, frozen=True):
     value: str | UnsetType = UNSET
 
 
-class ReviewedField(Struct, frozen=True):
-    """One field: what is signed, what the quote promised, and whether they agree."""
-
-    field: str
-    signed: str
-    promised: str
-    match: Match
-    weight: bool
-
-
-class FindingFacts(Struct, frozen=True):
-    """A rule of the gate that had something to say."""
-
-    code: str
-    severity: Severity
-    message: str
-
-
-class ChangeFacts(Struct, frozen=True):
-    """``units`` are base units as a text, negative when they leave ``holder``."""
-
-    holder: str
-    symbol: str
-    contract: str | None
-    units: str
-
-
-class SimulationFacts(Struct, frozen=True):
-    """What the chain would do now, at ``height``."""
-
-    height: int
-    gas: int
-    failure: str | None
-    changes: list[ChangeFacts]
-
-
-class ReviewFacts(Struct, frozen=True, rename="camel"):
-    """The verdict of the wallet. ``phrase`` has to be typed; None when a yes is enough."""
-
-    title: str
-    digest: str
-    refused: bool
-    phrase: str | None
-    valid_until: Moment
-    lines: list[ReviewedField]
-    findings: list[FindingFacts]
-    simulation: SimulationFacts | None
-
-
 class StepFacts(Struct, frozen=True):
     """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
 
     name: str
     payload: PayloadFacts
-    review: ReviewFacts | None
+    review: Review | None
     unjudged: str | None
 
 
@@ -413,33 +363,6 @@ def _payload(payload: TransactionPayload | TypedDataPayload) -> PayloadFacts:
     )
 
 
-def _review(review: Review) -> ReviewFacts:
-    simulation = review.simulation
-    return ReviewFacts(
-        title=review.title,
-        digest=review.digest,
-        refused=review.refused,
-        phrase=review.phrase,
-        valid_until=review.valid_until,
-        lines=[
-            ReviewedField(one.field, one.signed, one.promised, one.match, one.weight)
-            for one in review.lines
-        ],
-        findings=[FindingFacts(one.code, one.severity, one.words) for one in review.findings],
-        simulation=None
-        if simulation is None
-        else SimulationFacts(
-            simulation.height,
-            simulation.gas,
-            simulation.failure,
-            [
-                ChangeFacts(one.holder, one.symbol, one.contract, str(one.units))
-                for one in simulation.changes
-            ],
-        ),
-    )
-
-
 def _document(told: DryRun, calls: list[str]) -> SwapDryRunDocument:
     intent, promise = told.intent, told.promise
     return SwapDryRunDocument(
@@ -457,7 +380,7 @@ def _document(told: DryRun, calls: list[str]) -> SwapDryRunDocument:
             StepFacts(
                 one.name,
                 _payload(one.payload),
-                None if one.review is None else _review(one.review),
+                one.review,
                 one.unjudged,
             )
             for one in told.steps

@@ -40,24 +40,17 @@ class FundingDocument(Struct, frozen=True, rename="camel"):
     order: OrderDocument
 
 
-class FundRequest(Struct, frozen=True):
-    """``account`` None takes the first one of the chain."""
-
-    order: str
-    account: str | None
-    yes: bool
-
-
-async def fund_order(session: CommandSession, request: FundRequest) -> int:
-    """Pay and print. Raises CommandError."""
+async def fund_order(session: CommandSession, order: str, named: str | None, *, yes: bool) -> int:
+    """Pay from the account that is ``named``, else from the first of the chain, and print. Raises
+    CommandError."""
     await session.load_catalog()
     await session.settle()
-    tracked = await find_order(session, request.order)
+    tracked = await find_order(session, order)
     wallet = session.desk.wallet
     try:
         await make_ready(session, wallet, fill=False)
-        account = await _account(wallet, tracked, request.account)
-        funding = await _funding(session, wallet, request)
+        account = await _account(wallet, tracked, named)
+        funding = await _funding(session, wallet, yes=yes)
         if (paid := await funding.paid_before(tracked)) is not None:
             raise _not_paid(paid)
         await unlock(session.call, wallet)
@@ -81,13 +74,11 @@ async def fund_order(session: CommandSession, request: FundRequest) -> int:
     return Exit.DONE
 
 
-async def _funding(
-    session: CommandSession, wallet: LocalWallet, request: FundRequest
-) -> WalletFunding:
+async def _funding(session: CommandSession, wallet: LocalWallet, *, yes: bool) -> WalletFunding:
     desk, output = session.desk, session.call.output
 
     async def look(review: Review) -> Agreed | None:
-        return consent(output, review, yes=request.yes)
+        return consent(output, review, yes=yes)
 
     return WalletFunding(
         await wallet.client(),

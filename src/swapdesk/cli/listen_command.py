@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
@@ -17,21 +16,7 @@ from swapdesk.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession
-    from swapdesk.flows.webhooks import DeliveryAttempt, OrderWebhooks
-
-
-class AttemptDocument(Struct, frozen=True, rename="camel"):
-    """One try of a delivery. ``status`` is what the receiver answered, ``problem`` why it did
-    not."""
-
-    id: str
-    service_id: str
-    display_status: str | None
-    attempt: int
-    status: int | None
-    problem: str | None
-    ms: int
-    taken: bool
+    from swapdesk.flows.webhooks import AttemptDocument, OrderWebhooks
 
 
 LOST_SECONDS = 4.0
@@ -153,20 +138,9 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
         await asyncio.gather(posting, return_exceptions=True)
 
 
-def _tell(call: CliContext, attempt: DeliveryAttempt) -> None:
+def _tell(call: CliContext, attempt: AttemptDocument) -> None:
     if call.output.json:
-        call.output.document(
-            AttemptDocument(
-                attempt.id,
-                attempt.service_id,
-                attempt.display,
-                attempt.number,
-                attempt.status,
-                attempt.problem or None,
-                attempt.ms,
-                attempt.taken,
-            )
-        )
+        call.output.document(attempt)
         return
     answered = attempt.problem or str(attempt.status)
     again = "" if attempt.taken else f", try {attempt.number}"

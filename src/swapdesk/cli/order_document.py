@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from swapdesk.cli.output import Exact
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import Moment, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
+    DepositDestination,
     amount_to_pay,
     deposit_destination,
     deposit_hash,
@@ -65,25 +66,6 @@ class DepositFacts(Struct, frozen=True):
     expires: Moment | None
 
 
-class PaidToFacts(Struct, frozen=True):
-    """Where the deposit went. ``arrived``: the service has seen it."""
-
-    address: str
-    memo: str | None
-    chain: str | None
-    arrived: bool
-    warning: str
-
-
-class TransactionFacts(Struct, frozen=True):
-    """A transaction of the order, and who sent it."""
-
-    role: TransactionRole = field(name="for")
-    hash: str
-    state: Fate
-    by: Sender
-
-
 class OrderDocument(Struct, frozen=True, rename="camel"):
     """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
     when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
@@ -101,9 +83,9 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
     cause: str
     intent_id: str | None
     deposit: DepositFacts | None
-    paid_to: PaidToFacts | None
+    paid_to: DepositDestination | None
     deposit_hash: str | None
-    transactions: tuple[TransactionFacts, ...]
+    transactions: tuple[OrderTransaction, ...]
     withheld: str | None
     order: Order
 
@@ -128,20 +110,12 @@ def order_document(
         cause=summary.told,
         intent_id=tracked.intent.id if tracked.intent else None,
         deposit=deposit_of(tracked, now, made),
-        paid_to=_paid_to(tracked, made),
+        paid_to=deposit_destination(tracked, made),
         deposit_hash=deposit_hash(order, made),
-        transactions=tuple(TransactionFacts(one.role, one.hash, one.fate, one.by) for one in made),
+        transactions=tuple(made),
         withheld=tracked.withheld,
         order=shown_order(order, withheld=tracked.withheld),
     )
-
-
-def _paid_to(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidToFacts | None:
-    """Where the deposit went; None while nothing is known to have been paid."""
-    place = deposit_destination(tracked, made)
-    if place is None:
-        return None
-    return PaidToFacts(place.address, place.memo, _chain(tracked), place.arrived, place.warning)
 
 
 def deposit_of(

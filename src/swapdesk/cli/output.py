@@ -16,11 +16,12 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from io import TextIOWrapper
+from operator import attrgetter
 from typing import Any, TextIO
 
 from msgspec import UNSET, Struct
 
-from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.command_error import CommandError, ErrorDocument
 from swapdesk.cli.error_table import UNSENT
 
 SCHEMA_VERSION = 1
@@ -256,7 +257,7 @@ class Output:
         """Cause, place of the money, next actor; code and request id last."""
         if self.json:
             stream = self._stderr or sys.stderr
-            self._aside(_encodable(document_text(error.document()), stream, _ESCAPE))
+            self._aside(_encodable(document_text(ErrorDocument(error)), stream, _ESCAPE))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
@@ -309,13 +310,24 @@ def document_text(value: Struct) -> str:
     return json_text({"schemaVersion": SCHEMA_VERSION, **members(value)})
 
 
-def members(value: Struct) -> dict[str, Any]:
-    """A document under its written names. Members of the field that its class names as ``MERGED``
+def written_members(kind: type) -> Mapping[str, str]:
+    """The member of a document, and the attribute of the record that it shows. A record of another
+    room names them in ``PRINTED``, dots leading into records within it; any other shows every
+    field."""
+    printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
+    if printed is not None:
+        return printed
+    struct: Any = kind
+    return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
+
+
+def members(value: Any) -> dict[str, Any]:
+    """A record under its written names. Members of the field that its class names as ``MERGED``
     stand beside the others, and win where both have a name; what is unset is left out."""
     merged = getattr(value, "MERGED", "")
     found: dict[str, Any] = {}
-    for name, written in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
-        inner = _builtin(getattr(value, name))
+    for written, name in written_members(type(value)).items():
+        inner = _builtin(attrgetter(name)(value))
         if name == merged:
             found |= inner
         elif inner is not UNSET:
@@ -324,7 +336,7 @@ def members(value: Struct) -> dict[str, Any]:
 
 
 def _builtin(value: Any) -> Any:
-    if isinstance(value, Struct):
+    if isinstance(value, Struct) or hasattr(type(value), "PRINTED"):
         return members(value)
     if isinstance(value, Mapping):
         return {name: _builtin(inner) for name, inner in value.items()}

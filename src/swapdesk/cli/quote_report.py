@@ -40,9 +40,6 @@ from swapdesk.flows.quotes.quote_request import (
 from swapdesk.flows.quotes.quoting import DifferenceLevel, QuoteResult
 from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote
 from swapdesk.flows.quotes.waterfall import (
-    Known,
-    Part,
-    SumVerdict,
     Unit,
     Waterfall,
     WaterfallStep,
@@ -56,33 +53,8 @@ from swapdesk.flows.tracking.announcements import (
     quotes_arrived,
     without_route_next,
 )
-from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
-
-_PLACES = 18
-
-
-class StepOfWaterfall(Struct, frozen=True, rename="camel"):
-    """``amount`` in ``unit``, or ``word`` where there is no amount."""
-
-    label: str
-    part: Part
-    amount: Decimal | None
-    unit: Unit | None
-    word: str | None
-    how: str
-    known_from: Known
-
-
-class WaterfallFacts(Struct, frozen=True):
-    """From what is sent to what arrives, in order. ``lines`` is what the summed steps give, ``net``
-    what the service says."""
-
-    verdict: SumVerdict
-    lines: Decimal | None
-    net: Decimal
-    steps: tuple[StepOfWaterfall, ...]
 
 
 class ValueFacts(Struct, frozen=True):
@@ -109,18 +81,7 @@ class QuoteDocument(Struct, frozen=True, rename="camel"):
     expires_at: Moment
     badges: tuple[str, ...]
     quote: Quote
-    waterfall: WaterfallFacts | UnsetType = UNSET
-
-
-class UnusableDocument(Struct, frozen=True, rename="camel"):
-    """A route that cannot be chosen, beside what the service told of it. ``serverSays``: the reason
-    is a text of the service."""
-
-    MERGED: ClassVar = "quote"
-
-    reason: str
-    server_says: bool
-    quote: Quote
+    waterfall: Waterfall | UnsetType = UNSET
 
 
 class TokenName(Struct, frozen=True, rename="camel"):
@@ -146,34 +107,7 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
     receive: bool
     cost: int
     quotes: tuple[QuoteDocument, ...]
-    unusable: tuple[UnusableDocument, ...]
-
-
-def _waterfall(board: QuoteResult, row: RankedQuote) -> WaterfallFacts:
-    found = waterfall(board, row)
-    steps = (
-        StepOfWaterfall(
-            label=step.label,
-            part=step.part,
-            amount=_short(step.amount),
-            unit=step.unit if step.amount is not None else None,
-            word=step.word or None,
-            how=step.how,
-            known_from=step.known,
-        )
-        for step in found.steps
-    )
-    return WaterfallFacts(found.verdict, _short(found.lines), found.net, tuple(steps))
-
-
-def _short(amount: Decimal | None) -> Decimal | None:
-    """Eighteen decimals of a quotient; amounts of the answer alone are exact."""
-    if amount is None:
-        return None
-    exponent = amount.as_tuple().exponent
-    if isinstance(exponent, int) and exponent >= -_PLACES:
-        return amount
-    return ROUGH.quantize(amount, Decimal(1).scaleb(-_PLACES))
+    unusable: tuple[UnusableQuote, ...]
 
 
 def say_waterfalls(output: Output, board: QuoteResult) -> None:
@@ -314,10 +248,7 @@ def quotes_document(
             _quote(board, row, name_of(row.quote.swap), explain=explain)
             for row in board.ranking.rows
         ),
-        unusable=tuple(
-            UnusableDocument(entry.reason, entry.server_says, entry.quote)
-            for entry in board.ranking.unusable
-        ),
+        unusable=board.ranking.unusable,
     )
 
 
@@ -337,7 +268,7 @@ def _quote(
         expires_at=row.expires_at,
         badges=row.badges,
         quote=row.quote,
-        waterfall=_waterfall(board, row) if explain else UNSET,
+        waterfall=waterfall(board, row) if explain else UNSET,
     )
 
 

@@ -1,7 +1,8 @@
 """What every command prints with ``--json``: the types that print it, and their JSON Schemas.
 
 A document is a ``msgspec.Struct`` that ``Output.document`` writes, so its schema is made from the
-type and cannot say anything else. Models of the API in it bring their own. Types are named as
+type and cannot say anything else. Records of other rooms in it have the members that they name in
+``PRINTED``, and models of the API bring their own. Types are named as
 ``module:Name`` and imported when a schema is asked for.
 """
 
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import Any, ClassVar, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
-from swapdesk.cli.output import SCHEMA_VERSION
+from swapdesk.cli.output import SCHEMA_VERSION, written_members
+from swapdesk.flows.notation import Moment
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -62,7 +65,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "trigger clock": ("trigger_report:ClockDocument",),
     "trigger run": ("trigger_report:CasesDocument", "trigger_report:AnswersDocument"),
     "trigger NAME": ("swapdesk.flows.faults.triggers:FaultDocument",),
-    "listen": ("listen_command:AttemptDocument",),
+    "listen": ("swapdesk.flows.webhooks:AttemptDocument",),
     "account limits": ("account_report:LimitsDocument",),
     "account commissions": ("account_report:CommissionsDocument",),
     "account volume": ("account_report:VolumeDocument",),
@@ -184,19 +187,31 @@ class _Definitions:
         self._models: dict[str, Any] = {}
 
     def of(self, types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
+        known = structs_in(types)
+        shown = [(kind, member_types(kind)) for kind in known if hasattr(kind, "PRINTED")]
+        inner = tuple(one for _, members in shown for one in members.values())
         roots, defs = msgspec.json.schema_components(
-            types, schema_hook=self._model, ref_template=_REF
+            (*types, *inner), schema_hook=self._model, ref_template=_REF
         )
-        known = {kind.__name__: kind for kind in structs_in(types)}
-        for name, schema in defs.items():
-            merged = getattr(known.get(name), "MERGED", "")
-            if merged:
-                _merge(schema, known[name], merged)
-        found = {name: _exact(schema) for name, schema in defs.items()}
+        schemas = iter(roots[len(types) :])
+        for kind, members in shown:
+            properties = {member: next(schemas) for member in members}
+            defs[kind.__name__] |= {"properties": properties, "required": list(members)}
+        for kind in known:
+            if merged := getattr(kind, "MERGED", ""):
+                _merge(defs[kind.__name__], kind, merged)
+        names = {kind.__name__ for kind in known}
+        # Of a record of another room some types are not printed.
+        used = str([defs[name] for name in names])
+        found = {
+            name: _exact(schema)
+            for name, schema in defs.items()
+            if name in names or repr(_REF.format(name=name)) in used
+        }
         for name, schema in self._models_schemas().items():
             assert name not in found, f"{name} is a document and a model of the API"
             found[name] = _exact(schema, known="examples")
-        return roots, found
+        return roots[: len(types)], found
 
     def _model(self, kind: type) -> dict[str, Any]:
         if not hasattr(kind, "model_json_schema"):
@@ -226,12 +241,12 @@ def structs_in(types: tuple[Any, ...]) -> set[type[Struct]]:
     found: set[type[Struct]] = set()
 
     def walk(info: Any) -> None:
-        if isinstance(info, msgspec.inspect.StructType):
+        if isinstance(info, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
             if info.cls in found:
                 return
             found.add(info.cls)
-            for one in info.fields:
-                walk(one.type)
+            for one in msgspec.inspect.multi_type_info(member_types(info.cls).values()):
+                walk(one)
         elif isinstance(info, msgspec.inspect.UnionType):
             for inner in info.types:
                 walk(inner)
@@ -250,9 +265,25 @@ def structs_in(types: tuple[Any, ...]) -> set[type[Struct]]:
     return found
 
 
+def member_types(kind: type) -> dict[str, Any]:
+    """The members that a document has of a record, and the type of each."""
+    found = {}
+    for written, path in written_members(kind).items():
+        hint: Any = kind
+        for name in path.split("."):
+            shown = getattr(hint, name, None)
+            if isinstance(shown, property):
+                hint = get_type_hints(shown.fget, include_extras=True)["return"]
+            else:
+                hint = get_type_hints(hint, include_extras=True)[name]
+        # A time is written with its zone, also where the record does not ask for one.
+        found[written] = Moment if hint is datetime else hint
+    return found
+
+
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
     """The members of one field stand beside the others."""
-    written = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))[merged]
+    written = next(one for one, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
     if "$ref" in inner:

@@ -5,7 +5,6 @@ an allowance.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from itertools import takewhile
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
-from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, usd
+from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
 from swapdesk.flows.notation.amounts import split_at_point
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
@@ -29,61 +28,16 @@ from swapdesk.wallet.holdings import Allowance
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
-class HoldingFacts(Struct, frozen=True):
-    """``amount`` is in whole tokens, None where it could not be read; ``contract`` None: the coin
-    of the chain."""
-
-    symbol: str
-    contract: str | None
-    decimals: int
-    amount: Decimal | None
-    usd: Decimal | None
-
-
-class ChainBalance(Struct, frozen=True, rename="camel"):
-    """One account on one chain; ``problem`` says why the chain could not be read."""
-
-    account: str
-    smart_account: str | None
-    chain: str
-    problem: str | None
-    holdings: tuple[HoldingFacts, ...]
-
-
 class BalancesDocument(Struct, frozen=True):
     """The chains in their order; smart accounts last."""
 
-    balances: tuple[ChainBalance, ...]
-
-
-class AllowanceFacts(Struct, frozen=True):
-    """``units`` are whole base units of the token, as a text. ``venue`` is None for a spender that
-    is not known here."""
-
-    token: str | None
-    symbol: str
-    spender: str
-    venue: str | None
-    units: str
-    unlimited: bool
-    permit2: bool
-    ends: IsoTime | None
-
-
-class ChainAllowed(Struct, frozen=True):
-    """``complete`` is False where the chain does not tell all approvals."""
-
-    account: str
-    chain: str
-    problem: str | None
-    complete: bool
-    allowances: tuple[AllowanceFacts, ...]
+    balances: tuple[ChainHoldings, ...]
 
 
 class AllowancesDocument(Struct, frozen=True):
     """The chains in their order."""
 
-    allowances: tuple[ChainAllowed, ...]
+    allowances: tuple[ChainAllowances, ...]
 
 
 class RevokedDocument(Struct, frozen=True):
@@ -199,7 +153,7 @@ async def show_balances(session: CommandSession, wallet: LocalWallet, named: str
         told = await wallet.holdings(account)
         told += await wallet.smart_holdings(owned, account)
         if output.json:
-            output.document(BalancesDocument(tuple(map(_balance, told))))
+            output.document(BalancesDocument(tuple(told)))
             output.talk(*(unread_words(one) for one in told if one.problem is not None))
         else:
             BalanceTable(output).add(told)
@@ -218,7 +172,7 @@ async def show_allowances(session: CommandSession, wallet: LocalWallet, named: s
     told = await wallet.allowances(account)
     output = session.call.output
     if output.json:
-        output.document(AllowancesDocument(tuple(map(_allowed, told))))
+        output.document(AllowancesDocument(tuple(told)))
     else:
         rows = [
             (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
@@ -342,30 +296,3 @@ def _told(
             f"Transaction {ended.hash}",
         )
     return Exit.DONE
-
-
-def _balance(one: ChainHoldings) -> ChainBalance:
-    held = (
-        HoldingFacts(
-            each.asset.symbol, each.asset.contract, each.asset.decimals, each.amount, each.usd
-        )
-        for each in one.holdings
-    )
-    return ChainBalance(one.account.address, one.smart, one.chain, one.problem, tuple(held))
-
-
-def _allowed(one: ChainAllowances) -> ChainAllowed:
-    allowed = (
-        AllowanceFacts(
-            token=each.token.contract,
-            symbol=each.token.symbol,
-            spender=each.spender,
-            venue=each.venue,
-            units=str(each.units),
-            unlimited=each.unlimited,
-            permit2=each.permit2,
-            ends=None if each.ends is None else iso(each.ends),
-        )
-        for each in one.allowances
-    )
-    return ChainAllowed(one.account.address, one.chain, one.problem, one.complete, tuple(allowed))

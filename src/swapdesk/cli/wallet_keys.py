@@ -25,7 +25,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
 from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
 from swapdesk.cli.wallet_session import account_named
-from swapdesk.flows.notation import IsoTime, grouped_address, iso
+from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import without_mark, write_private
 from swapdesk.secret import Secret, SecretBytes
@@ -142,22 +142,10 @@ OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYG
 """What a form of key is for; a mnemonic is for both."""
 
 
-class AccountFacts(Struct, frozen=True):
-    """One key; ``path`` is set for a mnemonic's."""
-
-    address: str
-    kind: Kind
-    name: str
-    profile: str
-    origin: KeyOrigin
-    path: str | None
-    created: IsoTime
-
-
 class AccountsDocument(Struct, frozen=True, rename="camel"):
     """``readOnly``: another desk has the wallet."""
 
-    accounts: tuple[AccountFacts, ...]
+    accounts: tuple[Account, ...]
     unusable: tuple[UnusableKey, ...]
     read_only: bool
 
@@ -165,13 +153,13 @@ class AccountsDocument(Struct, frozen=True, rename="camel"):
 class AccountDocument(Struct, frozen=True):
     """The account that was made or taken in."""
 
-    account: AccountFacts
+    account: Account
 
 
 class ExportDocument(Struct, frozen=True):
     """The key in plain, or the file that has it."""
 
-    account: AccountFacts
+    account: Account
     key: str | UnsetType = UNSET
     file: str | UnsetType = UNSET
 
@@ -182,23 +170,10 @@ class LockedDocument(Struct, frozen=True):
     locked: bool
 
 
-def account_facts(account: Account) -> AccountFacts:
-    return AccountFacts(
-        account.address,
-        account.kind,
-        account.name,
-        account.profile,
-        account.origin,
-        account.path,
-        iso(account.created),
-    )
-
-
 async def list_accounts(call: CliContext, wallet: LocalWallet) -> int:
     known, output = await wallet.accounts(), call.output
     if output.json:
-        accounts = tuple(map(account_facts, known.accounts))
-        output.document(AccountsDocument(accounts, known.unusable, known.read_only))
+        output.document(AccountsDocument(known.accounts, known.unusable, known.read_only))
         return Exit.DONE
     if output.form is Form.PLAIN:
         for one in known.accounts:
@@ -240,7 +215,7 @@ async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
 
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
     if call.output.json:
-        call.output.document(AccountDocument(account_facts(account)))
+        call.output.document(AccountDocument(account))
         return
     call.output.say(f"{account.name}  {grouped_address(account.address)}")
     place = f"The key is in {account.profile}'s wallet"
@@ -399,7 +374,7 @@ def _give(
             message = f"{out} cannot be written: {error.strerror}."
             raise bad_input("BAD_FILE", message, field="out") from None
         if call.output.json:
-            call.output.document(ExportDocument(account_facts(account), file=str(out)))
+            call.output.document(ExportDocument(account, file=str(out)))
         else:
             call.output.say(f"The key of {account.name} is in {out}, readable by you alone.")
         return
@@ -410,7 +385,7 @@ def _give(
         return
     text = bytes(key.reveal()).decode("ascii")
     if call.output.json:
-        call.output.document(ExportDocument(account_facts(account), key=text))
+        call.output.document(ExportDocument(account, key=text))
     else:
         call.output.say(text)
 

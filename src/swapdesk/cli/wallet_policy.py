@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from msgspec import Struct
 
@@ -31,46 +30,20 @@ from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,
     PolicyToken,
+    Price,
     SpendingPolicy,
-    SpendWindow,
     plain_amount,
 )
-
-
-class PolicyTokenFacts(Struct, frozen=True):
-    """``contract`` None: the coin of the chain. ``decimals`` are what amounts are counted by."""
-
-    symbol: str
-    chain: str
-    contract: str | None
-    decimals: int
-
-
-class PolicyLimit(Struct, frozen=True):
-    """``token`` None: in USD. ``used`` None: a token that was signed for has no price."""
-
-    per: SpendWindow
-    token: PolicyTokenFacts | None
-    most: Decimal
-    used: Decimal | None
-    left: Decimal
-
-
-class PolicyPrice(Struct, frozen=True):
-    """USD for one whole token."""
-
-    token: PolicyTokenFacts
-    usd: Decimal
 
 
 class PolicyFacts(Struct, frozen=True, rename="camel"):
     """A list that is None allows all; ``until`` None has no end. ``call_payees`` None: of who is
     paid for calls only a change is asked about."""
 
-    limits: tuple[PolicyLimit, ...]
-    prices: tuple[PolicyPrice, ...]
+    limits: tuple[LimitUse, ...]
+    prices: tuple[Price, ...]
     chains: tuple[str, ...] | None
-    tokens: tuple[PolicyTokenFacts, ...] | None
+    tokens: tuple[PolicyToken, ...] | None
     payees: tuple[str, ...] | None
     call_payees: tuple[str, ...] | None
     until: IsoTime | None
@@ -146,24 +119,11 @@ def _unit(limit: Limit) -> str:
 
 def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
     return PolicyFacts(
-        limits=tuple(
-            PolicyLimit(
-                one.limit.window,
-                None if one.limit.token is None else _named_token(one.limit.token),
-                one.limit.most,
-                one.used,
-                one.left,
-            )
-            for one in uses
-        ),
-        prices=tuple(PolicyPrice(_named_token(one.token), one.usd) for one in policy.prices),
+        limits=tuple(uses),
+        prices=policy.prices,
         chains=None if policy.chains is None else tuple(one.name for one in policy.chains),
-        tokens=None if policy.tokens is None else tuple(map(_named_token, policy.tokens)),
+        tokens=policy.tokens,
         payees=policy.payees,
         call_payees=policy.call_payees,
         until=None if policy.until is None else iso(policy.until),
     )
-
-
-def _named_token(token: PolicyToken) -> PolicyTokenFacts:
-    return PolicyTokenFacts(token.symbol, token.chain, token.contract, token.decimals)

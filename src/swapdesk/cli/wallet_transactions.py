@@ -11,13 +11,12 @@ from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.notation import IsoTime, iso
+from swapdesk.flows.notation import iso
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import REVERTED, WAITS, Replacement
-from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
 _NONE_WAITS = "No transaction still waits."
 _NONE = (
@@ -26,27 +25,10 @@ _NONE = (
 )
 
 
-class SignedDocument(Struct, frozen=True, rename="camel"):
-    """A transaction that the wallet signed. ``replaces`` is the hash of the one whose nonce it
-    has, ``problem`` what the node last said against it."""
-
-    hash: str
-    intent_id: str
-    purpose: Purpose
-    chain: str
-    account: str
-    state: TransactionState
-    nonce: int | None
-    confirmations: int
-    replaces: str | None
-    created: IsoTime
-    problem: str | None
-
-
 class TransactionsDocument(Struct, frozen=True):
     """Oldest first."""
 
-    transactions: tuple[SignedDocument, ...]
+    transactions: tuple[SignedTransaction, ...]
 
 
 class ReplacedDocument(Struct, frozen=True):
@@ -64,7 +46,7 @@ async def list_transactions(session: CommandSession, wallet: LocalWallet, *, wai
     shown = [one for one in signed if not (waiting and one.state in FINAL)]
     output = session.call.output
     if output.json:
-        output.document(TransactionsDocument(tuple(map(_signed, shown))))
+        output.document(TransactionsDocument(tuple(shown)))
     elif output.form is Form.PLAIN:
         output.say(
             *(f"{one.hash} on {one.chain}, to {one.purpose}, is {one.state}." for one in shown)
@@ -79,22 +61,6 @@ async def list_transactions(session: CommandSession, wallet: LocalWallet, *, wai
     if not shown:
         output.talk(_NONE_WAITS if waiting else _NONE)
     return Exit.DONE
-
-
-def _signed(one: SignedTransaction) -> SignedDocument:
-    return SignedDocument(
-        hash=one.hash,
-        intent_id=one.intent_id,
-        purpose=one.purpose,
-        chain=one.chain,
-        account=one.account,
-        state=one.state,
-        nonce=one.nonce,
-        confirmations=one.confirmations,
-        replaces=one.replaces,
-        created=iso(one.created),
-        problem=one.problem,
-    )
 
 
 async def replace_transaction(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from msgspec import Struct
 
@@ -24,22 +23,13 @@ from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.promise import Purpose
 
 
-class WithdrawnFacts(Struct, frozen=True):
-    """``amount`` is in whole tokens; ``prepaid``: it was kept for gas."""
-
-    symbol: str
-    contract: str | None
-    amount: Decimal
-    prepaid: bool
-
-
 class WithdrawalDocument(Struct, frozen=True):
     """What came back to ``account``; ``deployment`` is the transaction that made the smart account,
     None where it stood before."""
 
     account: str
     chain: str
-    withdrawn: list[WithdrawnFacts]
+    withdrawn: Sequence[Taken]
     hash: str | None
     deployment: str | None
 
@@ -155,7 +145,7 @@ def _told(
             WithdrawalDocument(
                 account.address,
                 link.name,
-                [WithdrawnFacts(o.symbol, o.contract, o.amount, o.prepaid) for o in taken],
+                taken,
                 outcome.hash,
                 deployment,
             )

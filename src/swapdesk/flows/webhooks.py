@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 from msgspec import Struct
@@ -144,8 +144,14 @@ def gone(url: str) -> str:
     return f"{shown(url)} answers 410: this receiver wants no deliveries any more"
 
 
-class DeliveryAttempt(Struct, frozen=True):
-    """One try. ``status`` is what the receiver answered, ``problem`` why it did not."""
+class AttemptDocument(Struct, frozen=True):
+    """One try of a delivery. ``status`` is what the receiver answered, ``problem`` why it did
+    not."""
+
+    PRINTED: ClassVar = {
+        "id": "id", "serviceId": "service_id", "displayStatus": "display", "attempt": "number",
+        "status": "status", "problem": "problem", "ms": "ms", "taken": "taken",
+    }  # fmt: skip
 
     id: str
     service_id: str
@@ -154,7 +160,7 @@ class DeliveryAttempt(Struct, frozen=True):
     """1 for the first."""
     ms: int
     status: int | None = None
-    problem: str = ""
+    problem: str | None = None
     retry_after: float = 0.0
     """Seconds for which the receiver wants to hear nothing."""
 
@@ -221,7 +227,7 @@ class OrderWebhooks:
         secret: str,
         taken: TakenLog,
         only: Collection[str] | None,
-        told: Callable[[DeliveryAttempt], None],
+        told: Callable[[AttemptDocument], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._journal = journal
@@ -260,7 +266,7 @@ class OrderWebhooks:
                 task.cancel()
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
-    async def replay(self, wanted: str) -> DeliveryAttempt:
+    async def replay(self, wanted: str) -> AttemptDocument:
         """Send one delivery again, under its id. Raises WebhookRefused."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
@@ -306,13 +312,13 @@ class OrderWebhooks:
             waiting.pop(0)
         del self._waiting[name], self._sending[name]
 
-    async def _allowed(self, event: OrderEvent, number: int) -> DeliveryAttempt:
+    async def _allowed(self, event: OrderEvent, number: int) -> AttemptDocument:
         """Send it once the receiver wants to hear something again."""
         while (left := self._held_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(left)
         return await self._send(event, number)
 
-    async def _send(self, event: OrderEvent, number: int) -> DeliveryAttempt:
+    async def _send(self, event: OrderEvent, number: int) -> AttemptDocument:
         verdict = self._journal.orders.verdict(event.order.service_id)
         body = document(event, withheld=None if verdict is None else verdict.withheld)
         name, now = webhook_id(event), int(self._clock.now().timestamp())
@@ -323,7 +329,7 @@ class OrderWebhooks:
             "webhook-signature": signature(self._secret, name, now, body),
         }
         begin = self._clock.monotonic()
-        status, problem, held = None, "", 0.0
+        status, problem, held = None, None, 0.0
         try:
             # Of the answer its head counts alone; the body of a stranger is not read.
             async with (
@@ -337,10 +343,10 @@ class OrderWebhooks:
         except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__
         except TimeoutError:
-            problem = f"no answer within {DEADLINE:g} s" if status is None else ""
+            problem = f"no answer within {DEADLINE:g} s" if status is None else None
         if held and not 200 <= (status or 0) < 300:
             self._held_until = max(self._held_until, self._clock.monotonic() + held)
-        made = DeliveryAttempt(
+        made = AttemptDocument(
             name,
             event.order.service_id,
             display_of(event.order),

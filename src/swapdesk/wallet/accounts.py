@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
+
+from swapdesk.clock import IsoTime, iso
 
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
@@ -41,6 +44,11 @@ class KeyOrigin(StrEnum):
 class Account(Struct, frozen=True, forbid_unknown_fields=True):
     """One key. ``address`` is unique in a wallet; ``path`` is set for a mnemonic's."""
 
+    PRINTED: ClassVar = {
+        "address": "address", "kind": "kind", "name": "name", "profile": "profile",
+        "origin": "origin", "path": "path", "created": "created_text",
+    }  # fmt: skip
+
     address: str
     kind: Kind
     name: str
@@ -48,6 +56,10 @@ class Account(Struct, frozen=True, forbid_unknown_fields=True):
     origin: KeyOrigin
     path: str | None
     created: datetime
+
+    @property
+    def created_text(self) -> IsoTime:
+        return iso(self.created)
 
     @property
     def sandboxed(self) -> bool:

@@ -33,7 +33,7 @@ from swapdesk.wallet.protocol import (
     encode_frame,
     frame_sizes,
 )
-from swapdesk.wallet.review import Finding
+from swapdesk.wallet.review import RuleFinding
 
 AGENT = ("-I", "-m", "swapdesk.agent")
 """Isolated: no PYTHONPATH, no user site, no working directory."""
@@ -231,7 +231,7 @@ class AgentProcess:
 
 def _refusal(refused: Any) -> Exception:
     try:
-        findings = tuple(from_json(Finding, one) for one in refused["findings"])
+        findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
         return refusal_of(str(refused["code"]), str(refused["words"]), findings)
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.review import Finding
+from swapdesk.wallet.review import RuleFinding
 
 
 class WalletError(Exception):
@@ -35,7 +35,9 @@ class DeskReadsOnly(WalletError):
 class Refused(WalletError):
     """The agent said no, by this code; ``findings`` are the gate's, where it was the gate."""
 
-    def __init__(self, code: RefusalCode, words: str, findings: tuple[Finding, ...] = ()) -> None:
+    def __init__(
+        self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
+    ) -> None:
         super().__init__(words)
         self.code = code
         self.findings = findings
@@ -60,7 +62,7 @@ _KINDS = {
 }
 
 
-def refusal_of(code: str, words: str, findings: tuple[Finding, ...] = ()) -> Refused:
+def refusal_of(code: str, words: str, findings: tuple[RuleFinding, ...] = ()) -> Refused:
     """The error of a refusal; a code this desk does not know is told as a defect."""
     try:
         known = RefusalCode(code)

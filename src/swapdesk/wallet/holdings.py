@@ -7,9 +7,11 @@ a token that did not answer as tokens do, which is not the same as having none o
 from __future__ import annotations
 
 from datetime import datetime
+from typing import ClassVar
 
 from msgspec import Struct
 
+from swapdesk.clock import IsoTime, iso
 from swapdesk.wallet.promise import Asset
 
 MAX_ASSETS = 500
@@ -39,6 +41,12 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
     provider whose contract it is, None for one that is not known here. ``permit2``: it was given
     in Permit2, which takes the token itself as far as it is allowed to, and it ``ends``."""
 
+    PRINTED: ClassVar = {
+        "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
+        "venue": "venue", "units": "written_units", "unlimited": "unlimited",
+        "permit2": "permit2", "ends": "ends_text",
+    }  # fmt: skip
+
     token: Asset
     spender: str
     units: int
@@ -46,6 +54,15 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
     venue: str | None = None
     permit2: bool = False
     ends: datetime | None = None
+
+    @property
+    def written_units(self) -> str:
+        """Base units as a text: most readers of JSON round whole numbers of this size."""
+        return str(self.units)
+
+    @property
+    def ends_text(self) -> IsoTime | None:
+        return None if self.ends is None else iso(self.ends)
 
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ from swapdesk.wallet.payload import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 
 _HALF = 16
 _OPERATION_DOMAIN = (
@@ -110,7 +110,7 @@ def held_against(review: Review, payload: Payload) -> Review:
     if review.refused:
         return replace(review, agreed=None)
     words = "The desk computes another digest of this than the wallet agent."
-    finding = Finding(DIFFERS, Severity.REFUSE, words)
+    finding = RuleFinding(DIFFERS, Severity.REFUSE, words)
     return replace(review, agreed=False, findings=(finding, *review.findings))
 
 

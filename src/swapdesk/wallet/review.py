@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -21,9 +22,11 @@ class Severity(StrEnum):
     WARN = "warn"
 
 
-class Finding(Struct, frozen=True, forbid_unknown_fields=True):
+class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
     """A rule of the gate that had something to say. ``code`` names the rule for ever;
     ``field`` the line it is about."""
+
+    PRINTED: ClassVar = {"code": "code", "severity": "severity", "message": "words"}
 
     code: str
     severity: Severity
@@ -47,6 +50,11 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
     a spender) and asks for a typed phrase. ``units`` is an amount as it is signed, in base units.
     """
 
+    PRINTED: ClassVar = {
+        "field": "field", "signed": "signed", "promised": "promised", "match": "match",
+        "weight": "weight",
+    }  # fmt: skip
+
     field: str
     signed: str
     promised: str
@@ -58,15 +66,28 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
 class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
     """What a simulation moved: ``units`` of a token, negative when they leave ``holder``."""
 
+    PRINTED: ClassVar = {
+        "holder": "holder", "symbol": "symbol", "contract": "contract", "units": "written_units",
+    }  # fmt: skip
+
     holder: str
     symbol: str
     contract: str | None
     decimals: int | None
     units: int
 
+    @property
+    def written_units(self) -> str:
+        """Base units as a text: most readers of JSON round whole numbers of this size."""
+        return str(self.units)
+
 
 class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
     """What the chain would do now, at ``height``; ``failure`` in the words of the contract."""
+
+    PRINTED: ClassVar = {
+        "height": "height", "gas": "gas", "failure": "failure", "changes": "changes",
+    }  # fmt: skip
 
     height: int
     changes: tuple[BalanceChange, ...]
@@ -86,7 +107,14 @@ class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):
-    """The agent's verdict. Any finding to refuse means that nothing can be signed."""
+    """The agent's verdict. Any finding to refuse means that nothing can be signed. ``phrase``
+    has to be typed; None when a yes is enough."""
+
+    PRINTED: ClassVar = {
+        "title": "title", "digest": "digest", "refused": "refused", "phrase": "phrase",
+        "validUntil": "valid_until", "lines": "lines", "findings": "findings",
+        "simulation": "simulation",
+    }  # fmt: skip
 
     id: str
     title: str
@@ -94,11 +122,10 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
     chain: str
     digest: str
     lines: tuple[ReviewLine, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     simulation: Simulation | None
     valid_until: datetime
     phrase: str | None = None
-    """What has to be typed before ``sign``; None when a key is enough."""
     terms: EvmTerms | None = None
     agreed: bool | None = None
     """Whether the desk computed the same digest; None where it computes none. The desk says it,

@@ -12,6 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -43,7 +44,12 @@ class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
-    """``chain_id`` and ``contract`` are what counts, with ``decimals``; the rest is for people."""
+    """``chain_id`` and ``contract`` are what counts, with ``decimals``; the rest is for people.
+    ``contract`` is None for the coin of the chain; amounts are counted by ``decimals``."""
+
+    PRINTED: ClassVar = {
+        "symbol": "symbol", "chain": "chain", "contract": "contract", "decimals": "decimals",
+    }  # fmt: skip
 
     chain_id: int | None
     contract: str | None
@@ -117,6 +123,11 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a limit is used now, in its unit; ``left`` 0 and ``used`` None where it cannot
     be told: something without a bound or without a price was signed."""
+
+    PRINTED: ClassVar = {
+        "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",
+        "left": "left",
+    }  # fmt: skip
 
     limit: Limit
     used: Decimal | None

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
+from swapdesk.clock import IsoTime, iso
 from swapdesk.wallet.promise import Purpose
 
 
@@ -57,6 +59,13 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     """``nonce`` is None on Solana, ``last_valid_height`` (of blocks) None on EVM chains;
     ``replaces`` is the hash of the one whose nonce it shares to pay more for gas."""
 
+    PRINTED: ClassVar = {
+        "hash": "hash", "intentId": "intent_id", "purpose": "purpose", "chain": "chain",
+        "account": "account", "state": "state", "nonce": "nonce",
+        "confirmations": "confirmations", "replaces": "replaces", "created": "created_text",
+        "problem": "problem",
+    }  # fmt: skip
+
     hash: str
     intent_id: str
     purpose: Purpose
@@ -70,6 +79,10 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     created: datetime
     problem: str | None = None
     """What the node last said against it."""
+
+    @property
+    def created_text(self) -> IsoTime:
+        return iso(self.created)
 
 
 class Signature(Struct, frozen=True, forbid_unknown_fields=True):

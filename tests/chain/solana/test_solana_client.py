@@ -151,7 +151,6 @@ def simulation(**changes: Any) -> dict[str, Any]:
 async def test_what_a_simulation_moves_is_read() -> None:
     async with value(simulation()).client() as client:
         found = await client.simulate(RAW, KEYS)
-    assert found.moves is not None
     assert found.moves.lamports == {"payer": (10_000, 4_999), "other": (1, 2)}
     (moved,) = found.moves.tokens
     assert (moved.account, moved.owner, moved.mint, moved.before, moved.after) == (

@@ -190,7 +190,6 @@ def test_the_outcome_is_what_the_event_says():
     )
     data = encode(["uint256", "bool", "uint256", "uint256"], [7, False, 30, 3])
     outcome = read_outcome(topics, data)
-    assert outcome is not None
     assert (outcome.hash, outcome.sender, outcome.nonce) == (b"\x11" * 32, BOB, 7)
     assert (outcome.success, outcome.actual_gas_cost, outcome.actual_gas_used) == (False, 30, 3)
     assert read_outcome(topics[1:], data) is None
@@ -200,7 +199,6 @@ def test_the_outcome_is_what_the_event_says():
 def test_a_failed_operation_says_which_and_why():
     data = FAILED_OP + encode(["uint256", "string"], [1, "AA24 signature error"])
     failed = read_failed_op(data)
-    assert failed is not None
     assert (failed.index, failed.code) == (1, "AA24")
     for other in (b"", data[:4], data[:-1] and data[:60], b"\x08\xc3\x79\xa0" + data[4:]):
         assert read_failed_op(other) is None

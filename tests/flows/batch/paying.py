@@ -104,7 +104,6 @@ class Payer(Swapper):
 
     def group(self, batch_id: str) -> JournaledGroup:
         batch = self.journal.batches.get(batch_id)
-        assert batch is not None
         return batch.groups[0]
 
     def standing(self, batch_id: str) -> GroupStanding:

@@ -237,10 +237,8 @@ async def test_the_memo_of_the_book_goes_with_its_address(
         f"{address('xrp', 'another')},100,XRP,xrp,,,USDC.ethereum,",
     )
     first, other, waived, missing = plan.rows
-    assert first.order is not None
     assert (first.state, first.order.memo) == ("ready", "20117")
     assert found(other) == [("MEMO_WARNING", SheetColumn.MEMO)]
-    assert waived.order is not None
     assert (waived.state, waived.order.memo) == ("look", None)
     assert found(missing) == [("NO_MEMO", SheetColumn.MEMO)]
     (said,) = missing.findings
@@ -454,7 +452,6 @@ async def test_the_template_is_a_clean_plan_that_sells_what_it_says(
     assert [row.state for row in plan.rows] == ["ready"] * 3
     assert plan.heads_note == ""
     rita = plan.rows[2].order
-    assert rita is not None
     assert (rita.amount, rita.token_in.symbol, rita.token_out.symbol) == (250, "USDC", "XRP")
 
 
@@ -512,7 +509,6 @@ async def test_what_arrives_leaves_out_what_a_route_costs_whatever_the_amount(
     route = "standard" if amount == "10" else "private"
     row = f"@rita,{amount},XRP,xrp,,{route},USDC.ethereum,"
     order = (await planned(planner, api, row)).rows[0].order
-    assert order is not None
     assert order.about is not None
     asked = {"from": order.token_in.id, "to": order.token_out.id, "types": [route]}
     query = QuoteQuery.model_validate({**asked, "amount": order.amount})

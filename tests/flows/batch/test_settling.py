@@ -47,7 +47,6 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
     await someone.settles("b1000", Until.SIGNED)
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("signed", Until.SETTLED)
-    assert standing.bundle is not None
     assert standing.bundle.built.sender in standing.whereabouts
     # Coins and dollars to the smart account, then an operation for each token.
     assert len(someone.reviews) == 4
@@ -202,7 +201,6 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     ended = await someone.stops(batch)
     assert ended.code == code
     standing = someone.standing(batch)
-    assert standing.bundle is not None
     assert standing.bundle.state is state
     assert f"in your smart account {standing.bundle.built.sender}" in ended.failure.money
     assert standing.next is Until.BUILT
@@ -245,10 +243,8 @@ async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: str, 
     ended = await someone.settling(batch).advance(Until.SETTLED)
     someone.place.network.after = None
     assert service.lies
-    assert ended.failure is not None
     assert rule in ended.failure.cause
     standing = someone.standing(batch)
-    assert standing.bundle is not None
     assert standing.bundle.signatures == ()
     assert not any("bundle" in review.title for review in someone.reviews)
     # The next build is honest, and what was funded is enough.
@@ -333,7 +329,6 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
     with pytest.raises(PaidBefore):
         calls.add_payment(other, b"{}")
     paid = calls.payment_of(other)
-    assert paid is not None
     assert (paid.by_bundle, paid.state) == (True, StepState.ACKED)
     # The race for one row is decided inside the journal.
     await someone.created("b6002", ("USDC", "45"))

@@ -50,7 +50,6 @@ def created(journal: Journal) -> None:
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
     created(journal)
     seen = KnownOrders(journal, ManualClock()).see(ORDER, "stream", None).order
-    assert seen is not None
     assert seen.in_batch
     assert seen.standing is DepositRelease.FOREIGN
     assert seen.withheld is not None
@@ -65,7 +64,6 @@ def test_a_group_of_somebody_else_stays_foreign(journal: Journal) -> None:
     other = order(multi_id="somebody4sTvWzYcDfGhJz")
     for one in (other, order()):
         seen = KnownOrders(journal, ManualClock()).see(one, "stream", None).order
-        assert seen is not None
         assert not seen.in_batch
         assert order_status(seen, NOW + timedelta(minutes=1)).word == "Not of this desk"
 
@@ -75,11 +73,9 @@ def test_an_order_seen_before_its_group_was_written_down_is_known_after_it(
 ) -> None:
     known = KnownOrders(journal, ManualClock())
     early = known.see(ORDER, "stream", None).order
-    assert early is not None
     assert not early.in_batch
     created(journal)
     later = known.see(ORDER, "stream", early).order
-    assert later is not None
     assert later.in_batch
 
 
@@ -89,7 +85,6 @@ def test_a_new_start_knows_it_from_the_journal(journal: Journal) -> None:
     known = KnownOrders(journal, ManualClock())
     known.load_newest()
     tracked = known.get(ORDER.service_id)
-    assert tracked is not None
     assert tracked.in_batch
 
 
@@ -100,7 +95,6 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     known.load_newest()
     moved = ORDER.model_copy(update={"deposit_address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"})
     seen = known.see(moved, "stream", known.get(ORDER.service_id)).order
-    assert seen is not None
     assert seen.standing is DepositRelease.CONTRADICTS
     assert seen.order.display_status == DisplayStatus.WAITING_FOR_DEPOSIT
     assert order_status(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
@@ -196,8 +190,6 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
     log.ended("w", "0xba", succeeded=True)
     followed.known.look_at_payments()
     tracked = followed.known.get(ORDER.service_id)
-    assert tracked is not None
-    assert tracked.batch_payment is not None
     assert tracked.batch_payment.money.startswith("back in your wallet, by transaction 0xba")
     said = followed.summary(60)
     assert (said.word, said.place) == ("Expired", "in your wallet.")
@@ -255,7 +247,6 @@ def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Jo
     followed.known.look_at_payments()
     asked: list[str] = []
     connection = journal.batches._file._connection
-    assert connection is not None
     connection.set_trace_callback(asked.append)
     assert followed.known.look_at_payments() == []
     connection.set_trace_callback(None)

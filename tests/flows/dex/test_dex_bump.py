@@ -81,7 +81,6 @@ async def completed(swap: Waiting, outcome: Outcome | None, hash_: str) -> None:
     assert outcome.done, outcome
     assert outcome.hash == hash_
     step = swap.someone.journal.swaps.last(swap.intent.id, "swap")
-    assert step is not None
     assert step.told["hash"] == hash_
     ended = await swap.place.completed(outcome.order)
     assert ended.display_status == "SWAP_COMPLETED"

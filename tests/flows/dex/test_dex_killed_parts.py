@@ -303,7 +303,6 @@ def _told_truly(outcome: Outcome, journal: Journal, intent: Intent) -> None:
     assert outcome.failure.cause
     assert outcome.failure.next
     if handed_out:
-        assert step is not None
         assert str(step.told["hash"]) in outcome.failure.money, outcome
     else:
         assert "in your wallet" in outcome.failure.money, outcome

@@ -83,7 +83,6 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert outcome.code == "NOT_CONFIRMED"
         assert "in your wallet" in outcome.failure.money
         found = someone.journal.intents.get(intent.id)
-        assert found is not None
         assert found.state is IntentState.REFUSED
         assert await someone.agent.transactions() == ()
         # After the approval the venue may take what was approved, and that is said.

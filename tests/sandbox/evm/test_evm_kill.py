@@ -45,15 +45,12 @@ class NodeProcess:
             stdout=subprocess.PIPE,
             env={**os.environ, "SWAPDESK_HOME": str(self.data.parent / "home")},
         )
-        assert self.process.stdout is not None
         ready: dict[str, Any] = json.loads(self.process.stdout.readline())
         return ready
 
     def end(self, number: int) -> int:
-        assert self.process is not None
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
-        assert self.process.stdout is not None
         self.process.stdout.close()
         return code
 
@@ -137,7 +134,6 @@ def test_what_was_seen_is_there_after_every_kill(
                                 call(client, "eth_blockNumber"), 16
                             )
                     if sent == last - 2:
-                        assert node.process is not None
                         os.kill(node.process.pid, signal.SIGKILL)
         node.end(signal.SIGKILL)
         assert seen

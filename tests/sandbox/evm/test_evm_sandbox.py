@@ -104,7 +104,6 @@ def test_the_ready_line_names_the_chains(tmp_path: Path) -> None:
     with Running(tmp_path / "sandbox") as sandbox:
         chains = sandbox.ready.chains
         run_file = read_run_file(sandbox.data)
-        assert run_file is not None
         assert run_file.chains == chains
         assert [(each["shortName"], each["kind"]) for each in chains] == [
             *((name, "evm") for name in ("ethereum", "base", "arbitrum", "polygon", "bsc")),

@@ -77,7 +77,6 @@ async def test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated(
         assert await world.client.status(signature) is not None
         time.pass_blocks(11)
         executed = await world.client.executed(signature)
-        assert executed is not None
         assert executed.moves.lamports[str(receiver)] == (0, SOL)
 
 
@@ -160,11 +159,9 @@ async def test_what_fails_in_a_program_pays_its_fee_and_is_recorded(world: World
     assert await world.balance(sender) == 2 * SOL
     await world.put(sent, skipPreflight=True)
     status = await world.client.status(str(sent.signatures[0]))
-    assert status is not None
     assert status.error == {"InstructionError": [0, {"Custom": 1}]}
     world.time.pass_blocks(2)
     executed = await world.client.executed(str(sent.signatures[0]))
-    assert executed is not None
     assert executed.fee == 5_000
     assert executed.moves.lamports == {str(sender.pubkey()): (2 * SOL, 2 * SOL - 5_000)}
 
@@ -198,7 +195,6 @@ async def test_signatures_are_checked(world: World) -> None:
         checked = await world.put(half, "simulateTransaction", sigVerify=True)
         assert checked["error"]["code"] == -32003
         seen = await world.client.simulate(bytes(half), keys_of(half))
-        assert seen.moves is not None
         assert seen.moves.lamports[str(sender.pubkey())] == (before, before + SOL - 10_000)
         await world.put(half, skipPreflight=True)
         assert await world.balance(sender) == before
@@ -321,7 +317,6 @@ async def test_fees_are_what_is_charged(world: World) -> None:
         signature = await world.client.send(bytes(sent))
         world.time.pass_blocks(2)
         executed = await world.client.executed(signature)
-        assert executed is not None
         assert executed.fee == expected, instructions
     world.time.pass_blocks(151)
     assert await world.client.fee(to_bytes_versioned(sent.message)) is None

@@ -134,7 +134,6 @@ async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Pa
         assert executed["signature"] == told["payoutHash"]
         assert executed["memo"].endswith(f"payment {row['number']}")
         paid = books.node.ledger.find(told["payoutHash"])
-        assert paid is not None
         assert (paid.receiver, paid.units) == (str(payee), 14_000_000)
         assert books.node.ledger.find(first) is None
         assert audit(books.node) == []

@@ -179,7 +179,6 @@ async def test_transactions(world: World) -> None:
     signature = await world.client.send(bytes(sent))
     world.time.pass_blocks(40)
     executed = await world.client.executed(signature)
-    assert executed is not None
     assert executed.moves == seen.moves
     assert {each.account: (each.before, each.after) for each in executed.moves.tokens} == {
         str(source): (1_500_000, 1_000_000),

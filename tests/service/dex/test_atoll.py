@@ -218,7 +218,6 @@ async def test_what_the_maker_does_not_quote(floor: SolanaFloor) -> None:
 @pytest.mark.parametrize("dollars", ["1", "1000", "250000"])
 async def test_its_margin_grows_with_the_size(dollars: str) -> None:
     found = offered(int(Decimal(dollars) * 10**6), 6, 9, Decimal(1), Decimal(100))
-    assert found is not None
     lost = 1 - Decimal(found.out).scaleb(-9) * 100 / Decimal(dollars)
     assert lost == pytest.approx(Decimal("0.0012") + found.impact, abs=Decimal("0.00001"))
     assert found.impact <= Decimal("0.003")

@@ -41,7 +41,6 @@ async def test_a_transfer_to_another_chain(floor: Floor) -> None:
     await floor.work()
     assert await someone.holds(there) == 299_880_000, "paid once"
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
-    assert stored is not None
     assert stored.fee_usd == row["feeUsd"]
     assert stored.commission == row["feeUsd"] / 5, "20 percent of the venue's fee"
 

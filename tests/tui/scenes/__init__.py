@@ -145,7 +145,6 @@ async def go_on(run: DeskRun, before: Scene | None, to: Scene) -> None:
         await to.reach(run)
         return
     while before is not to.after:
-        assert before is not None
         assert before.back, f"nothing leads back from {before.name}"
         await run.press(*before.back)
         before = before.after

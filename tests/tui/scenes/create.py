@@ -52,7 +52,6 @@ async def fixed_frozen(run: DeskRun) -> None:
 async def alike(run: DeskRun) -> None:
     await run.press("ctrl+u")
     entry = run.app.session.desk.book.entry("bob")
-    assert entry is not None
     known = entry.address.lower()
     middle = "".join("f" if char == "0" else "0" for char in known[10:30])
     await run.type(known[:10] + middle + known[30:])
@@ -70,7 +69,6 @@ async def tag(run: DeskRun) -> None:
 
 @scene("create-expired", after=swap.frozen, decides=True)
 async def expired(run: DeskRun) -> None:
-    assert run.clock is not None
     run.clock.advance(70)
     run.app.tick()
     await run.see("This quote ended at 14:03.")

@@ -27,7 +27,6 @@ async def quotes(run: DeskRun) -> None:
 @scene("quotes-expired")
 async def expired(run: DeskRun) -> None:
     await run.to_quotes()
-    assert run.clock is not None
     run.clock.advance(65)
     run.app.tick()
     await run.see("expired")
@@ -96,7 +95,6 @@ async def deposit_tag(run: DeskRun) -> None:
 
 @scene("deposit-over", after=deposit_tag, decides=True, mask=masked)
 async def deposit_over(run: DeskRun) -> None:
-    assert run.clock is not None
     run.clock.advance(31 * 60)
     run.app.tick()
     await run.see("Do not send")

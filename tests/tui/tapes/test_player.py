@@ -160,7 +160,6 @@ def test_nothing_keeps_a_pasted_key_or_phrase(tmp_path: Path) -> None:
         for number, secret in enumerate(secrets):
             while "Paste whatever names" not in screen_text(app):
                 await clock.sleep(0.1)
-            assert app.focused is not None
             app.focused.post_message(Paste(f"Order {number} is stuck. {secret}"))
             while "Paste whatever names" in screen_text(app):
                 await clock.sleep(0.1)
@@ -227,7 +226,6 @@ def test_a_tour_waits_for_the_key_and_takes_any_other(tmp_path: Path) -> None:
     async def user(app: DeskApp, clock: Clock) -> None:
         for key in ("p", "n", "t", "escape", "question_mark"):
             await clock.sleep(2)
-            assert app.caption is not None
             captions.append((app.caption.text, app.caption.key))
             press(app, key)
         await clock.sleep(2)
@@ -248,7 +246,6 @@ def test_a_tour_goes_on_where_another_way_led_and_not_where_it_was(tmp_path: Pat
         await clock.sleep(1)
         press(app, "t")
         await clock.sleep(1)
-        assert app.caption is not None
         assert app.caption.text == "Second."
         await clock.sleep(60)
         assert app.player is not None

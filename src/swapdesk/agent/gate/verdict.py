@@ -31,7 +31,7 @@ from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
 from swapdesk.wallet.promise import Asset, Promise, Purpose
-from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+from swapdesk.wallet.review import Match, ReviewLine, RuleFinding, Severity
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
 RULES: tuple[Rule, ...] = (
@@ -139,7 +139,7 @@ _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
 }
 
 
-def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
+def lines_of(case: Case, findings: Iterable[RuleFinding]) -> tuple[ReviewLine, ...]:
     """A line for each field of the claim, in its order."""
     refused = {one.field for one in findings if one.severity is Severity.REFUSE}
     warned = {one.field: one.code for one in findings if one.severity is Severity.WARN}
@@ -259,7 +259,7 @@ class GateVerdict(Struct, frozen=True):
     """
 
     title: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     lines: tuple[ReviewLine, ...]
     valid_until: datetime
     content: bytes | None = None
@@ -274,7 +274,7 @@ def judge(case: Case) -> GateVerdict:
     """Every rule is asked, also after one has refused, so that all reasons are seen."""
     case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
-        Finding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
+        RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
         for rule in rules_for(case.claim)
         for said in rule(case)
     )
@@ -292,7 +292,7 @@ def judge(case: Case) -> GateVerdict:
 
 def unreadable(refusal: PayloadRefused, now: datetime) -> GateVerdict:
     """The verdict on a payload that says nothing that could be judged."""
-    finding = Finding(refusal.code, Severity.REFUSE, refusal.words)
+    finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
     return GateVerdict("A payload that cannot be read", (finding,), (), now)
 
 

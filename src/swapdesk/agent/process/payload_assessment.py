@@ -71,7 +71,7 @@ from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, Wa
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
+from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, RuleFinding, Severity, Simulation
 from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
@@ -378,7 +378,7 @@ class Looking:
         tier: PriceTier | None,
         *,
         signing: bool,
-    ) -> tuple[Finding, ...]:
+    ) -> tuple[RuleFinding, ...]:
         """What the person's spending policy says. A call, which has a ``tier``, is signed without
         a question and needs one; for a signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
@@ -528,16 +528,16 @@ def _upper(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _unread(problem: str) -> Finding:
-    return Finding(CHAIN_UNREAD, Severity.REFUSE, f"The chain could not be read: {problem}.")
+def _unread(problem: str) -> RuleFinding:
+    return RuleFinding(CHAIN_UNREAD, Severity.REFUSE, f"The chain could not be read: {problem}.")
 
 
-def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[Finding]:
+def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding]:
     other = digest_of_others(payload.document)
     if other is None or other == claim.content:
         return []
     words = "Other wallets would compute another digest of it."
-    return [Finding("DIGEST_DISAGREES", Severity.REFUSE, words)]
+    return [RuleFinding("DIGEST_DISAGREES", Severity.REFUSE, words)]
 
 
 LIFETIME = 150

@@ -19,14 +19,16 @@ from swapdesk.wallet.holdings import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Frame, RefusalCode
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import Finding
+from swapdesk.wallet.review import RuleFinding
 from swapdesk.wire.encoding.time_range import within_range
 
 
 class AgentRefusal(Exception):
     """What was asked is not done. The words never quote a secret."""
 
-    def __init__(self, code: RefusalCode, words: str, findings: tuple[Finding, ...] = ()) -> None:
+    def __init__(
+        self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
+    ) -> None:
         super().__init__(words)
         self.code = code
         self.words = words

@@ -50,7 +50,7 @@ from swapdesk.wallet.payload import (
 )
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 
@@ -369,6 +369,6 @@ def _terms(looked: Looked) -> EvmTerms | None:
     return EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority)
 
 
-def _refused(findings: tuple[Finding, ...]) -> AgentRefusal:
+def _refused(findings: tuple[RuleFinding, ...]) -> AgentRefusal:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
     return AgentRefusal(Code.GATE, first.words, findings)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from swapdesk.agent.spending.outflows import Spending, SpendSums, Units, counted
 from swapdesk.chain.deployments import CALL_ASSETS
-from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.review import RuleFinding, Severity
 from swapdesk.wallet.rule_codes import SPENDING
 from swapdesk.wallet.spending import (
     RULE,
@@ -44,7 +44,7 @@ def judge(
     past: Past,
     now: datetime,
     tier: PriceTier | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[RuleFinding, ...]:
     """Every rule that refuses, also after one has. ``tier`` is that of a call that is paid."""
     found = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
@@ -54,7 +54,7 @@ def judge(
 
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
-) -> tuple[Finding, ...]:
+) -> tuple[RuleFinding, ...]:
     """What leaves by other decimals than the policy counts it by: a limit of one whole token would
     be a limit of another amount. ``decimals`` are those that the chain holds to."""
     counted_by = {one.token.key: one.token for one in policy.prices}
@@ -88,11 +88,11 @@ def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
     return None in tokens or {one.token for one in spending.all} <= tokens
 
 
-def refused(code: str, words: str) -> Finding:
+def refused(code: str, words: str) -> RuleFinding:
     """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
-    return Finding(code, Severity.REFUSE, words)
+    return RuleFinding(code, Severity.REFUSE, words)
 
 
 def _over_price(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,7 +55,13 @@ SHORTEST_DEADLINE = timedelta(seconds=30)
 
 
 class OrderCheck(Struct, frozen=True):
-    """``hard`` differences forbid paying; ``lower_by`` is in percent of the confirmed output."""
+    """How the order stands to what was confirmed. ``hard`` differences forbid paying; ``lower_by``
+    is in percent of the confirmed output."""
+
+    PRINTED: ClassVar = {
+        "payable": "payable", "lowerByPercent": "lower_by_hundredths",
+        "providerChanged": "provider_changed",
+    }  # fmt: skip
 
     hard: tuple[str, ...]
     lower_by: Decimal | None
@@ -63,6 +70,10 @@ class OrderCheck(Struct, frozen=True):
     @property
     def payable(self) -> bool:
         return not self.hard and self.lower_by is None
+
+    @property
+    def lower_by_hundredths(self) -> Decimal | None:
+        return None if self.lower_by is None else self.lower_by.quantize(Decimal("0.01"))
 
     @property
     def verdict(self) -> ReleaseVerdict:

@@ -12,6 +12,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -52,6 +53,8 @@ class Sender(StrEnum):
 
 class OrderTransaction(Struct, frozen=True):
     """``address`` is where a bundle paid the order's deposit; None where the order says it."""
+
+    PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
     role: TransactionRole
     hash: str

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -140,6 +141,10 @@ def _payment_of(row: sqlite3.Row) -> WalletPayment:
 class Taken(Struct, frozen=True):
     """What one payment of a withdrawal takes out; ``contract`` is None for the chain's coin.
     ``prepaid``: the EntryPoint kept it for gas."""
+
+    PRINTED: ClassVar = {
+        "symbol": "symbol", "contract": "contract", "amount": "amount", "prepaid": "prepaid",
+    }  # fmt: skip
 
     symbol: str
     decimals: int

@@ -6,6 +6,7 @@ Plain strings in, plain strings out: no colour, no widget, no locale. Amounts ar
 
 from __future__ import annotations
 
+from swapdesk.clock import IsoTime, iso
 from swapdesk.flows.notation.addresses import (
     address_groups,
     differing_groups,
@@ -33,7 +34,6 @@ from swapdesk.flows.notation.amounts import (
 from swapdesk.flows.notation.times import (
     EXPIRED,
     Elapsed,
-    IsoTime,
     Moment,
     age,
     as_of,
@@ -45,7 +45,6 @@ from swapdesk.flows.notation.times import (
     elapsed,
     expected,
     expected_minutes,
-    iso,
     short_clock,
     written_seconds,
 )

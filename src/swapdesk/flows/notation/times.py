@@ -126,14 +126,6 @@ def day(moment: datetime, now: datetime) -> str:
 Moment = Annotated[datetime, Meta(tz=True)]
 """An aware time, as documents hold it."""
 
-IsoTime = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""What :func:`iso` writes."""
-
-
-def iso(moment: datetime) -> IsoTime:
-    """ISO 8601 with a ``Z``, as in data and exports."""
-    return _utc(moment).isoformat().replace("+00:00", "Z")
-
 
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
@@ -71,10 +71,17 @@ ON_ITS_WAY = "this desk sent the deposit there; do not send to it again"
 
 
 class DepositDestination(Struct, frozen=True):
-    """``memo`` went along with the deposit; ``arrived``: the service has seen it."""
+    """Where the deposit went, on which ``chain``. ``memo`` went along with it; ``arrived``: the
+    service has seen it."""
+
+    PRINTED: ClassVar = {
+        "address": "address", "memo": "memo", "chain": "chain", "arrived": "arrived",
+        "warning": "warning",
+    }  # fmt: skip
 
     address: str
     memo: str | None
+    chain: str | None
     arrived: bool
 
     @property
@@ -96,7 +103,8 @@ def deposit_destination(
     if address is None:
         return None
     memo = order.deposit_tag if address == order.deposit_address else None
-    return DepositDestination(address, memo, arrived)
+    token = token_to_pay(tracked)
+    return DepositDestination(address, memo, token.chain if token is not None else None, arrived)
 
 
 NOISE = Decimal("0.000001")

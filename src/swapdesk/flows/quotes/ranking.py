@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -270,6 +270,9 @@ class RankedQuote(Struct, frozen=True):
 
 class UnusableQuote(Struct, frozen=True):
     """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
+
+    MERGED: ClassVar = "quote"
+    PRINTED: ClassVar = {"reason": "reason", "serverSays": "server_says", "quote": "quote"}
 
     quote: Quote
     reason: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 
 _HUNDRED = Decimal(100)
+_PLACES = 18
 _MARKUP_UNITS: dict[str, str] = {
     MarkupType.PERCENTAGE: "%",
     MarkupType.BASIS_POINTS: " bp",
@@ -69,6 +71,11 @@ class SumVerdict(StrEnum):
 class WaterfallStep(Struct, frozen=True):
     """``amount`` in ``unit``, or ``word`` where there is none."""
 
+    PRINTED: ClassVar = {
+        "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
+        "word": "printed_word", "how": "how", "knownFrom": "known",
+    }  # fmt: skip
+
     label: str
     how: str
     known: Known
@@ -77,12 +84,29 @@ class WaterfallStep(Struct, frozen=True):
     unit: Unit = Unit.BOUGHT
     word: str = ""
 
+    @property
+    def printed_amount(self) -> Decimal | None:
+        return None if self.amount is None else _short(self.amount)
+
+    @property
+    def printed_unit(self) -> Unit | None:
+        return None if self.amount is None else self.unit
+
+    @property
+    def printed_word(self) -> str | None:
+        return self.word or None
+
 
 class Waterfall(Struct, frozen=True):
-    """``lines`` is what the summed steps give, ``net`` what the service says.
+    """From what is sent to what arrives, in order. ``lines`` is what the summed steps give, ``net``
+    what the service says.
 
     ``gap`` is their difference in percent of what is paid out, None where that is nothing.
     """
+
+    PRINTED: ClassVar = {
+        "verdict": "verdict", "lines": "printed_lines", "net": "net", "steps": "steps",
+    }  # fmt: skip
 
     row: RankedQuote
     steps: tuple[WaterfallStep, ...]
@@ -91,8 +115,20 @@ class Waterfall(Struct, frozen=True):
     net: Decimal
     gap: Decimal | None
 
+    @property
+    def printed_lines(self) -> Decimal | None:
+        return _short(self.lines)
+
     def of(self, part: Part) -> tuple[WaterfallStep, ...]:
         return tuple(step for step in self.steps if step.part is part)
+
+
+def _short(amount: Decimal) -> Decimal:
+    """Eighteen decimals of a quotient; amounts of the answer alone are exact."""
+    exponent = amount.as_tuple().exponent
+    if isinstance(exponent, int) and exponent >= -_PLACES:
+        return amount
+    return ROUGH.quantize(amount, Decimal(1).scaleb(-_PLACES))
 
 
 def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:

@@ -18,7 +18,7 @@ from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
+from swapdesk.wallet.review import CHAIN_UNREAD, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import (
     HARMLESS,
     Signature,
@@ -75,7 +75,7 @@ class NotAgreed(Exception):
 class NotSignable(Exception):
     """The gate refuses what was to be signed; ``findings`` say why."""
 
-    def __init__(self, findings: tuple[Finding, ...]) -> None:
+    def __init__(self, findings: tuple[RuleFinding, ...]) -> None:
         super().__init__(" ".join(finding.words for finding in findings))
         self.findings = findings
         refusing = [finding.code for finding in findings if finding.severity is Severity.REFUSE]
@@ -346,7 +346,7 @@ def _nothing_signed(refused: Refused, entry: Entry) -> bool:
     return refused.code is not RefusalCode.ALREADY_SIGNED
 
 
-def _refusal(findings: tuple[Finding, ...]) -> NotSignable | Refused:
+def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
     """A chain that could not be read says nothing against a payload: it is asked again later."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct
 
@@ -86,7 +86,13 @@ T = TypeVar("T")
 
 
 class Holding(Struct, frozen=True):
-    """``amount`` None: the token did not answer. ``usd`` None: it has no price."""
+    """``amount`` is in whole tokens, None: the token did not answer. ``usd`` None: it has no
+    price."""
+
+    PRINTED: ClassVar = {
+        "symbol": "asset.symbol", "contract": "asset.contract", "decimals": "asset.decimals",
+        "amount": "amount", "usd": "usd",
+    }  # fmt: skip
 
     asset: Asset
     amount: Decimal | None
@@ -101,6 +107,11 @@ class ChainHoldings(Struct, frozen=True):
     be read and ``next`` who acts then; ``holdings`` is empty, as it is while the chain has not
     answered (``reading``).
     """
+
+    PRINTED: ClassVar = {
+        "account": "account.address", "smartAccount": "smart", "chain": "chain",
+        "problem": "problem", "holdings": "holdings",
+    }  # fmt: skip
 
     account: Account
     chain: str
@@ -120,6 +131,11 @@ class ChainHoldings(Struct, frozen=True):
 class ChainAllowances(Struct, frozen=True):
     """``complete`` False: somebody may be allowed more than is told. ``problem`` and ``next`` as
     of holdings."""
+
+    PRINTED: ClassVar = {
+        "account": "account.address", "chain": "chain", "problem": "problem",
+        "complete": "complete", "allowances": "allowances",
+    }  # fmt: skip
 
     account: Account
     chain: str
