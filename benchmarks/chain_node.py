@@ -32,7 +32,7 @@ async def serve(directory: Path, address: str, token: str) -> None:
     server = build_server(embedding.door, SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     await started(server, stop)
-    node = await embedding.node()
+    node = embedding.open()
     sent = [
         await node.fund("base", bytes.fromhex(address[2:]), 10**19),
         await give(node, "base", token, address, 10**9),

@@ -78,9 +78,9 @@ BOOKS = (
     Defect(
         "expired-unread",
         "A leg expires though its deposit stands in a block that nobody has read.",
-        "swapdesk/sandbox/node/venue_accounts.py",
-        "        if expires and wallets is not None and wallets.touched and not wallets.is_open:\n",
-        "        if expires and wallets is None and row is None:\n",
+        "swapdesk/sandbox/node/evm/embedding.py",
+        "        if any(chain_files(directory, name) for name in self.terms):\n",
+        "        if ids is None:\n",
         (f"{CHAINS}test_no_leg_expires_before_its_chain_is_read",),
     ),
     Defect(

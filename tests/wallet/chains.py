@@ -58,7 +58,7 @@ async def served(
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)
-        yield Chains(await embedding.node(), faults, listener.getsockname()[1], included)
+        yield Chains(embedding.open(), faults, listener.getsockname()[1], included)
     finally:
         stop.set()
         await serving

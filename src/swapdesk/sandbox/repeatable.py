@@ -157,10 +157,6 @@ class _ByPath(httpx2.AsyncBaseTransport):
         raise httpx2.ConnectError("nobody is there", request=request)
 
 
-async def _at_once(work: Callable[[], None]) -> None:
-    work()
-
-
 @asynccontextmanager
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
@@ -173,7 +169,7 @@ async def open_world(
     _write_key(data, seed)
     token = seed_bytes("token", seed).hex()
     transport = _ByPath()
-    opened = open_node(data, clock, seed=seed, speed=speed, background=_at_once, pools=pools)
+    opened = open_node(data, clock, seed=seed, speed=speed, pools=pools)
     transport.add("/node", opened.application(token))
     transport.add("/evm", opened.application(token))
     transport.add("/solana", opened.application(token))

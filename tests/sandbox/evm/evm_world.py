@@ -89,7 +89,7 @@ async def running(
     terms = chain_terms(ids)
     if genesis is not None:
         terms = {name: terms[name] for name in genesis}
-    node = await EvmNode.open(
+    node = EvmNode.open(
         directory,
         KEY,
         terms=terms,

@@ -124,7 +124,7 @@ async def opened(
         market=market,
     )
     try:
-        node = await embedding.node()
+        node = embedding.open()
         yield World(embedding, node, faults, ManualClock(MOMENT), Market(7))
     finally:
         await embedding.close()

@@ -9,5 +9,5 @@ and in no block yet. What a leg is told to have received, paid and given back is
 
 On embedded chains the ledger is the exchanges' book and the chain the money (``chain_books``). A
 payment is signed inside the transaction that books it. Before anything that is due the books are
-brought up to the newest block. A leg that needs a chain which is not open waits for it.
+brought up to the newest block.
 """

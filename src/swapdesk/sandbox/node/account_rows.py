@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable
 
@@ -11,20 +10,13 @@ from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.wire.orders import LegStatus
 
 _DUE = (
-    "SELECT * FROM {} WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-    " ORDER BY due_world LIMIT 1",
-    "SELECT * FROM {} WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
-    " ORDER BY due_now LIMIT 1",
+    "SELECT * FROM {} WHERE due_world <= ? ORDER BY due_world LIMIT 1",
+    "SELECT * FROM {} WHERE due_now <= ? ORDER BY due_now LIMIT 1",
 )
 
 _AT = "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?"
 _PAID_FOR_LEGS = ("payout", "refund", "send on", "excess")
 _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
-_WAITS = (
-    f"SELECT 1 FROM accounts WHERE chain = ?1 AND {_IS_OPEN}"  # noqa: S608 (ours)
-    " UNION ALL SELECT 1 FROM payments WHERE chain = ?1"
-    " AND (raw IS NOT NULL OR account IS NOT NULL AND counted = 0)"
-)
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
@@ -96,10 +88,6 @@ class AccountRows:
         """Whether a leg was ever to be paid on a chain."""
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
-    def any_waits(self, chain: str) -> bool:
-        """Whether something waits to be read on a chain or to be sent there."""
-        return self._one(_WAITS, chain) is not None
-
     def of_cause(self, cause: str) -> sqlite3.Row | None:
         """The leg that a payment was made for; None for one that no exchange made."""
         kind, _, name = cause.partition(":")
@@ -144,14 +132,13 @@ class AccountRows:
         )
         return sum(int(row["units"]) for row in rows)
 
-    def next_due(self, here: Moment, but: dict[str, list[int]]) -> tuple[str, sqlite3.Row] | None:
-        """The row of ``accounts`` or ``payments`` that has been due longest, with its table; none
-        of these ids."""
+    def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
+        """The row of ``accounts`` or ``payments`` that has been due longest, with its table."""
         due = [
             (table, row)
-            for table, left_out in but.items()
+            for table in ("accounts", "payments")
             for query, limit in zip(_DUE, (here.world, here.now), strict=True)
-            if (row := self._one(query.format(table), limit, json.dumps(left_out))) is not None
+            if (row := self._one(query.format(table), limit)) is not None
         ]
         return min(due, key=lambda each: self.due_at(each[1]).now, default=None)
 

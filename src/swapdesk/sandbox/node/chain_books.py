@@ -41,12 +41,6 @@ class ChainBooks:
         self._read: dict[str, int] = {}
         """Up to which block each chain was read."""
 
-    def resume(self) -> None:
-        """Open the chains on which something waits to be read or sent."""
-        for name, wallets in self._ledger.embedded.items():
-            if wallets.touched and self._rows.any_waits(name):
-                wallets.wake()
-
     def follow(self) -> None:
         """Bring the books up to the newest block of every chain that is open, and hand in what
         was signed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.ledger import Ledger
 from swapdesk.sandbox.node.params import (
@@ -15,18 +13,6 @@ from swapdesk.sandbox.node.params import (
 )
 from swapdesk.sandbox.world import world_tokens
 from swapdesk.wire.model import RequestModel
-
-
-class EmbeddedChains(Protocol):
-    """What the node asks of the EVM chains it carries. All raise LedgerRefusal."""
-
-    async def fund(
-        self, chain: str, address: str, units: int, token: str | None = None
-    ) -> dict[str, object]:
-        """Pay coins from the faucet, or the token with this contract; the hash."""
-
-    async def confirmed(self, chain: str, transaction_hash: str) -> None:
-        """Wait until a transaction is in a block."""
 
 
 class NodeDown(Exception):

@@ -10,10 +10,6 @@ from msgspec import Struct
 from swapdesk.sandbox.world import WorldToken
 
 
-class ChainClosed(Exception):
-    """The chain is not open yet; nothing was signed, and it is being opened."""
-
-
 class SignedPayment(Struct, frozen=True):
     """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it.
     ``expires`` is the last height at which it may be executed, None where it waits for ever."""
@@ -45,7 +41,7 @@ class Inclusion(Struct, frozen=True):
 
 
 class ChainWallets(Protocol):
-    """One embedded chain. All but ``address``, ``touched`` and ``wake`` need it to be open."""
+    """One embedded chain. All but ``address`` and ``is_open`` open it."""
 
     name: str
     began: int
@@ -54,17 +50,9 @@ class ChainWallets(Protocol):
     """Blocks that are read at a time; so often it is noted how far the chain was read."""
 
     @property
-    def touched(self) -> bool:
-        """Whether anybody can have paid on it: it is opened, or was before this process."""
-
-    @property
-    def is_open(self) -> bool: ...
-
-    def wake(self) -> None:
-        """Have it opened, in the background."""
-
-    async def opened(self) -> None:
-        """Open it and wait for it. Raises LedgerRefusal."""
+    def is_open(self) -> bool:
+        """Whether anybody can have paid on it: what is stored is open from the start, anything
+        else from when it is first needed."""
 
     def address(self, wallet: str) -> str:
         """Of one of the sandbox's own wallets."""
@@ -72,7 +60,7 @@ class ChainWallets(Protocol):
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        """The wallet's payment ``number`` (from 0). Raises ChainClosed."""
+        """The wallet's payment ``number`` (from 0)."""
 
     def submit(self, raw: bytes) -> None:
         """Hand in a payment; the same one any number of times."""

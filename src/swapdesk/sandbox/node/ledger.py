@@ -178,7 +178,7 @@ class Ledger:
         at: Moment,
     ) -> Payment:
         """Move units; the same cause moves once. On an embedded chain it is signed and leaves once
-        this is durable. Raises LedgerRefusal and ChainClosed."""
+        this is durable. Raises LedgerRefusal."""
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
@@ -251,8 +251,7 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Sign a payment anew that has expired unseen. The books stay as they are. Raises
-        ChainClosed."""
+        """Sign a payment anew that has expired unseen. The books stay as they are."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]

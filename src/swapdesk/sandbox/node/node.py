@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -20,8 +20,8 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_calls import EmbeddedChains, NodeDown, chains_of
-from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
+from swapdesk.sandbox.node.chain_calls import NodeDown, chains_of
+from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
@@ -51,6 +51,10 @@ from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.faults import NODE_FAULTS, FaultRefused, fault_of
 from swapdesk.wire.model import RequestModel
 
+if TYPE_CHECKING:
+    from swapdesk.sandbox.node.evm.embedding import Embedding
+    from swapdesk.sandbox.node.solana.node import SolanaNode
+
 PACE_KEPT_MS = 60_000
 """How often an idle node notes its time, against a wall clock that is set back."""
 
@@ -65,13 +69,6 @@ class OtherTerms(Exception):
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
-
-
-class EmbeddedSolana(Protocol):
-    """What the node asks of the Solana chain it carries."""
-
-    async def fund(self, address: str, units: int, mint: str | None) -> dict[str, object]:
-        """Pay from the faucet; the signature. Raises LedgerRefusal."""
 
 
 class Handler(Struct, frozen=True):
@@ -106,8 +103,8 @@ class Node:
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
         self.chain_faults = ChainFaults(self.accounts.faults.waiting)
-        self.chains: EmbeddedChains | None = None
-        self.solana: EmbeddedSolana | None = None
+        self.chains: Embedding | None = None
+        self.solana: SolanaNode | None = None
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
@@ -258,17 +255,17 @@ class Node:
             raise LedgerRefusal("no Solana chain is embedded here")
         return self.solana.fund(params.address, int(params.units), params.mint)
 
-    def _embedded(self) -> EmbeddedChains:
+    def _embedded(self) -> Embedding:
         if self.chains is None:
             raise LedgerRefusal("no chain is embedded here")
         return self.chains
 
-    def _balance(self, params: BalanceOf) -> str | Awaitable[str]:
+    def _balance(self, params: BalanceOf) -> str:
         token = world_tokens().get(params.token)
         wallets = None if token is None else self.ledger.embedded.get(token.row.chain)
         if token is None or wallets is None:
             return str(self.ledger.balance(params.token, params.address))
-        return _on_chain(wallets, token, params.address)
+        return str(wallets.balance(token, params.address))
 
     def _pay(
         self, params: FaucetPay
@@ -276,19 +273,17 @@ class Node:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
-        wallets = self.ledger.embedded.get(token.row.chain)
-        if params.payer is None and (wallets is None or wallets.is_open):
-            return self._paid(token, params, self.ledger.faucet(token.chain))
-        return self._pay_on_chain(token, params)
-
-    async def _pay_on_chain(self, token: WorldToken, params: FaucetPay) -> dict[str, object] | None:
-        """From the faucet, or from an account of a customer, which is filled where it holds too
-        little; the payment waits until that is in a block."""
         if params.payer is None:
-            await self.ledger.embedded[token.row.chain].opened()
             return self._paid(token, params, self.ledger.faucet(token.chain))
-        await self.ledger.embedded[_embedded_chain(token.row.chain)].opened()
-        account = self.ledger.customer(token.chain, params.payer)
+        _embedded_chain(token.row.chain)
+        return self._pay_as(params.payer, token, params)
+
+    async def _pay_as(
+        self, customer: str, token: WorldToken, params: FaucetPay
+    ) -> dict[str, object] | None:
+        """From an account of a customer, which is filled where it holds too little; the payment
+        waits until that is in a block."""
+        account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
@@ -350,11 +345,6 @@ def _embedded_chain(chain: str) -> str:
     if chain not in EVM_CHAINS:
         raise LedgerRefusal(f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
     return chain
-
-
-async def _on_chain(wallets: ChainWallets, token: WorldToken, address: str) -> str:
-    await wallets.opened()
-    return str(wallets.balance(token, address))
 
 
 BODY_LIMIT = 64 * 1024
@@ -427,7 +417,7 @@ class NodeApp:
             return await result if isawaitable(result) else result
         except AddressesHeld as held:
             raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
-        except (NodeDown, ChainClosed) as down:
+        except NodeDown as down:
             raise _Problem(RpcCode.DOWN, str(down)) from None
         except LedgerRefusal as refused:
             raise _Problem(RpcCode.REFUSED, str(refused)) from None

@@ -11,7 +11,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS, ChainIds
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.event_sender import EventSender
-from swapdesk.sandbox.node.evm.embedding import Background, Embedding
+from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
@@ -54,11 +54,10 @@ def open_node(
     seed: int | None = None,
     speed: Decimal | None = None,
     ids: ChainIds = "sandbox",
-    background: Background | None = None,
     pools: bool = True,
 ) -> SandboxNode:
-    """The node of a data directory; ``background`` as of the chains, whose ``pools`` follow the
-    market. Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    """The node of a data directory; the ``pools`` of its chains follow the market. Raises
+    OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -80,7 +79,6 @@ def open_node(
             clock=clock,
             faults=node.chain_faults,
             market=Market(node.seed) if pools else None,
-            background=background,
         )
     except (OtherTerms, ChainFileMismatch, LogDamaged):
         node.close()
@@ -89,7 +87,6 @@ def open_node(
     for each in wallets.values():
         each.embedding = chains
     solana_wallets.node = solana
-    node.accounts.chains.resume()
     return SandboxNode(node, chains, solana)
 
 

@@ -15,7 +15,6 @@ from itertools import count
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_books import ChainBooks
-from swapdesk.sandbox.node.chain_wallets import ChainClosed
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import deposit_name, static_deposit_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
@@ -193,26 +192,16 @@ class VenueAccounts:
         """Do everything that is due, oldest first. Returns the number of steps."""
         steps = 0
         self.chains.follow()
-        # What waits for its chain to be opened.
-        waiting: dict[str, list[int]] = {"accounts": [], "payments": []}
-        while (due := self._rows.next_due(self._clock.moment(), waiting)) is not None:
+        while (due := self._rows.next_due(self._clock.moment())) is not None:
             table, row = due
-            try:
-                with self._database.transaction():
-                    self._advance(row) if table == "accounts" else self._count(row)
-                steps += 1
-            except ChainClosed:
-                waiting[table].append(row["id"])
+            with self._database.transaction():
+                self._advance(row) if table == "accounts" else self._count(row)
+            steps += 1
         if steps:
             self.chains.follow()
         return steps
 
     def _advance(self, row: sqlite3.Row) -> None:
-        wallets = self._ledger.embedded.get(row["chain"])
-        expires = row["status"] == LegStatus.WAITING
-        if expires and wallets is not None and wallets.touched and not wallets.is_open:
-            wallets.wake()
-            raise ChainClosed("what was paid in time may stand in a block that was not read")
         skipped = self.faults.skipped_wallets(row)
         self._settlement.advance(row, self._rows.due_at(row), skipped_wallets=skipped)
 

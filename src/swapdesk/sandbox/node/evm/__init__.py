@@ -2,7 +2,7 @@
 
 Five chains (``chain_rows.EVM_CHAINS``) run side by side in the node's process. Clients speak
 JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the sandbox uses
-``EvmNode`` (``node.py``), reached by ``await embedding.node()`` (``embedding.py``):
+``EvmNode`` (``node.py``), reached by ``embedding.open()`` (``embedding.py``):
 
 ``node.chains["base"]``
     A ``LiveChain``: ``submit(raw)`` takes a signed transaction, ``head`` is the newest block,

@@ -1,8 +1,8 @@
 """``POST /evm/{shortName}`` and its like: JSON-RPC over HTTP, open to this machine.
 
 A wallet cannot send the sandbox's token, so none is asked for; pages of other sites are kept
-out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: the process that serves it
-is ready before the chains are open, and requests wait for them.
+out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: a process whose EVM chains
+nobody needs does without it.
 """
 
 from __future__ import annotations

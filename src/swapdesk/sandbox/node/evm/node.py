@@ -1,4 +1,4 @@
-"""The embedded EVM node: every chain of the sandbox in one process, opened when first needed.
+"""The embedded EVM node: every chain of the sandbox in one process.
 
 A ``ChainAccount`` is an account of the sandbox on one chain and signs with its own key.
 """
@@ -112,7 +112,7 @@ class EvmNode:
         self._producing = [asyncio.create_task(chain.produce()) for chain in chains.values()]
 
     @classmethod
-    async def open(
+    def open(
         cls,
         directory: Path,
         key: bytes,
@@ -123,21 +123,23 @@ class EvmNode:
         clock: Clock,
         faults: ChainFaults,
     ) -> EvmNode:
-        """Open or begin the chains below ``directory``. Raises ChainFileMismatch, LogDamaged."""
-        reader = Lane("evm-reader", most=MOST_WAITING)
-        chains: dict[str, LiveChain] = {}
+        """Open or begin the chains below ``directory``. Needs a running loop. Raises
+        ChainFileMismatch, LogDamaged, OSError."""
+        beats = {name: Beats(world, each.block_ms) for name, each in terms.items()}
+        stored: dict[str, EvmChain] = {}
         try:
             for name, each in terms.items():
-                beats = Beats(world, each.block_ms)
-                chain = await reader.run(
-                    EvmChain, directory, each, genesis[name], beats.now(), clock
-                )
-                chains[name] = LiveChain(chain, beats, reader, faults, clock)
+                stored[name] = EvmChain(directory, each, genesis[name], beats[name].now(), clock)
         except BaseException:
-            reader.close()
-            await asyncio.gather(*(opened.close() for opened in chains.values()))
+            for chain in stored.values():
+                chain.close()
             raise
-        return cls(key, reader, chains)
+        reader = Lane("evm-reader", most=MOST_WAITING)
+        live = {
+            name: LiveChain(chain, beats[name], reader, faults, clock)
+            for name, chain in stored.items()
+        }
+        return cls(key, reader, live)
 
     async def close(self) -> None:
         """Finish the blocks that are being made and close the files."""

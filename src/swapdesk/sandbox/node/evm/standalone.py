@@ -81,7 +81,7 @@ async def _run(options: NodeOptions) -> int:
             faults=faults,
             market=Market(seed=0),
         )
-        await embedding.node()
+        embedding.open()
     except (OSError, SandboxKeyRefused, ChainFileMismatch, LogDamaged) as error:
         return _say(error)
     server = build_server(ChainDoors(embedding.door, solana.door), clock)

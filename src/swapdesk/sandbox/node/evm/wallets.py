@@ -11,7 +11,6 @@ them were, or none.
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -21,16 +20,10 @@ from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
 from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
-from swapdesk.sandbox.node.chain_wallets import (
-    ChainClosed,
-    Inclusion,
-    IncomingPayment,
-    SignedPayment,
-)
+from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment, SignedPayment
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:
@@ -110,24 +103,8 @@ class EvmWallets:
         self._key = lru_cache(maxsize=_KNOWN)(self._derive)
 
     @property
-    def touched(self) -> bool:
-        return self.embedding is not None and self.embedding.touched(self.name)
-
-    @property
     def is_open(self) -> bool:
-        return self.embedding is not None and self.embedding.live(self.name) is not None
-
-    def wake(self) -> None:
-        if self.embedding is not None:
-            self.embedding.wake()
-
-    async def opened(self) -> None:
-        if self.embedding is None:
-            raise LedgerRefusal("no chain is embedded here")
-        try:
-            await self.embedding.node()
-        except (ChainFileMismatch, LogDamaged, OSError, sqlite3.Error) as error:
-            raise LedgerRefusal(f"the chain could not be opened: {error}") from error
+        return self.embedding is not None and self.embedding.is_open
 
     def address(self, wallet: str) -> str:
         return checksummed("0x" + self._key(wallet).address.hex())
@@ -187,7 +164,7 @@ class EvmWallets:
                 yield from payments_of(block, each, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Base units at the newest block. Raises ChainClosed."""
+        """Base units at the newest block."""
         from swapdesk.sandbox.evm_world.pools import contract_of
 
         accounts = self._live().accounts
@@ -202,11 +179,9 @@ class EvmWallets:
         return sandbox_key(self._secret, wallet)
 
     def _live(self) -> LiveChain:
-        chain = None if self.embedding is None else self.embedding.live(self.name)
-        if chain is None:
-            self.wake()
-            raise ChainClosed(f"the chain {self.name} is being opened")
-        return chain
+        if self.embedding is None:
+            raise LedgerRefusal("no chain is embedded here")
+        return self.embedding.open().chains[self.name]
 
 
 def payments_of(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:

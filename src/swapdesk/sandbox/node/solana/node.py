@@ -56,7 +56,7 @@ class SolanaNode:
             self.open()
 
     @property
-    def begun(self) -> bool:
+    def is_open(self) -> bool:
         """Whether anybody can have paid on it."""
         return self._chain is not None
 

@@ -57,23 +57,8 @@ class SolanaWallets:
         self._refused: dict[str, str] = {}
 
     @property
-    def touched(self) -> bool:
-        return self.node is not None and self.node.begun
-
-    @property
     def is_open(self) -> bool:
-        """A chain that has begun is open."""
-        return self.touched
-
-    def wake(self) -> None:
-        if self.node is not None:
-            self.node.open()
-
-    async def opened(self) -> None:
-        try:
-            self.wake()
-        except OSError as error:
-            raise LedgerRefusal(f"the chain could not be opened: {error}") from error
+        return self.node is not None and self.node.is_open
 
     def address(self, wallet: str) -> str:
         return str(sandbox_keypair(self._key, wallet).pubkey())
