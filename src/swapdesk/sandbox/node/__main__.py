@@ -69,6 +69,9 @@ async def _run(orders: dict[str, Any]) -> int:
     try:
         if await started(server, stop):
             announce({"ready": True, "seed": opened.node.seed})
+            # While the service starts, before a call has a deadline: a new world takes most of a
+            # second to begin.
+            opened.chains.open()
         done, _ = await asyncio.wait([serving, ticking], return_when=asyncio.FIRST_COMPLETED)
         stop.set()
         await serving

@@ -1,8 +1,9 @@
 """How a process carries the embedded chains: stored ones are open from the start, new ones from
-when they are first needed.
+when they are first needed, or when the node's own process starts.
 
 Nobody was paid on a chain that has not begun, so that nothing waits for one. Importing py-evm and
-beginning five chains takes most of a second, which a process that never needs them does not spend.
+beginning five chains takes most of a second, which a world in one process that never needs them
+does not spend.
 """
 
 from __future__ import annotations
