@@ -146,7 +146,7 @@ def test_the_middle_of_a_private_order_is_a_transfer_between_exchanges(
 ) -> None:
     ether = find_token("ethereum", "ETH").token_id
     # Which route is best changes with the market: another hour, another middle.
-    for sell, amount in OVER_ETHER * 4:
+    for sell, amount in OVER_ETHER * 16:
         order = order_of(api, sell, USDC, amount, ALICE, types="private")
         if legs_of(running, order)["in"]["token_out"] == ether:
             break

@@ -58,7 +58,9 @@ def test_an_order_completes(api: httpx2.Client, control: httpx2.Client, kind: st
     # Paid twice as the order asks it is paid once.
     assert pay(control, order) == pay(control, order)
     done = ended(api, order["serviceId"])
-    assert (done["displayStatus"], done["outAmount"]) == ("SWAP_COMPLETED", order["outAmount"])
+    assert done["displayStatus"] == "SWAP_COMPLETED"
+    # The second leg of a private route is opened at the price of its moment.
+    assert kind != "standard" or done["outAmount"] == order["outAmount"]
 
 
 def test_a_deposit_without_its_tag_is_not_credited(
