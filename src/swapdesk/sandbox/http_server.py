@@ -37,6 +37,8 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES
 
+logger = logging.getLogger(__name__)
+
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
     """Status and reason to refuse a request for another name, or None.
@@ -113,8 +115,6 @@ MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
 """Three quarters: many programs share one machine or stand behind one proxy, and whoever takes all
 that they can get leaves something to everybody else."""
-
-logger = logging.getLogger(__name__)
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:

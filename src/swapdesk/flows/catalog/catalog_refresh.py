@@ -32,6 +32,8 @@ from swapdesk.wire.tokens import Token, TokenQuery
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
 
+log = logging.getLogger(__name__)
+
 
 STEP = 100
 """Tokens that are stored together."""
@@ -148,8 +150,6 @@ def _page(answer: RawAnswer) -> tuple[list[Any], int, int]:
         raise refuse_answer(answer, "not_json", str(error)) from None
     return value["tokens"], counts["total"], counts["totalPages"]
 
-
-log = logging.getLogger(__name__)
 
 PAGE_SIZE = 1000
 CHAIN_PAGE_SIZE = 100

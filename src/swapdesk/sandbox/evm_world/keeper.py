@@ -36,6 +36,8 @@ from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.evm.state import AccountsAt
 from swapdesk.sandbox.world import WorldToken
 
+logger = logging.getLogger(__name__)
+
 PARTS = 10_000
 """A pool's fee is so many of these."""
 
@@ -154,8 +156,6 @@ WAKING_SECONDS = 10.0
 """Nothing waits longer for its pools: a chain that cannot make a block answers as it stands."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Bounds of one transaction; what it does not need is not paid."""
-
-logger = logging.getLogger(__name__)
 
 
 class _Watched(Struct):

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from swapdesk.sandbox.node.evm.embedding import Embedding
     from swapdesk.sandbox.node.solana.node import SolanaNode
 
+logger = logging.getLogger(__name__)
+
 PACE_KEPT_MS = 60_000
 """How often an idle node notes its time, against a wall clock that is set back."""
 
@@ -348,8 +350,6 @@ def _embedded_chain(chain: str) -> str:
 
 
 BODY_LIMIT = 64 * 1024
-
-logger = logging.getLogger(__name__)
 
 
 class _Problem(Exception):

@@ -33,6 +33,8 @@ from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 _CONSECUTIVE = 5
@@ -86,8 +88,6 @@ class Breaker:
 QUOTE_SECONDS = 2.0
 OPEN_SECONDS = 10.0
 ASK_SECONDS = 5.0
-
-logger = logging.getLogger(__name__)
 
 _Question = tuple[str, str, Decimal, Terms]
 """What makes two questions one flight: both tokens, the amount and the terms."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from swapdesk.sandbox.node.evm.embedding import Embedding
     from swapdesk.sandbox.node.evm.live_chain import LiveChain
 
+logger = logging.getLogger(__name__)
+
 
 _FIRST = 1_000_000
 """Positions below are those of logs."""
@@ -75,8 +77,6 @@ def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
                 found.add((outcome.sender, outcome.nonce))
     return found
 
-
-logger = logging.getLogger(__name__)
 
 COIN_GAS, TOKEN_GAS = 100_000, 200_000
 """Bounds; a payee may be a contract. What is not used is not paid."""

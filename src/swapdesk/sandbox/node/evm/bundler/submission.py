@@ -46,6 +46,8 @@ from swapdesk.sandbox.node.evm.node import ChainAccount
 from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 from swapdesk.sandbox.node.mined_log import MinedLog
 
+logger = logging.getLogger(__name__)
+
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 _Entry = list[tuple[bytes, dict[str, Any] | None]]
 """Operations that were taken, and without a document those that came to an end."""
@@ -97,8 +99,6 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 MIN_BUMP_PERCENT = 10
 """By how much both fees of a replacement must be higher."""
-
-logger = logging.getLogger(__name__)
 
 
 class TakenOperations:
