@@ -18,6 +18,8 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
+MOST_KEYS = 20
+"""For a clean file, from ``b`` to what is submitted."""
 MOST_TO_CORRECT = 25
 """For a file with nine faults, from ``b`` to what is submitted, beside the values that are put
 right."""
@@ -148,6 +150,20 @@ def place_in(text: str) -> str:
 def asks(text: str) -> bool:
     """Whether a review is open."""
     return "sign or refuse in" in text
+
+
+def test_a_clean_file_is_submitted_in_few_keys(batch: Batcher) -> None:
+    rows = [
+        f"{to},{100 + at},ETH,base,,,USDC.base" for at, to in enumerate(recipients("clean", ROWS))
+    ]
+    batch.load("clean.csv", rows)
+    batch.create()
+    batch.build()
+    # What gas costs and what is paid into the smart account, then the one operation.
+    assert batch.sign("c submit") == 3
+    batch.submit()
+    assert batch.desk.keys <= MOST_KEYS, batch.desk.keys
+    batch.follow()
 
 
 def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batcher) -> None:
