@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
 import httpx2
 
-from flows.faulty_network import refuse_connection
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.raw_order import RawOrderScreen, RawText
@@ -289,12 +289,12 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         assert "Send this, once," in run.text
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
+        # The service knows no such order, and its answer would stand in place of the time.
+        market.network.gate = (asyncio.Event(), asyncio.Event())
         market.clock.advance(61)
         run.app.tick()
         await run.see("26:11")
         assert "26:11" in next(row for row in run.text.split("\n") if row.startswith("▌"))
-        # The service knows no such order, and an answer of it would be told in place of the time.
-        market.network.before = refuse_connection
         market.clock.advance(1600)
         run.app.tick()
         await run.see("Deadline over")
