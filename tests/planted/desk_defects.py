@@ -780,6 +780,24 @@ SHOWING = (
         ),
     ),
     Defect(
+        "payment-counted-twice",
+        "A payment that node and ledger both show is told twice, and a customer who paid once is"
+        " told that too much came.",
+        "swapdesk/flows/support/order_search.py",
+        "told.setdefault((answer.chain, answer.hash.lower()), answer)",
+        "told.setdefault((answer.chain, str(len(told))), answer)",
+        ("tests/flows/support/test_seen_payments.py",),
+    ),
+    Defect(
+        "memo-of-a-payment-not-read",
+        "Who paid with the right memo is told that it is missing, and that the exchange cannot tell"
+        " whose money it is.",
+        "swapdesk/flows/support/paid_on_chain.py",
+        "memo=identity_text(str(tag), 64) if tag else None",
+        "memo=None",
+        ("tests/flows/support/test_seen_payments.py",),
+    ),
+    Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
         "swapdesk/flows/support/replies.py",
