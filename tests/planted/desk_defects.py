@@ -739,7 +739,7 @@ SHOWING = (
     Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
-        "swapdesk/flows/tracking/known_orders.py",
+        "swapdesk/flows/tracking/tracking.py",
         "            payments=self._shown(entry.order.service_id),\n",
         "",
         (
