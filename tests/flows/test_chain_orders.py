@@ -19,7 +19,7 @@ from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen,
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.notation import NOTHING
+from swapdesk.flows.notation import NOTHING, Elapsed
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
@@ -173,7 +173,9 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
     assert (said.time.text, said.counting, said.ended, said.yours) == (NOTHING, False, True, False)
     assert said.money == "in your wallet; nothing was swapped."
     assert "trouble" not in str(stage_spans(stage_of(said)))
-    assert time_at(said, tracked, NOW + timedelta(minutes=1)) == (NOTHING, NOTHING, False)
+    assert time_at(said, tracked, NOW + timedelta(minutes=1)) == Elapsed(
+        NOTHING, NOTHING, late=False
+    )
     assert group_of(tracked) is (Group.FINISHED if over else Group.NOT_SIGNED)
     assert read_filter("not signed -open").keeps(tracked, said, NOW)
 

@@ -428,7 +428,7 @@ def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
     waiting = {"display_status": "WAITING_FOR_DEPOSIT", "in_status": 1, "anonymous": True}
     known, unknown = (order(**waiting, out_status=status) for status in (1, 77))
     said, plain = (reported_status(one, None, now=LATER) for one in (unknown, known))
-    assert replace(said, evidence=plain.evidence) == plain
+    assert replace(said, legs=plain.legs) == plain
     failed = {"display_status": "FAILED", "deposit_address": "x"}
     assert case(**failed, in_status=77) is Situation.FAILED_UNCLEAR
     assert case(**failed, in_status=1) is Situation.FAILED_BEFORE

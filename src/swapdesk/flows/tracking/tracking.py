@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -50,6 +50,8 @@ from swapdesk.flows.journal.order_merge import (
     other_objects,
 )
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
 from swapdesk.flows.orders.order_listing import Group, group_of
@@ -57,7 +59,7 @@ from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
     BatchPayments,
-    SelfPaidOrders,
+    awaits_own_deposit,
     read_swap_payment,
 )
 from swapdesk.wire.orders import DisplayStatus, Order, OrderQuery
@@ -142,13 +144,14 @@ class Tracker:
             journal, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
         )
         self._batched = BatchedOrders(journal.batches, batch_payments)
-        self._paid = SelfPaidOrders(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
         """Orders that were put away, each with its trouble; None before the first look."""
         self._troubled: set[str] = set()
         """Orders that may be put away, or are."""
+        self._unpaid: set[str] = set()
+        """Orders that wait for a deposit which this desk may have sent by hand."""
         self._payments: dict[str, tuple[PaidOnChain, ...]] | None = None
         """What chains showed of deposits, by their orders; None before the first look."""
         self._looked = clock.monotonic()
@@ -346,7 +349,7 @@ class Tracker:
         moved = self._look_at_put_away() if self._troubled else []
         if self._clock.monotonic() - self._looked >= LOOK_SECONDS:
             moved += self._look_at_chain_payments()
-        for service_id, payment in self._paid.now().items():
+        for service_id, payment in self._own_payments(self._unpaid).items():
             before = self._known[service_id]
             if payment != before.own_payment:
                 self._known[service_id] = replace(before, own_payment=payment)
@@ -561,14 +564,16 @@ class Tracker:
             if group is not stands:
                 names.discard(service_id)
         self._groups[stands].add(service_id)
-        if tracked.trouble is not None:
-            self._troubled.add(service_id)
-        else:
-            self._troubled.discard(service_id)
+        for names, belongs in (
+            (self._troubled, tracked.trouble is not None),
+            (self._unpaid, awaits_own_deposit(tracked)),
+        ):
+            if belongs:
+                names.add(service_id)
+            else:
+                names.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
-        if tracked.intent is not None:
-            self._paid.put(tracked)
 
     def _apply(self, order: Order, source: Source) -> None:
         """What one more sighting makes of an order."""
@@ -709,9 +714,20 @@ class Tracker:
             payments=self._shown(entry.order.service_id),
             paid_at=self._paid_at(entry.order),
         )
-        return self._with_swap(
-            self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))
-        )
+        tracked = self._batched.with_batch(tracked, tracked.order)
+        if awaits_own_deposit(tracked):
+            own = self._own_payments((tracked.service_id,))
+            tracked = replace(tracked, own_payment=own.get(tracked.service_id))
+        return self._with_swap(tracked)
+
+    def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
+        """What this desk, another one or a command sent for each order, asked for at once."""
+        try:
+            found = self._journal.transactions.deposits(names) if names else {}
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return {}
+        return {name: own_payment(found.get(name, ())) for name in names}
 
     def _paid_at(self, order: Order) -> datetime | None:
         """When the service saw the deposit, as far as the journal has that."""
