@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -122,7 +123,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             timeout=PATIENCE,
             verify=PLAIN,
         ) as api:
-            orders = {paid.name: ordered(api, paid) for paid in PAYMENTS}
+            # An exchange takes its time to quote.
+            with ThreadPoolExecutor(len(PAYMENTS)) as side_by_side:
+                made = side_by_side.map(lambda paid: ordered(api, paid), PAYMENTS)
+                orders = {paid.name: order for paid, order in zip(PAYMENTS, made, strict=True)}
         for venue in {order["in"] for order in orders.values()}:
             sandbox.fault("venue_down", venue=venue)
         pay_all(sandbox, orders, mined=True)
