@@ -36,7 +36,7 @@ from swapdesk.flows.support.case_file import (
 )
 from swapdesk.flows.support.case_sheet import record_of
 from swapdesk.flows.support.diagnosis import DeskFacts
-from swapdesk.flows.support.support_case import CaseFacts, support_case
+from swapdesk.flows.support.support_case import CaseFacts
 from swapdesk.wire.encoding.text import is_unsafe
 
 PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}
