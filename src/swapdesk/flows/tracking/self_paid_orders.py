@@ -68,8 +68,17 @@ class BatchedOrders:
 
     def moved(self) -> Iterator[str]:
         """Orders of the groups of which the journal says another thing than at the last look."""
+        if self._payments is None:
+            return
         for group in [group for group, names in self._groups.items() if names]:
-            if self._payment_moved(group):
+            try:
+                # One question for all orders of a group.
+                mark = self._payments.mark(group)
+            except JournalUnavailable as error:
+                log.error("the journal cannot be read: %s", error)
+                continue
+            if group not in self._marks or self._marks[group] != mark:
+                self._marks[group] = mark
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
@@ -102,20 +111,6 @@ class BatchedOrders:
         if payment == tracked.batch_payment:
             return tracked
         return replace(tracked, batch_payment=payment)
-
-    def _payment_moved(self, group: str) -> bool:
-        """One question for all orders of a group."""
-        if self._payments is None:
-            return False
-        try:
-            mark = self._payments.mark(group)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return False
-        if group in self._marks and self._marks[group] == mark:
-            return False
-        self._marks[group] = mark
-        return True
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:

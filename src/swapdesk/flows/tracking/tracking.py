@@ -15,7 +15,6 @@ import heapq
 import logging
 from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -75,49 +74,6 @@ LOAD_STEP = 100
 """Orders read from the journal between two breaths of the event loop."""
 
 
-class DepositReleases:
-    """``lower_tolerance``: percent of the agreed output that may be missing unasked. Where the
-    journal takes nothing, an order is hidden all the same and none is released."""
-
-    def __init__(self, journal: Journal, lower_tolerance: Decimal) -> None:
-        self._journal = journal
-        self._lower_tolerance = lower_tolerance
-
-    def refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """``before`` as it stands once a sighting contradicted what is known of it."""
-        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
-        verdict = contradiction(reason)
-        try:
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take a warning: %s", error)
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
-
-    def with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
-        if output_now(before, seen, self._lower_tolerance) is None:
-            return before
-        try:
-            # Another desk of this home may have asked, or been answered, meanwhile.
-            entry = self._journal.orders.get(before.service_id)
-            if entry is not None:
-                standing, withheld = entry.verdict.standing, entry.withheld
-                before = replace(
-                    before, standing=standing, withheld=withheld, accepted=entry.accepted
-                )
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None:
-                return before
-            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take the output of an order: %s", error)
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None or verdict.payable:
-                return before
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
-
-
 class Tracker:
     """Call :meth:`load_present` at the start, :meth:`run` in a task, and read :meth:`orders`."""
 
@@ -140,9 +96,8 @@ class Tracker:
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._releases = DepositReleases(
-            journal, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
-        )
+        self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+        """Percent of the agreed output that may be missing unasked."""
         self._batched = BatchedOrders(journal.batches, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
@@ -304,7 +259,7 @@ class Tracker:
         if before is not None and tracked.paid_at is None:
             # What the stream said may not be written yet.
             tracked = replace(tracked, paid_at=before.paid_at)
-        tracked = self._releases.with_output(tracked, tracked.order)
+        tracked = self._with_output(tracked, tracked.order)
         if merged is not None and self._writes.waiting(service_id):
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
@@ -597,9 +552,9 @@ class Tracker:
         before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
-            before = self._releases.refused(before, reason)
+            before = self._refused(before, reason)
         else:
-            before = self._releases.with_output(before, order)
+            before = self._with_output(before, order)
         told = before.order
         others = other_objects(told, order)
         merged = merge_order(told, order, others)
@@ -630,6 +585,42 @@ class Tracker:
             self._tell(service_id)
         if after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None:
             self._repeat_soon(after)
+
+    # Where the journal takes nothing, an order is hidden all the same and none is released.
+
+    def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
+        """``before`` as it stands once a sighting contradicted what is known of it."""
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        verdict = contradiction(reason)
+        try:
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
     def _first_seen(self, order: Order, source: Source) -> TrackedOrder:
         now = self._clock.now()
