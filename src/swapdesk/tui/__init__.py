@@ -25,9 +25,9 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    ``screens/tokens`` is the model. Work that must outlive the page belongs to a controller, which
    the page reaches through ``self.controls`` (``controllers``).
 7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
-   import inside the method. A key of every page is an ``EverywhereCommand`` in the page's module of
-   ``commands``; its ``OPENS`` names the page. Nothing else lists it: a verb that the page has no
-   ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
+   import inside the method. A key of every page is a ``Verb`` with a ``place``, in the module of
+   its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page
+   has no ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
 
 A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. What
 a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden

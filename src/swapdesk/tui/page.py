@@ -9,7 +9,7 @@ from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
 
@@ -46,13 +46,13 @@ class Page(DeskScreen):
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
 
-    def verbs_here(self) -> tuple[type[Command], ...]:
+    def verbs_here(self) -> tuple[Verb, ...]:
         """But for those that a live desk, or one that only reads, has not."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
             for verb in super().verbs_here()
-            if not (verb.SANDBOX_ONLY and live) and not (verb.WRITES and reads_only)
+            if not (verb.sandbox_only and live) and not (verb.writes and reads_only)
         )
 
     @property

@@ -26,14 +26,14 @@ from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.tracking.announcements import failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.account import (
-    Back,
-    EarlierMonth,
-    ExportAccount,
-    LaterMonth,
-    ReadAccount,
-    ShowAccount,
+    BACK,
+    EARLIER_MONTH,
+    EXPORT_ACCOUNT,
+    LATER_MONTH,
+    READ_ACCOUNT,
+    SHOW_ACCOUNT,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.account_view import limit_lines, middle_lines, week_lines
 from swapdesk.tui.session import PLAYED, Session
@@ -50,7 +50,7 @@ class AccountScreen(Page):
 
     NAME = "Account"
     SPENDS = "read"
-    VERBS = (EarlierMonth, LaterMonth, ExportAccount, ReadAccount, ShowAccount, Back)
+    VERBS = (EARLIER_MONTH, LATER_MONTH, EXPORT_ACCOUNT, READ_ACCOUNT, SHOW_ACCOUNT, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "#account"
     DEFAULT_CSS = """
     AccountScreen #account { height: 1fr; scrollbar-size: 0 0; }
@@ -166,14 +166,14 @@ class AccountScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is ShowAccount:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is SHOW_ACCOUNT:
             return HIDDEN
-        if verb is LaterMonth and self._month == month_of(self.now()):
+        if verb is LATER_MONTH and self._month == month_of(self.now()):
             return HIDDEN
-        if verb is ExportAccount:
+        if verb is EXPORT_ACCOUNT:
             return READY if self._reading is not None else HIDDEN
-        if verb is ReadAccount:
+        if verb is READ_ACCOUNT:
             cost = f"refresh, {READS} reads"
             return CommandState(verb=cost, locked="asking" if self._asking else "")
         return READY
@@ -213,4 +213,4 @@ class AccountScreen(Page):
             self.show_notice(f"Written to {written}")
 
     def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(everywhere.BACK))

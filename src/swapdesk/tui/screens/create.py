@@ -26,16 +26,16 @@ from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.requote import AskingAgain, lost_percent
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands.command import Command, CommandState
+from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.create import (
-    Back,
-    Complete,
-    Create,
-    Edit,
-    FieldAbove,
-    FieldBelow,
-    NewQuote,
-    NextField,
+    BACK,
+    COMPLETE,
+    CREATE,
+    EDIT,
+    FIELD_ABOVE,
+    FIELD_BELOW,
+    NEW_QUOTE,
+    NEXT_FIELD,
 )
 from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
@@ -77,7 +77,7 @@ class CreateScreen(Page):
 
     NAME = "Create"
     SPENDS = "exchange"
-    VERBS = (Create, NewQuote, Edit, NextField, Complete, FieldBelow, FieldAbove, Back)
+    VERBS = (CREATE, NEW_QUOTE, EDIT, NEXT_FIELD, COMPLETE, FIELD_BELOW, FIELD_ABOVE, BACK)
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
@@ -223,7 +223,7 @@ class CreateScreen(Page):
         self._form.hide(positions)
         self.show()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         state = self.state
         return standing_of(
             verb,

@@ -19,20 +19,20 @@ from swapdesk.flows.demo.panes import link_pane, panes_of, path_of
 from swapdesk.flows.demo.stage import Stage
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.demo import (
-    CopyHash,
-    End,
-    Explain,
-    Faster,
-    NextStage,
-    SearchLink,
-    ShowDemo,
-    Slower,
-    StageBefore,
+    COPY_HASH,
+    END,
+    EXPLAIN,
+    FASTER,
+    NEXT_STAGE,
+    SEARCH_LINK,
+    SHOW_DEMO,
+    SLOWER,
+    STAGE_BEFORE,
 )
-from swapdesk.tui.commands.deposit import ReadBack, ReadOn
-from swapdesk.tui.commands.everywhere import Back
+from swapdesk.tui.commands.deposit import READ_BACK, READ_ON
+from swapdesk.tui.commands.everywhere import BACK
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.demo_view import (
     PaneColumns,
@@ -61,17 +61,17 @@ class DemoScreen(Page):
     NAME = "Demo"
     SPENDS = "quote"
     VERBS = (
-        NextStage,
-        Faster,
-        Slower,
-        Explain,
-        SearchLink,
-        StageBefore,
-        CopyHash,
-        ShowDemo,
-        ReadOn,
-        ReadBack,
-        End,
+        NEXT_STAGE,
+        FASTER,
+        SLOWER,
+        EXPLAIN,
+        SEARCH_LINK,
+        STAGE_BEFORE,
+        COPY_HASH,
+        SHOW_DEMO,
+        READ_ON,
+        READ_BACK,
+        END,
     )
     DEFAULT_CSS = """
     DemoScreen StageTrack { margin: 1 0 0 0; }
@@ -263,29 +263,29 @@ class DemoScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         stage = self._stage
-        if verb is ReadOn:
+        if verb is READ_ON:
             return self._body.below
-        if verb is ReadBack:
+        if verb is READ_BACK:
             return self._body.above
         shown = {
-            NextStage: stage is not None and stage.number < len(self._demo.rows),
-            StageBefore: self._at > 0,
-            SearchLink: stage is not None and stage.search is not None and self._demo.private,
-            Explain: stage is not None,
-            CopyHash: stage is not None and bool(stage.moved),
-            Faster: self._shown is not None and not self._said,
-            Slower: self._shown is not None and not self._said,
-            ShowDemo: False,
+            NEXT_STAGE: stage is not None and stage.number < len(self._demo.rows),
+            STAGE_BEFORE: self._at > 0,
+            SEARCH_LINK: stage is not None and stage.search is not None and self._demo.private,
+            EXPLAIN: stage is not None,
+            COPY_HASH: stage is not None and bool(stage.moved),
+            FASTER: self._shown is not None and not self._said,
+            SLOWER: self._shown is not None and not self._said,
+            SHOW_DEMO: False,
         }
         if not shown.get(verb, True):
             return HIDDEN
-        if verb is NextStage and self._waits:
+        if verb is NEXT_STAGE and self._waits:
             return CommandState(locked="it has not come yet")
-        if verb is SearchLink:
+        if verb is SEARCH_LINK:
             return CommandState(verb="chains" if self._linking else "link search")
-        if verb is End and (self._more or self._linking):
+        if verb is END and (self._more or self._linking):
             return CommandState(verb="close")
         return READY
 
@@ -348,4 +348,4 @@ class DemoScreen(Page):
             self._panes.scroll_home(animate=False)
             self._show()
             return
-        self.post_message(self.Go(Back))
+        self.post_message(self.Go(BACK))

@@ -21,16 +21,16 @@ from swapdesk.flows.faults.triggers import (
     variants,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.faults import (
-    AdvanceClock,
-    Back,
-    ChooseFault,
-    ClearFaults,
-    Faults,
-    NextStep,
-    VaryFault,
+    ADVANCE_CLOCK,
+    BACK,
+    CHOOSE_FAULT,
+    CLEAR_FAULTS,
+    NEXT_STEP,
+    VARY_FAULT,
 )
+from swapdesk.tui.commands.faults import FAULTS as SHOW_FAULTS
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -83,7 +83,7 @@ class FaultsScreen(Page):
 
     NAME = "Faults"
     SPENDS = "read"
-    VERBS = (ChooseFault, VaryFault, AdvanceClock, NextStep, ClearFaults, Faults, Back)
+    VERBS = (CHOOSE_FAULT, VARY_FAULT, ADVANCE_CLOCK, NEXT_STEP, CLEAR_FAULTS, SHOW_FAULTS, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "#faults"
     DEFAULT_CSS = """
     FaultsScreen #faults, FaultsScreen #targets { height: 1fr; }
@@ -225,23 +225,23 @@ class FaultsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         fault, setting = self._fault, self._setting
         busy = "asking" if self.busy else ""
-        if verb is Faults or (fault is None and verb in (ChooseFault, VaryFault)):
+        if verb is SHOW_FAULTS or (fault is None and verb in (CHOOSE_FAULT, VARY_FAULT)):
             return HIDDEN
-        if verb is Back and setting is not None:
+        if verb is BACK and setting is not None:
             return CommandState(verb="to the faults")
-        if verb is ChooseFault and setting is not None:
+        if verb is CHOOSE_FAULT and setting is not None:
             nobody = "" if self.targets else "nothing is there to meet it"
             return CommandState(verb=f"set {setting.name}", locked=nobody)
-        if verb is VaryFault and fault is not None:
+        if verb is VARY_FAULT and fault is not None:
             return READY if len(variants(fault)) > 1 else HIDDEN
-        if verb is NextStep:
+        if verb is NEXT_STEP:
             return CommandState(verb="other step")
-        if verb is AdvanceClock:
+        if verb is ADVANCE_CLOCK:
             return CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=busy)
-        if verb is ClearFaults:
+        if verb is CLEAR_FAULTS:
             return CommandState(locked=busy)
         return READY
 
@@ -285,4 +285,4 @@ class FaultsScreen(Page):
             self._setting = None
             self._show()
         else:
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))

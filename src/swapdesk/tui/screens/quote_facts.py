@@ -28,23 +28,23 @@ from swapdesk.flows.tracking.announcements import (
     refused_fields,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.quotes import (
-    AllIn,
-    AllRoutes,
-    Back,
-    DexOnly,
-    Explain,
-    FixedToo,
-    MoreRoutes,
-    NextQuote,
-    Options,
-    PreviousQuote,
-    PrivateOnly,
-    Refresh,
-    Review,
-    SortRows,
-    StandardOnly,
+    ALL_IN,
+    ALL_ROUTES,
+    BACK,
+    DEX_ONLY,
+    EXPLAIN,
+    FIXED_TOO,
+    MORE_ROUTES,
+    NEXT_QUOTE,
+    OPTIONS,
+    PREVIOUS_QUOTE,
+    PRIVATE_ONLY,
+    REFRESH,
+    REVIEW,
+    SORT_ROWS,
+    STANDARD_ONLY,
 )
 from swapdesk.tui.glyphs import REFUSED, STALE
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
@@ -251,10 +251,10 @@ class QuoteQuestion(Struct, frozen=True):
             return QuotesFailed(error, beside=True)
 
 
-_TYPE_OF: dict[type[Command], RouteType] = {
-    StandardOnly: RouteType.STANDARD,
-    PrivateOnly: RouteType.PRIVATE,
-    DexOnly: RouteType.DEX,
+_TYPE_OF: dict[Verb, RouteType] = {
+    STANDARD_ONLY: RouteType.STANDARD,
+    PRIVATE_ONLY: RouteType.PRIVATE,
+    DEX_ONLY: RouteType.DEX,
 }
 
 
@@ -275,39 +275,39 @@ class QuoteState(Struct, frozen=True):
     most: int = 1
 
 
-def standing_of(verb: type[Command], state: QuoteState) -> CommandState:
+def standing_of(verb: Verb, state: QuoteState) -> CommandState:
     """Cost, lock and visibility of one verb."""
     board, row = state.board, state.row
     rows = board.ranking.rows if board is not None else ()
-    if verb is Review:
+    if verb is REVIEW:
         return HIDDEN if row is None or row.expired(state.now) else READY
-    if verb is Back:
+    if verb is BACK:
         return CommandState(verb="close") if state.explained else READY
-    if verb is Explain:
+    if verb is EXPLAIN:
         if row is None:
             return HIDDEN
         return CommandState(verb="close") if state.explained else READY
-    if verb is Refresh:
+    if verb is REFRESH:
         cost = cost_in_words(state.question.wish, state.most)
         return _asking(state) or CommandState(cost=cost)
-    if verb is FixedToo:
+    if verb is FIXED_TOO:
         if board is None or state.question.wish.fixed:
             return HIDDEN
         return _asking(state) or CommandState(cost="1 quote")
-    if verb is Options:
+    if verb is OPTIONS:
         return HIDDEN if state.asking else READY
     if verb in _TYPE_OF:
         return _narrowing(verb, state)
-    if verb is AllRoutes:
+    if verb is ALL_ROUTES:
         return READY if state.arrangement.only is not None else HIDDEN
-    if verb is MoreRoutes:
+    if verb is MORE_ROUTES:
         return _folding(state)
-    if verb in (NextQuote, PreviousQuote):
+    if verb in (NEXT_QUOTE, PREVIOUS_QUOTE):
         return READY if len(rows) > 1 else HIDDEN
-    if verb in (SortRows, AllIn):
+    if verb in (SORT_ROWS, ALL_IN):
         if len(rows) < 2:
             return HIDDEN
-        back = verb is AllIn and state.arrangement.all_in
+        back = verb is ALL_IN and state.arrangement.all_in
         return CommandState(verb="net ranking") if back else READY
     return READY
 
@@ -332,7 +332,7 @@ def _asking(state: QuoteState) -> CommandState | None:
     return None
 
 
-def _narrowing(verb: type[Command], state: QuoteState) -> CommandState:
+def _narrowing(verb: Verb, state: QuoteState) -> CommandState:
     kind, board = _TYPE_OF[verb], state.board
     if state.arrangement.only is kind:
         return CommandState(verb="all routes")

@@ -11,23 +11,23 @@ from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.quote_request import WishRefused, cost_in_words
 from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.quotes import (
-    AllIn,
-    AllRoutes,
-    Back,
-    DexOnly,
-    Explain,
-    FixedToo,
-    MoreRoutes,
-    NextQuote,
-    Options,
-    PreviousQuote,
-    PrivateOnly,
-    Refresh,
-    Review,
-    SortRows,
-    StandardOnly,
+    ALL_IN,
+    ALL_ROUTES,
+    BACK,
+    DEX_ONLY,
+    EXPLAIN,
+    FIXED_TOO,
+    MORE_ROUTES,
+    NEXT_QUOTE,
+    OPTIONS,
+    PREVIOUS_QUOTE,
+    PRIVATE_ONLY,
+    REFRESH,
+    REVIEW,
+    SORT_ROWS,
+    STANDARD_ONLY,
 )
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.screens.quote_facts import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.flows.quotes.quoting import QuoteResult
 
-BESIDE = (Review, Explain, NextQuote, AllIn, Refresh)
+BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
 """Keys in the footer while the explanation stands beside the rows."""
 
 
@@ -60,21 +60,21 @@ class QuotesScreen(QuotesView):
     NAME = "Quotes"
     SPENDS = "quote"
     VERBS = (
-        Review,
-        Explain,
-        DexOnly,
-        SortRows,
-        Refresh,
-        FixedToo,
-        Options,
-        AllIn,
-        StandardOnly,
-        PrivateOnly,
-        AllRoutes,
-        MoreRoutes,
-        NextQuote,
-        PreviousQuote,
-        Back,
+        REVIEW,
+        EXPLAIN,
+        DEX_ONLY,
+        SORT_ROWS,
+        REFRESH,
+        FIXED_TOO,
+        OPTIONS,
+        ALL_IN,
+        STANDARD_ONLY,
+        PRIVATE_ONLY,
+        ALL_ROUTES,
+        MORE_ROUTES,
+        NEXT_QUOTE,
+        PREVIOUS_QUOTE,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -159,7 +159,7 @@ class QuotesScreen(QuotesView):
         self._asked_at = None
         self._show()
 
-    def in_footer(self) -> list[tuple[type[Command], CommandState]]:
+    def in_footer(self) -> list[tuple[Verb, CommandState]]:
         """Beside the rows stands why: then the keys are those of the explanation."""
         if not self._beside:
             return super().in_footer()
@@ -171,8 +171,8 @@ class QuotesScreen(QuotesView):
         """Whether the explanation was opened beside the rows."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is Explain and self.app.size.width >= WIDE:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is EXPLAIN and self.app.size.width >= WIDE:
             # The explanation stands beside the rows always.
             return HIDDEN
         state = QuoteState(
@@ -188,7 +188,7 @@ class QuotesScreen(QuotesView):
             most=self._again.most,
         )
         standing = standing_of(verb, state)
-        if verb is NextQuote and self._beside and standing is READY:
+        if verb is NEXT_QUOTE and self._beside and standing is READY:
             return CommandState(key="[ ]")
         return standing
 
@@ -270,7 +270,7 @@ class QuotesScreen(QuotesView):
         if self._explained and ROOMY <= self.app.size.width < WIDE:
             self.do_explain()
         else:
-            self.post_message(self.Go(Back))
+            self.post_message(self.Go(BACK))
 
     def do_review(self) -> None:
         self._table.action_choose()

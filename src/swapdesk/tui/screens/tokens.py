@@ -17,21 +17,21 @@ from swapdesk.flows.catalog.search import (
     named_contract,
 )
 from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
-    AskLimits,
-    Back,
-    Choose,
-    CopyContract,
-    Down,
-    FetchUnlisted,
-    NextCanDo,
-    NextChain,
-    NextSort,
-    PageDown,
-    PageUp,
-    Up,
+    ASK_LIMITS,
+    BACK,
+    CHOOSE,
+    COPY_CONTRACT,
+    DOWN,
+    FETCH_UNLISTED,
+    NEXT_CAN_DO,
+    NEXT_CHAIN,
+    NEXT_SORT,
+    PAGE_DOWN,
+    PAGE_UP,
+    UP,
 )
 from swapdesk.tui.messages import LimitsAsked, TokenChosen, UnlistedFound
 from swapdesk.tui.page import Page
@@ -99,7 +99,7 @@ class TokenAsking(Page):
             return limits_line(pair, known)
         if self.asking:
             return [Span("asking", "status-moving")]
-        key = shown_key(AskLimits.KEY)
+        key = shown_key(ASK_LIMITS.key)
         return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
 
     def do_ask_limits(self) -> None:
@@ -186,18 +186,18 @@ class TokensScreen(TokenAsking):
     NAME = "Tokens"
     SPENDS = "quote"
     VERBS = (
-        Choose,
-        Up,
-        NextChain,
-        NextCanDo,
-        NextSort,
-        FetchUnlisted,
-        CopyContract,
-        AskLimits,
-        Down,
-        PageDown,
-        PageUp,
-        Back,
+        CHOOSE,
+        UP,
+        NEXT_CHAIN,
+        NEXT_CAN_DO,
+        NEXT_SORT,
+        FETCH_UNLISTED,
+        COPY_CONTRACT,
+        ASK_LIMITS,
+        DOWN,
+        PAGE_DOWN,
+        PAGE_UP,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
@@ -338,25 +338,25 @@ class TokensScreen(TokenAsking):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         # Looked up for the few verbs that ask: all of them are asked at every letter.
-        row = self.row if verb in (CopyContract, AskLimits, Choose) else None
-        if verb is FetchUnlisted:
+        row = self.row if verb in (COPY_CONTRACT, ASK_LIMITS, CHOOSE) else None
+        if verb is FETCH_UNLISTED:
             unlisted = self._query.is_contract and not self._table.rows
             return CommandState(cost="1 read") if unlisted and self.session.ready else HIDDEN
-        if verb is CopyContract:
+        if verb is COPY_CONTRACT:
             return READY if row is not None and row.contract else HIDDEN
-        if verb is AskLimits:
+        if verb is ASK_LIMITS:
             if row is None or not self.session.ready:
                 return HIDDEN
             return (
                 CommandState(locked="asked already") if self.asking else CommandState(cost="1 read")
             )
-        if verb is Choose and row is None:
+        if verb is CHOOSE and row is None:
             return HIDDEN
-        if verb in (Choose, NextChain) and not self.session.opened:
+        if verb in (CHOOSE, NEXT_CHAIN) and not self.session.opened:
             return CommandState(locked=OPENING)
-        if verb is Back:
+        if verb is BACK:
             return CommandState(verb="clear" if self._field.value else "back")
         return READY
 
@@ -390,7 +390,7 @@ class TokensScreen(TokenAsking):
         if self._field.value:
             self._field.set_value("")
         else:
-            self.post_message(self.Go(Back))
+            self.post_message(self.Go(BACK))
 
     def do_choose(self) -> None:
         if not self.session.opened:

@@ -29,15 +29,15 @@ from swapdesk.flows.wallet.policy_change import (
 from swapdesk.flows.wallet.wallet_reading import WalletReading, WalletSnapshot
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.secret import Secret
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.wallets import (
-    CopyWalletAddress,
-    LockWallet,
-    ReadChains,
-    RevokeAllowance,
-    SetLimits,
-    Wallets,
-    WithdrawAll,
+    COPY_WALLET_ADDRESS,
+    LOCK_WALLET,
+    READ_CHAINS,
+    REVOKE_ALLOWANCE,
+    SET_LIMITS,
+    WALLETS,
+    WITHDRAW_ALL,
 )
 from swapdesk.tui.glyphs import REFUSED, TROUBLE
 from swapdesk.tui.page import Page
@@ -354,12 +354,12 @@ class WalletsScreen(Page):
     NAME = "Wallets"
     SPENDS = "read"
     VERBS = (
-        RevokeAllowance,
-        WithdrawAll,
-        SetLimits,
-        CopyWalletAddress,
-        ReadChains,
-        LockWallet,
+        REVOKE_ALLOWANCE,
+        WITHDRAW_ALL,
+        SET_LIMITS,
+        COPY_WALLET_ADDRESS,
+        READ_CHAINS,
+        LOCK_WALLET,
     )
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -511,25 +511,25 @@ class WalletsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         subject = self.current
-        if verb is Wallets:
+        if verb is WALLETS:
             return HIDDEN
-        if verb is ReadChains:
+        if verb is READ_CHAINS:
             return CommandState(locked=self.busy) if self.busy else READY
-        if verb is CopyWalletAddress:
+        if verb is COPY_WALLET_ADDRESS:
             return READY if subject is not None else HIDDEN
-        if verb is LockWallet:
+        if verb is LOCK_WALLET:
             return READY if self.desk.wallet.locks_in is not None else HIDDEN
-        if verb is RevokeAllowance:
+        if verb is REVOKE_ALLOWANCE:
             if subject is None or subject.allowance is None:
                 return HIDDEN
             return self._signing_standing()
-        if verb is WithdrawAll:
+        if verb is WITHDRAW_ALL:
             if subject is None or not subject.smart:
                 return HIDDEN
             return self._signing_standing()
-        if verb is SetLimits:
+        if verb is SET_LIMITS:
             return self._signing_standing() if self.told is not None else HIDDEN
         return READY
 
