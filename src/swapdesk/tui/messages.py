@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
-    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.pair_limits import PairLimits
@@ -56,13 +55,6 @@ class LimitsKnown(Message):
 
 
 @dataclass
-class QuotesArrived(Message):
-    """The answer to one ask for quotes."""
-
-    board: QuoteResult
-
-
-@dataclass
 class BalanceKnown(Message):
     """What the own wallet has of the token of this id, or why nobody can say."""
 
@@ -72,14 +64,6 @@ class BalanceKnown(Message):
     @property
     def amount(self) -> Decimal | None:
         return None if isinstance(self.found, str) else self.found.amount
-
-
-@dataclass
-class QuotesFailed(Message):
-    """The ask for quotes failed. ``beside``: it was to add to an answer that stays."""
-
-    error: ClientError
-    beside: bool = False
 
 
 class CreateWaiting(Message):
