@@ -14,6 +14,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
 
 if TYPE_CHECKING:
+    from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
@@ -138,6 +139,13 @@ class Page(DeskScreen):
 
     def work_failed(self, group: str) -> None:
         """A worker of this group stopped by a defect."""
+
+    def show_failure(self, error: ClientError, severity: str = "error") -> None:
+        """The cause in words, with code and request id."""
+        # What failures mean is imported once one is there: the first frame does not wait for it.
+        from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
+
+        self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)
 
     def tick(self) -> None:
         if not self.is_mounted:

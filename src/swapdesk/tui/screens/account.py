@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
 from textual.containers import VerticalScroll
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
@@ -58,15 +55,6 @@ class AccountScreen(Page):
     AccountScreen.-short #sums, AccountScreen.-short #weeks { margin: 0; }
     """
 
-    @dataclass
-    class Read(Message):
-        reading: AccountReading
-
-    @dataclass
-    class NotRead(Message):
-        said: str
-        next: str
-
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._month = month_of(self.now())
@@ -94,7 +82,7 @@ class AccountScreen(Page):
         self._show()
 
     def work_failed(self, group: str) -> None:
-        self._not_read(self.NotRead("A defect stopped the reading.", "you: report it"))
+        self._not_read("A defect stopped the reading.", "you: report it")
 
     # reading
 
@@ -117,23 +105,21 @@ class AccountScreen(Page):
             reading = await self.desk.link.account.read(month, anew=anew)
         except ClientError as error:
             failure = failure_of_error(error)
-            self.post_message(self.NotRead(f"Not read. {failure.cause}", failure.next))
+            self.call_later(self._not_read, f"Not read. {failure.cause}", failure.next)
         else:
-            self.post_message(self.Read(reading))
+            self.call_later(self.take, reading)
 
-    @on(Read)
-    def _was_read(self, event: Read) -> None:
+    def take(self, reading: AccountReading) -> None:
         self._asking = False
-        if event.reading.month == self._month:
-            self._reading = event.reading
+        if reading.month == self._month:
+            self._reading = reading
         self._show()
 
-    @on(NotRead)
-    def _not_read(self, event: NotRead) -> None:
-        self._asking, self._said, self._next = False, event.said, event.next
+    def _not_read(self, said: str, next_: str) -> None:
+        self._asking, self._said, self._next = False, said, next_
         self._show()
         if self._reading is not None:
-            self.show_notice(event.said, "warning")
+            self.show_notice(said, "warning")
 
     # drawing
 

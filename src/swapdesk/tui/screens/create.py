@@ -56,7 +56,6 @@ from swapdesk.tui.screens.create_state import (
     verdict_of,
     worse_quote,
 )
-from swapdesk.tui.screens.quote_facts import refusal_of
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
@@ -475,7 +474,7 @@ class CreateScreen(Page):
         self._asking = False
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
         self._again.refused(error, wait, self.session.clock.monotonic())
-        self.show_notice(refusal_of(error), "error")
+        self.show_failure(error)
         self.show()
 
     def work_failed(self, group: str) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 
-from textual import on
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.chain_transfers import ChainUnreadable
@@ -82,18 +79,6 @@ class DemoScreen(Page):
     DemoScreen.-short #path, DemoScreen.-short #compared { margin: 0; }
     """
 
-    @dataclass
-    class Reached(Message):
-        """A stage came, or one that had come is known better."""
-
-        stage: Stage
-
-    @dataclass
-    class Told(Message):
-        """It cannot go on, or without a sentence: the world runs at another speed."""
-
-        said: str = ""
-
     def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
         self._choice = choice or DemoChoice()
         self._demo = DEMOS[self._choice.name]
@@ -147,38 +132,32 @@ class DemoScreen(Page):
             shown = Demonstration(self.desk, self._demo, self._choice, tag)
             await shown.begin()
             self._shown = shown
-            self.post_message(self.Told())
+            self.call_later(self._show)
             await shown.run(self._tell)
-            self.post_message(self.Reached(await shown.last_look()))
+            self.call_later(self.reached, await shown.last_look())
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
         except (DemoFailed, ChainUnreadable, JournalUnavailable) as error:
-            self.post_message(self.Told(str(error)))
+            self.call_later(self._stop, str(error))
         except ClientError as error:
-            self.post_message(self.Told(f"The sandbox stopped answering: {error}."))
+            self.call_later(self._stop, f"The sandbox stopped answering: {error}.")
         finally:
             if shown is not None:
                 await shown.close()
 
     def _tell(self, stage: Stage) -> None:
-        self.post_message(self.Reached(stage))
+        self.call_later(self.reached, stage)
 
-    @on(Reached)
-    def _reached(self, event: Reached) -> None:
-        place = event.stage.number - 1
+    def reached(self, stage: Stage) -> None:
+        """A stage came, or one that had come is known better."""
+        place = stage.number - 1
         if place < len(self._record):
-            self._record[place] = event.stage
+            self._record[place] = stage
         else:
-            self._record.append(event.stage)
+            self._record.append(stage)
         self._said = ""
         if place > self._at and (self._waits or self._at < 0):
             self._at, self._waits = place, False
-        self._show()
-
-    @on(Told)
-    def _told(self, event: Told) -> None:
-        if event.said:
-            self._stop(event.said)
         self._show()
 
     def _stop(self, said: str) -> None:
@@ -338,9 +317,9 @@ class DemoScreen(Page):
     async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
         try:
             await shown.change_speed(wanted)
-            self.post_message(self.Told())
+            self.call_later(self._show)
         except ClientError as error:
-            self.post_message(self.Told(f"The speed stayed: {error}."))
+            self.call_later(self._stop, f"The speed stayed: {error}.")
 
     def do_end(self) -> None:
         if self._more or self._linking:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ApiError, ClientError
@@ -129,14 +127,6 @@ class FaultsScreen(Page):
 
     # asking the sandbox
 
-    @dataclass
-    class Done(Message):
-        """The sandbox answered: what is set, and what to say."""
-
-        active: list[str]
-        said: str
-        warns: bool = False
-
     def _do(self, said: str, work: Awaitable[object] | None = None) -> None:
         """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
         self.busy = True
@@ -156,15 +146,14 @@ class FaultsScreen(Page):
             said, warns = f"The sandbox refused: {error.message.rstrip('.')}.", True
         except ClientError as error:
             said, warns = f"The sandbox gave no answer: {error}.", True
-        self.post_message(self.Done(active, said, warns))
+        self.call_later(self._was_done, active, said, warns=warns)
 
-    @on(Done)
-    def _was_done(self, event: Done) -> None:
+    def _was_done(self, active: list[str], said: str, *, warns: bool) -> None:
+        """The sandbox answered: what is set, and what to say."""
         self.busy = False
-        self._notes.active = event.active
-        if event.said:
-            role = "status-trouble" if event.warns else "foreground"
-            self._notes.done = Span(event.said, role)
+        self._notes.active = active
+        if said:
+            self._notes.done = Span(said, "status-trouble" if warns else "foreground")
         self._show()
 
     # drawing

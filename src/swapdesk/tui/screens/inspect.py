@@ -203,23 +203,16 @@ class InspectScreen(Page):
     def _row_chosen(self) -> None:
         self.do_look_up()
 
-    @dataclass
-    class Searched(Message):
-        """A place answered; ``over`` when nothing more is asked."""
-
-        search: OrderSearch
-        over: bool
-
     async def _go_on(self, search: OrderSearch) -> None:
         async for _ in search.go_on():
-            self.post_message(self.Searched(search, over=False))
-        self.post_message(self.Searched(search, over=True))
+            self.call_later(self._was_searched, search, over=False)
+        self.call_later(self._was_searched, search, over=True)
 
-    @on(Searched)
-    def _was_searched(self, event: Searched) -> None:
-        if event.search is not self._search:
+    def _was_searched(self, search: OrderSearch, *, over: bool) -> None:
+        """A place answered; ``over`` when nothing more is asked."""
+        if search is not self._search:
             return
-        if event.over:
+        if over:
             self._asking = False
         self._took_in()
 

@@ -31,7 +31,6 @@ from swapdesk.tui.commands.order import (
 )
 from swapdesk.tui.commands.orders import AGAIN, PUT_AWAY
 from swapdesk.tui.commands.swap import GO_ON_SIGNING
-from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.order_actions import (
     again_standing,
@@ -236,21 +235,19 @@ class OrderView(Page):
         try:
             await self.desk.link.tracker.read(self.service_id)
         except ClientError as error:
-            self.post_message(OrdersRead(error))
+            self.call_later(self._answered, error)
         else:
-            self.post_message(OrdersRead())
+            self.call_later(self._answered)
 
-    @on(OrdersRead)
-    def _answered(self, event: OrdersRead) -> None:
+    def _answered(self, error: ClientError | None = None) -> None:
         self._reading = False
         self.refresh_frame()
         self._show()
-        error = event.error
         if error is None:
             return
         failure = failure_of_error(error)
         if self.tracked is not None:
-            self.show_notice(f"{failure.cause} {code_and_request(error)}", "error")
+            self.show_failure(error)
         elif isinstance(error, NotFound):
             self._said.show([FORGOTTEN, [Span(OLDER, "muted")]])
             self.set_money("where you sent it, if you sent any.", "you: check the id")

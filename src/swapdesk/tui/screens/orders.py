@@ -25,7 +25,6 @@ from swapdesk.flows.orders.order_listing import (
 )
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.orders import (
@@ -43,7 +42,6 @@ from swapdesk.tui.commands.orders import (
     SORT_ROWS,
 )
 from swapdesk.tui.glyphs import UNKNOWN
-from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_actions import (
     again_standing,
@@ -466,16 +464,15 @@ class OrdersScreen(OrdersList):
         try:
             await self.desk.link.tracker.sweep()
         except ClientError as error:
-            self.post_message(OrdersRead(error))
+            self.call_later(self._orders_read, error)
         else:
-            self.post_message(OrdersRead())
+            self.call_later(self._orders_read)
 
-    @on(OrdersRead)
-    def _orders_read(self, event: OrdersRead) -> None:
+    def _orders_read(self, error: ClientError | None = None) -> None:
         self._reading = False
         self.refresh_frame()
         self._fill()
-        if event.error is None:
+        if error is None:
             known = len(self.link.tracker.orders()) if self.link is not None else 0
             said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
             self.show_notice(
@@ -483,5 +480,4 @@ class OrdersScreen(OrdersList):
                 "warning" if said else "information",
             )
         else:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
+            self.show_failure(error)

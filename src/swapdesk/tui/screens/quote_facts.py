@@ -179,11 +179,6 @@ def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None
     return None
 
 
-def refusal_of(error: ClientError) -> str:
-    """Why quotes, or one of two kinds of rates, did not come."""
-    return f"{failure_of_error(error).cause} {code_and_request(error)}"
-
-
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """The cause in words, every named field, then code and request id to be copied."""
     if isinstance(error, RateLimited):

@@ -54,7 +54,6 @@ from swapdesk.tui.screens.quote_facts import (
     heading,
     nothing_yet,
     ranked_by,
-    refusal_of,
     refusal_to_choose,
     rows_below,
     unusable_row,
@@ -226,7 +225,7 @@ class QuotesScreen(Page):
         if board.refused is None:
             self.show_notice(quotes_arrived(board))
         else:
-            self.show_notice(refusal_of(board.refused), "warning")
+            self.show_failure(board.refused, "warning")
         self.refresh_frame()
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
@@ -234,7 +233,7 @@ class QuotesScreen(Page):
         self._asked_at = None
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
-            self.show_notice(refusal_of(error), "warning")
+            self.show_failure(error, "warning")
         else:
             self._error = error
         self._show()

@@ -29,7 +29,6 @@ from swapdesk.tui.commands.swap import (
 )
 from swapdesk.tui.commands.tokens import TOKENS
 from swapdesk.tui.commands.wallets import WALLETS
-from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.swap_line import (
     HINT,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.tokens import Token
 
 
@@ -278,21 +278,17 @@ class SwapView(Page):
             return
         # Limits are a comfort: without them the quotes themselves say what is too small.
         with contextlib.suppress(ClientError):
-            limits = await link.quotes.limits(*pair)
-            self.post_message(LimitsKnown((pair[0].id, pair[1].id), limits))
+            await link.quotes.limits(*pair)
+            self.call_later(self._understand)
 
     async def _fetch_balance(self, sold: Token) -> None:
         from swapdesk.flows.wallet.own_accounts import own_balance
 
-        self.post_message(BalanceKnown(sold.id, await own_balance(self.desk, sold)))
+        self.call_later(self._balance_known, sold.id, await own_balance(self.desk, sold))
 
-    @on(BalanceKnown)
-    def _balance_known(self, event: BalanceKnown) -> None:
-        self._read.held[event.token_id] = event.found
-        self._understand()
-
-    @on(LimitsKnown)
-    def _limits_known(self, event: LimitsKnown) -> None:
+    def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
+        """What the own wallet has of a token, or why nobody can say."""
+        self._read.held[token_id] = found
         self._understand()
 
     # what stands below

@@ -33,7 +33,7 @@ from swapdesk.tui.commands.tokens import (
     PAGE_UP,
     UP,
 )
-from swapdesk.tui.messages import LimitsAsked, TokenChosen, UnlistedFound
+from swapdesk.tui.messages import TokenChosen
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
@@ -119,15 +119,14 @@ class TokenAsking(Page):
         try:
             await self.desk.link.quotes.limits(sold, bought)
         except ClientError as error:
-            self.post_message(LimitsAsked(error))
+            self.call_later(self._limits_asked, error)
         else:
-            self.post_message(LimitsAsked())
+            self.call_later(self._limits_asked)
 
-    @on(LimitsAsked)
-    def _limits_asked(self, event: LimitsAsked) -> None:
+    def _limits_asked(self, error: ClientError | None = None) -> None:
         self.asking = False
-        if event.error is not None:
-            self._say(event.error, "warning")
+        if error is not None:
+            self.show_failure(error, "warning")
         self.refresh_frame()
         self.show_pane()
 
@@ -146,27 +145,23 @@ class TokenAsking(Page):
         try:
             found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
         except (ClientError, OSError) as error:
-            self.post_message(UnlistedFound(0, error))
+            self.call_later(self._unlisted, 0, error)
         else:
-            self.post_message(UnlistedFound(len(found)))
+            self.call_later(self._unlisted, len(found))
 
-    @on(UnlistedFound)
-    def _unlisted(self, event: UnlistedFound) -> None:
-        if isinstance(event.error, OSError):
-            why = event.error.strerror
+    def _unlisted(self, count: int, error: ClientError | OSError | None = None) -> None:
+        """How many tokens the service has for a contract address, or why it did not say, or why
+        they could not be kept."""
+        if isinstance(error, OSError):
+            why = error.strerror
             self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
-        elif event.error is not None:
-            self._say(event.error, "error")
+        elif error is not None:
+            self.show_failure(error)
         elif (gap := self.desk.catalog.gap) is not None:
             self.show_notice(f"{gap}.", "warning")
-        elif not event.count:
+        elif not count:
             self.show_notice("The service does not know this contract either.", "warning")
         self.fill()
-
-    def _say(self, error: ClientError, severity: str) -> None:
-        from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-
-        self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)
 
 
 LIMIT = 200
