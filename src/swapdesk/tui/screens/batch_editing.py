@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.journal.batch_records import JournaledBatch
-    from swapdesk.tui.controls import BatchWork
+    from swapdesk.tui.controllers.create_controller import BatchWork
     from swapdesk.wire.orders import Order
 
 
