@@ -9,7 +9,7 @@ import pytest
 
 from corpus import load
 from swapdesk.client.budget import Budget, Window
-from swapdesk.client.exchange_log import MASK, Attempt, ExchangeLog
+from swapdesk.client.exchange_log import MASK, ExchangeLog
 from swapdesk.client.retry import RetryBudget
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
@@ -59,8 +59,8 @@ def test_how_long_until_a_number_of_calls_is_allowed() -> None:
     assert budget.used(RateClass.NONE, Window.DAY) == 0
 
 
-def attempt(number: int, body: bytes = b"", secret: str = "") -> Attempt:
-    return Attempt(
+def record(log: ExchangeLog, number: int, body: bytes = b"", secret: str = "") -> None:
+    log.record(
         at=START,
         operation="get_order",
         method="GET",
@@ -80,20 +80,20 @@ def attempt(number: int, body: bytes = b"", secret: str = "") -> Attempt:
 def test_the_log_is_a_ring_bounded_in_number_and_bytes() -> None:
     log = ExchangeLog(entries=3, body_bytes=10, total_bytes=1 << 20)
     for number in range(5):
-        log.record(attempt(number, b"x" * 50))
+        record(log, number, b"x" * 50)
     assert [entry.number for entry in log] == [3, 4, 5]
     assert {len(entry.answer_body) for entry in log} == {10}
     assert {entry.answer_size for entry in log} == {50}
     small = ExchangeLog(entries=1000, body_bytes=1000, total_bytes=10_000)
     for number in range(100):
-        small.record(attempt(number, b"x" * 1000))
+        record(small, number, b"x" * 1000)
     assert 1 <= len(small) <= 4
 
 
 def test_the_log_masks_when_it_writes() -> None:
     log = ExchangeLog(body_bytes=12)
     log.hide("planted-secret", "ab")
-    log.record(attempt(1, b"123456 planted-secret", "planted-secret"))
+    record(log, 1, b"123456 planted-secret", "planted-secret")
     (entry,) = log
     assert "planted" not in repr(entry)
     assert dict(entry.request_headers) == {"Authorization": MASK, "Accept": "x"}

@@ -29,7 +29,6 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
     AccessError,
-    AmountOutOfRange,
     AnswerRefused,
     ApiError,
     BadRequest,
@@ -39,7 +38,6 @@ from swapdesk.client.errors import (
     NotFound,
     OutcomeUnknown,
     PaymentRequired,
-    QuoteUnusable,
     RateLimited,
     RequestRefused,
     ServiceFailed,
@@ -301,8 +299,7 @@ ERRORS = [
     (413, "PAYLOAD_TOO_LARGE", BadRequest),
     (418, "TEAPOT", BadRequest),
     (422, "VALIDATION_ERROR", ValidationFailed),
-    (422, "AMOUNT_TOO_LOW", AmountOutOfRange),
-    (422, "INVALID_SWAP", QuoteUnusable),
+    (422, "AMOUNT_TOO_LOW", ValidationFailed),
     (422, "SOMETHING_NEW", ValidationFailed),
     (500, "INTERNAL_SERVER_ERROR", ServiceFailed),
     (502, "PROVIDER_EXCHANGE_FAILED", ServiceFailed),

@@ -220,7 +220,7 @@ CREATING = (
     Defect(
         "answer-about-another-id",
         "The deposit address of another order is shown for the one that was asked for.",
-        "swapdesk/client/api_connection.py",
+        "swapdesk/client/api.py",
         "        if _of_another(result, path or {}):",
         "        if operation.writes and _of_another(result, path or {}):",
         ("tests/client/test_api.py::test_an_answer_about_another_id_is_of_no_use",),
