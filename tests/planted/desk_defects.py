@@ -303,6 +303,14 @@ CONFIRMED = (
         ("tests/flows/test_ranking.py::test_what_a_route_pays_after_its_fees_decides",),
     ),
     Defect(
+        "route-of-an-unknown-kind-ranked",
+        "An order is created on a kind of route of which the desk does not know how it pays.",
+        "swapdesk/flows/quotes/ranking.py",
+        "    if not is_known_kind(quote):\n",
+        "    if not quote.type:\n",
+        ("tests/flows/test_ranking.py::test_a_row_that_cannot_be_believed_as_shown_is_not_ranked",),
+    ),
+    Defect(
         "spoilt-memo-without-a-doubt",
         "What a spreadsheet made of a memo is sent as one, and an exchange credits nobody.",
         "swapdesk/chain/addresses/payments.py",

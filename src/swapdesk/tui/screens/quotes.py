@@ -118,13 +118,12 @@ class QuotesScreen(QuotesView):
 
     async def _name_sender(self) -> None:
         """Routes are told for the account that would pay them, where one was chosen."""
-        from swapdesk.flows.quotes.quote_request import OnChain
         from swapdesk.flows.wallet.own_accounts import account_address
 
         wish = self.question.wish
-        if wish.account and wish.asks_on_chain and wish.on_chain.sender is None:
+        if wish.account and wish.asks_on_chain and wish.sender is None:
             sender = await account_address(self.desk, wish.token_in, wish.account)
-            self.question = QuoteQuestion(replace(wish, on_chain=OnChain(sender)))
+            self.question = QuoteQuestion(replace(wish, sender=sender))
 
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
