@@ -96,6 +96,8 @@ async def test_refusals_of_the_service_have_their_classes(world: World) -> None:
     async with world.new_api() as api:
         with pytest.raises(NotFound):
             await api.get_order("unknown")
+        with pytest.raises(NotFound):
+            await api.get_multi_transactions("unknown", ETH_ADDRESS)
         with pytest.raises(ValidationFailed, match="AMOUNT_TOO_LOW"):
             await api.get_quotes(swap("0.0000001"))
         with pytest.raises(ValidationFailed, match="INVALID_SWAP"):

@@ -24,7 +24,7 @@ CREATING = (
         "return told or 0.0 if attempt == 1 else None",
         (
             "tests/client/test_transport.py"
-            "::test_a_lost_answer_leaves_a_write_unknown_and_is_never_sent_twice",
+            "::test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writing",
         ),
     ),
     Defect(
