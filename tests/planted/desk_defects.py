@@ -402,7 +402,7 @@ CONFIRMED = (
         "swapdesk/flows/payees/recipients.py",
         "        if arrives is None:\n            yield",
         "        if arrives is not None:\n            yield",
-        ("tests/flows/test_recipients.py::test_an_amount_of_a_link_is_held_against_what_arrives",),
+        ("tests/flows/test_recipients.py::test_what_is_said_of_a_recipient",),
     ),
     Defect(
         "doubted-rows-created-unasked",
