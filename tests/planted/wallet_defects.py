@@ -53,9 +53,9 @@ SIGNING = (
     Defect(
         "balance-by-a-list",
         "The wallet shows 30 of 3,000 dollars, and somebody pays the rest by mistake.",
-        "swapdesk/agent/process/holdings.py",
-        " else Balance(_by(asset, decimals), units)",
-        " else Balance(asset, units)",
+        "swapdesk/agent/process/chain_handlers.py",
+        "    return Balance(replace(asset, decimals=decimals), units)\n",
+        "    return Balance(asset, units)\n",
         (
             "tests/agent/test_counted_balances.py"
             "::test_a_list_that_says_otherwise_changes_no_amount",

@@ -31,8 +31,7 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
-from swapdesk.agent.process.chains import Chains
-from swapdesk.agent.process.holdings import account_factory
+from swapdesk.agent.process.chains import Chains, account_factory
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
@@ -444,13 +443,13 @@ class Looking:
         if link is None:
             problem = f"this profile has no node of {promise.chain_out[:32]!r} with the same id"
             return replace(read, problem=read.problem or problem)
-        token, genesis = promise.buy.contract, self._records.genesis(link.name)
+        token = promise.buy.contract
         # A mint of Solana has no name of its own, and a coin no contract.
         symbol: str | None = promise.buy.symbol
         try:
-            told = await self._chains.decimals(link, genesis, [] if token is None else [token])
+            told = await self._chains.decimals(link, [] if token is None else [token])
             if token is not None and link.kind is Kind.EVM:
-                symbol = await self._chains.symbol(link, genesis, token)
+                symbol = await self._chains.symbol(link, token)
         except AgentRefusal as refusal:
             return replace(read, problem=read.problem or refusal.words)
         decimals = COIN_DECIMALS[link.kind] if token is None else told[0]

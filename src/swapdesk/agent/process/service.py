@@ -13,13 +13,13 @@ import io
 import os
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.process import handlers, policy_handlers
 from swapdesk.agent.process.request import AgentRefusal, Answer
-from swapdesk.agent.process.wallet_session import OpenedWallet
+from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
@@ -130,8 +130,6 @@ class DeskPipe:
 
 MAX_WAITING = 256
 
-Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
-
 OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.ACCOUNTS: handlers.accounts,
     AgentOperation.UNLOCK: handlers.unlock,
@@ -142,24 +140,23 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.EXPORT: handlers.export,
     AgentOperation.RENAME: handlers.rename,
     AgentOperation.CLOCK: handlers.set_clock,
-    AgentOperation.REVIEW: handlers.review,
-    AgentOperation.BUMP: handlers.bump,
-    AgentOperation.SIGN: handlers.sign,
-    AgentOperation.BROADCAST: handlers.broadcast,
-    AgentOperation.ABANDON: handlers.abandon,
-    AgentOperation.RESOLVE: handlers.resolve,
     AgentOperation.TRANSACTIONS: handlers.transactions,
-    AgentOperation.BALANCES: handlers.balances,
-    AgentOperation.ALLOWANCES: handlers.allowances,
-    AgentOperation.REVOCATION: handlers.revocation,
-    AgentOperation.SOLANA_REVOCATION: handlers.solana_revocation,
-    AgentOperation.SOLANA_DEPOSIT: handlers.solana_deposit,
-    AgentOperation.SMART_ACCOUNT: handlers.smart_account,
-    AgentOperation.WITHDRAWAL: handlers.withdrawal,
     AgentOperation.POLICY: policy_handlers.show,
     AgentOperation.SET_POLICY: policy_handlers.change,
 }
-"""What may be asked once a wallet is open; OPEN itself is the service's."""
+"""What may be asked once a wallet is open and needs no library of a chain."""
+
+
+async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
+    """The answer to any operation but OPEN. Raises AgentRefusal, and what ``AgentService`` makes
+    one of."""
+    handler = OPERATIONS.get(operation)
+    if handler is None:
+        await opened.loaded()
+        from swapdesk.agent.process.chain_handlers import CHAIN_OPERATIONS
+
+        handler = CHAIN_OPERATIONS[operation]
+    return await handler(opened, frame)
 
 
 class AgentService:
@@ -225,7 +222,7 @@ class AgentService:
         if opened is None:
             raise AgentRefusal(Code.BAD_REQUEST, "no wallet was opened")
         opened.idle.used()
-        return await OPERATIONS[operation](opened, frame)
+        return await answered(opened, operation, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
