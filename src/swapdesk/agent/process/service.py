@@ -18,9 +18,9 @@ from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.process import handlers, policy_handlers
+from swapdesk.agent.process.confinement import place_of
 from swapdesk.agent.process.request import AgentRefusal, Answer
 from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
-from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
@@ -189,15 +189,13 @@ class AgentService:
             done, secrets = await self._done(frame)
         except AgentRefusal as refusal:
             self._refuse(frame, refusal)
-        except RecordsUnavailable as unavailable:
-            self._refuse(frame, AgentRefusal(Code.RECORDS, str(unavailable)))
         except UnsafePlace as unsafe:
             self._refuse(frame, AgentRefusal(Code.UNSAFE_FILES, str(unsafe)))
         except MessageError as error:
             self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
-            os.write(2, f"{_place_of(error)}\n".encode())
+            os.write(2, f"{place_of(error)}\n".encode())
             self._refuse(frame, AgentRefusal(Code.DEFECT, words))
         else:
             try:
@@ -241,14 +239,3 @@ class AgentService:
             "findings": [to_json(one) for one in refusal.findings],
         }
         self._pipe.say({"id": frame.head.get("id"), "refused": said})
-
-
-def _place_of(error: BaseException) -> str:
-    """The type of a defect and the line of ours it came from; its words could quote a secret."""
-    trace, place = error.__traceback__, "?"
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if f"{os.sep}swapdesk{os.sep}" in name:
-            place = f"{os.path.basename(name)}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {place}"

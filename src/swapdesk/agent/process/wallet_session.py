@@ -66,7 +66,7 @@ class IdleLock:
 
 class OpenedWallet:
     """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises AgentRefusal, and RecordsUnavailable."""
+    ``cost`` is scrypt's n of new key files. Raises AgentRefusal."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
