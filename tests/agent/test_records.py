@@ -344,7 +344,6 @@ def test_the_dearest_of_a_nonce_that_is_on_its_way_is_the_one_to_keep(records: R
     first = draft("a")
     put(records, first, State.SENT)
     cheap, dear = records.find("0xa"), replace(first, hash="0xb", fee=120, priority=12)
-    assert cheap is not None
     assert records.outbidding(cheap) is None
     records.write(replace(dear, replaces="0xa"), given(dear), None, NOW)
     assert records.outbidding(cheap) is None, "it has not left the wallet"
