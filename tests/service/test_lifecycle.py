@@ -86,7 +86,6 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
 async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     told = order.eta
-    assert told is not None
     await floor.work(600)
     assert (await state(floor, order)).eta == told
     venue.move(key, LegStatus.CONFIRMING)
@@ -144,12 +143,9 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
     ]
     report = await second.report(second_key)
     between = await first.report(first_key)
-    assert report is not None
-    assert between is not None
     assert order.out_transaction_out_hash == report.payout_hash
     assert order.in_transaction_out_hash is None
     assert order.hash_url == f"https://bitcoin.example/tx/{report.payout_hash}"
-    assert between.payout_hash is not None
     assert between.payout_hash not in order.model_dump_json()
 
 
@@ -249,7 +245,6 @@ async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) ->
     done = await state(floor, order)
     assert (done.status, done.action_required) == (4, False)
     finished = await venue.report(key)
-    assert finished is not None
     venue.tell(key, replace(finished, held=True))
     await floor.work(24 * 3600)
     flagged = await state(floor, order)
@@ -276,7 +271,6 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
     for seconds in (1, 20, 600):
         await floor.work(seconds)
         due = await floor.store.next_due()
-        assert due is not None
         waits.append((due - floor.clock.now()).total_seconds())
     assert waits == [0.2, pytest.approx(1.05), 2.0]
     venue.move(key, LegStatus.CONFIRMING)

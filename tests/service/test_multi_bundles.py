@@ -86,8 +86,7 @@ async def build(
     )
     assert answer.status_code == 200, answer.text
     decode(MultiTransactions, answer.content, side="client")
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
 def signed(built: dict[str, Any], owner: LocalAccount = OWNER) -> list[str]:
@@ -108,8 +107,7 @@ async def submit(
 
 
 async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}")).json()
-    return found
+    return (await api.get(f"/exchanges/multi/{multi_id}")).json()
 
 
 @pytest.mark.proves("input build_multi_transactions sender")
@@ -300,8 +298,7 @@ async def test_orders_that_cannot_be_paid_by_a_bundle(
     async def refused(**body: Any) -> dict[str, Any]:
         answer = await api.post(path, json={"sender": OWNER.address, **body})
         assert answer.status_code == 422, answer.text
-        fields: dict[str, Any] = answer.json()["fields"]
-        return fields
+        return answer.json()["fields"]
 
     assert "no order of this group" in (await refused(serviceIds=foreign))["serviceIds"]["message"]
     assert list(await refused(serviceIds=[UNKNOWN])) == ["serviceIds"]

@@ -32,8 +32,7 @@ async def quote_of(
         "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
     )
     assert answer.status_code == 200, answer.text
-    best: str = answer.json()["quotes"][0]["quoteId"]
-    return best
+    return answer.json()["quotes"][0]["quoteId"]
 
 
 async def created(
@@ -43,8 +42,7 @@ async def created(
     body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
     answer = await api.post("/exchanges", json=body)
     assert answer.status_code == 200, answer.text
-    order: dict[str, Any] = json.loads(answer.content, parse_float=str, parse_int=str)
-    return order
+    return json.loads(answer.content, parse_float=str, parse_int=str)
 
 
 async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int, int]:

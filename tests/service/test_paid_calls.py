@@ -164,13 +164,11 @@ def encoded(payment: object) -> str:
 
 
 def required(answer: httpx2.Response) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-required"]))
-    return found
+    return json.loads(base64.b64decode(answer.headers["payment-required"]))
 
 
 def told(answer: httpx2.Response) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-response"]))
-    return found
+    return json.loads(base64.b64decode(answer.headers["payment-response"]))
 
 
 class Caller:
@@ -339,8 +337,7 @@ class Watched:
 
     async def finished(self) -> int:
         """Of how many orders the books tell."""
-        count: int = (await self._http.get("/stats/volume")).json()["count"]
-        return count
+        return (await self._http.get("/stats/volume")).json()["count"]
 
 
 @pytest.fixture
@@ -392,7 +389,6 @@ async def test_an_order_whose_payment_failed_is_carried_out_unheard_until_it_is_
     assert await watched.told([name]) == set()
     # Money that comes to an address that nobody was told goes where the order says.
     order = await store.current_order(name)
-    assert order is not None
     venue = next(each for each in venue_list if each.provider.short_name == order.legs[0])
     venue.move(f"{name}:in", LegStatus.FINISHED)
     clock.advance(60)

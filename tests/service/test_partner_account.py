@@ -49,7 +49,6 @@ FEES = {"aa": ("0.4", "0.9"), "bb": ("0.25", "1"), "cc": ("0", "0")}
 def give_fees(venues: Venues) -> None:
     for code, (floating, fixed) in FEES.items():
         venue = venues.by_code(code)
-        assert venue is not None
         traits = VenueTraits(fixed=True, fee=Decimal(floating), fixed_fee=Decimal(fixed))
         venue._venue.traits = traits  # type: ignore[misc]
 
@@ -298,8 +297,7 @@ async def test_a_chart_has_no_points_outside_of_its_calendar(
 @pytest.mark.usefixtures("history")
 async def test_a_month_scopes_the_summary(api: httpx2.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:
-        found: dict[str, Any] = figures(await api.get("/commissions/summary", params=month))
-        return found
+        return figures(await api.get("/commissions/summary", params=month))
 
     months = {"thisMonthEarnings": Decimal("11.6"), "lastMonthEarnings": Decimal("0.8004")}
     assert await summary() == months | {

@@ -21,8 +21,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 async def counted(api: httpx2.AsyncClient, headers: dict[str, str] | None = None) -> int:
     answer = await api.get("/rateLimits", headers=headers)
     assert answer.status_code == 200
-    count: int = answer.json()["monthlyRequestCount"]
-    return count
+    return answer.json()["monthlyRequestCount"]
 
 
 async def test_limits_of_the_partner(api: httpx2.AsyncClient) -> None:

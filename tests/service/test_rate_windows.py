@@ -49,7 +49,6 @@ def asked(rows: list[Usage], limits: RateWindows, clock: ManualClock) -> RateDec
         rows[:] = call.take(list(rows))
     except LimitReached as full:
         return full.decision
-    assert call.decision is not None
     return call.decision
 
 

@@ -49,8 +49,7 @@ async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx2.AsyncCl
 
 async def posted(api: httpx2.AsyncClient, path: str, body: str) -> dict[str, Any]:
     answer = await api.post(path, content=body, headers={"content-type": "application/json"})
-    told: dict[str, Any] = json.loads(answer.content, parse_float=lambda text: f"number {text}")
-    return told
+    return json.loads(answer.content, parse_float=lambda text: f"number {text}")
 
 
 @pytest.mark.parametrize(

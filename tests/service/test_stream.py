@@ -48,8 +48,7 @@ class Listener:
 
     async def next(self) -> dict[str, Any]:
         async with asyncio.timeout(PATIENCE):
-            frame: dict[str, Any] = json.loads(await self.socket.recv())
-            return frame
+            return json.loads(await self.socket.recv())
 
     async def ask(self, **frame: Any) -> dict[str, Any]:
         await self.socket.send(json.dumps(frame))
@@ -62,7 +61,6 @@ class Listener:
                 async for _ in self.socket:
                     continue
             await self.socket.wait_closed()
-        assert self.socket.close_code is not None
         return self.socket.close_code
 
     async def silent(self) -> bool:

@@ -29,8 +29,7 @@ async def rows(
     query = {"amount": "100", "from": token_in.id, "to": token_out.id, **more}
     answer = await floor.api.get("/quotes", params=query)
     assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = told(answer)["quotes"]
-    return found
+    return told(answer)["quotes"]
 
 
 def pair(floor: Floor) -> tuple[Token, Token]:
@@ -42,8 +41,7 @@ async def refused(floor: Floor, **more: str) -> dict[str, Any]:
     query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex", **more}
     answer = await floor.api.get("/quotes", params=query)
     assert answer.status_code == 422
-    body: dict[str, Any] = answer.json()
-    return body
+    return answer.json()
 
 
 async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
@@ -174,7 +172,6 @@ async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
     """Rows with their reason beside those that are priced (contract 6.24)."""
     usdc, coin = floor.token("base", "USDC"), floor.token("base", "ETH")
     cap = swap_cap(usdc)
-    assert cap is not None
     amount, why, code = {
         "below": ("1", "below minimum", "AMOUNT_TOO_LOW"),
         "over the cap": (plain(cap + Decimal("0.000001")), "above maximum", "QUOTE_OVER_LIMIT"),
