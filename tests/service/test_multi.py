@@ -15,6 +15,7 @@ import pytest
 import manual_time
 from service.groups import group, opened, row
 from service.orders_fixtures import EVM, XRP, venues_at
+from service.test_http_inputs import posted
 from service.valid import require_valid
 from service.venue import PlainVenue
 from service.world import (
@@ -437,3 +438,19 @@ async def test_the_maximum_of_an_order_is_that_of_the_live_limits(
     (order,) = (await status(api, at_most["multiId"]))["orders"]
     assert order["status"] == 0
     assert order["depositAddress"]
+
+
+@pytest.mark.parametrize(
+    ("field", "order", "told"),
+    [
+        ("amount", {"amount": 0.00000015}, "number 0.00000015"),
+        ("amount", {"amount": 9e25}, 90000000000000000000000000),
+        ("filters.onlySwaps", {"filters": {"onlySwaps": ["aa", "zz"]}}, ["aa", "zz"]),
+        ("addressTo", {"addressTo": "nowhere"}, "nowhere"),
+    ],
+)
+async def test_an_order_of_a_group_sends_values_too(
+    api: httpx2.AsyncClient, field: str, order: dict[str, Any], told: Any
+) -> None:
+    answer = await posted(api, "/exchanges/multi", json.dumps({"orders": [row() | order]}))
+    assert answer["orders"][0]["error"]["fields"][field]["value"] == told

@@ -23,7 +23,7 @@ from patience import PATIENCE, eventually
 from service.http_calls import JSON, calling, code, fields, raw_call, running
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
-from service.test_http_bodies import ENCODINGS, NO_OBJECTS, OTHER_KINDS
+from service.test_http_inputs import ENCODINGS, NO_OBJECTS, OTHER_KINDS
 from service.venue import PlainVenue
 from service.world import AS_FIRST, BTC, ETH, WEBHOOK_SECRETS
 from swapdesk.clock import ManualClock
