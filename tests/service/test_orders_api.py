@@ -71,7 +71,14 @@ async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncCli
         assert order.in_token.chain_data.short_name == "ethereum"
         assert "receiverTag" in details.json()
         assert details.json()["receiverTag"] is None
-        for absent in ("metadata", "multiId", "depositTag", "refundHash", "orderFinishedReceived"):
+        for absent in (
+            "metadata",
+            "multiId",
+            "depositTag",
+            "refundHash",
+            "orderFinishedReceived",
+            "isX402",
+        ):
             assert absent not in details.json()
 
 
