@@ -20,19 +20,14 @@ from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 MULTI_ID = "a" * 22
 
-
 POSTS = [
     operation.path.replace("{multiId}", MULTI_ID)
     for operation in OPERATIONS
     if operation.method == "POST" and not operation.signed
 ]
 
-
 CREATES = [path for path in POSTS if path.startswith("/exchanges") and "multi" not in path]
-
-
 """One order each; what groups take has tests of its own."""
-
 
 OTHER_KINDS = [
     "",
@@ -43,12 +38,8 @@ OTHER_KINDS = [
     "application/json; x=1; charset=latin-1",
 ]
 
-
 ENCODINGS = ["gzip", "br", "identity, gzip", "x", ""]
-
-
 """Of a body; the service reads none of them."""
-
 
 NO_OBJECTS = [
     b"",

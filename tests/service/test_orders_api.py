@@ -115,8 +115,6 @@ async def test_an_order_ends_48_hours_after_its_creation_to_the_millisecond(
 
 
 OF_EVERY_CALL = ("x-request-id", "date", "ratelimit-remaining", "ratelimit-reset")
-
-
 """Headers that differ from call to call: the id, the time, and the caller's own count."""
 
 

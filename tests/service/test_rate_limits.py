@@ -40,11 +40,7 @@ from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
-
-
 QUOTE = {"amount": "0.5", "from": BTC.id, "to": ETH.id}
-
-
 ROOMY = RateWindows(per_minute=100_000, per_hour=100_000, per_day=100_000)
 
 

@@ -12,8 +12,6 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
-
-
 UNKNOWN = "0x" + "ab" * 32
 
 
