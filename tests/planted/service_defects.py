@@ -372,8 +372,6 @@ CHAINS = (
         "swapdesk/sandbox/node/evm/mempool.py",
         "            _require_bump(before, candidate)\n",
         "            pass\n",
-        (
-            "tests/sandbox/evm/test_evm_pool.py::test_a_transaction_gives_way_to_one_that_pays_a_tenth_more",
-        ),
+        ("tests/sandbox/evm/test_evm_pool.py",),
     ),
 )
