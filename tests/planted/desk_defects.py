@@ -39,8 +39,8 @@ CREATING = (
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
         "swapdesk/cli/batch_creation.py",
-        "tell_plan(output.before_a_question, plan, left)",
-        "tell_plan(output, plan, left)",
+        "tell_plan(session, plan, output.before_a_question)",
+        "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
     ),
     Defect(
