@@ -238,8 +238,7 @@ class OrderSearch:
         # Of an amount there may be many orders: it is looked for where nothing else names one.
         for reading in amounts if len(self.found) == len(before) else ():
             self._match(reading)
-        for service_id in begun_here(self._desk)(self.pasted.beginnings).values():
-            self._take([service_id], _BEGINNING)
+        self._match_beginnings()
         new = [name for name in self.found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
@@ -287,12 +286,9 @@ class OrderSearch:
             yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
 
     def _match_beginnings(self) -> None:
-        """Take those of the lists that a word names by the beginning of their id: of a word that
-        proves nothing only the one that it can mean."""
-        for word in self.pasted.beginnings:
-            begun = [name for name in self._listed_ids if name.startswith(word)]
-            if len(begun) == 1:
-                self._take(begun, _BEGINNING)
+        """Take what words name by the beginning of its id: a word that proves nothing names only
+        the one order that it can mean."""
+        self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
         for service_id in ids:
