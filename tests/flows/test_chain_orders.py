@@ -220,22 +220,28 @@ def test_no_state_speaks_of_a_deposit(display: DisplayStatus, word: str) -> None
     assert "deposit" not in said.told.lower()
 
 
-def test_what_the_wallet_lacks_is_said_before_it_is_confirmed() -> None:
-    account = SwapAccount(ACCOUNT, ACCOUNT, (ACCOUNT,), read_only=False)
-    assert account.lack(Decimal(5), "USDC") is None
-    poor = SwapAccount(ACCOUNT, ACCOUNT, (ACCOUNT,), False, balance=Decimal(4), coin=Decimal(1))
-    assert poor.lack(Decimal(5), "USDC") == "wallet trading has 4 USDC"
-    assert poor.lack(Decimal(4), "USDC") is None
-    filling = SwapAccount(ACCOUNT, None, (), False, balance=Decimal(0), filling=True)
-    assert filling.lack(Decimal(5), "USDC") == "the faucet sends USDC to wallet trading"
-    unread = SwapAccount(ACCOUNT, None, (), False, unread="the node does not answer")
-    assert unread.lack(Decimal(4), "USDC") == (
-        "the balance of wallet trading cannot be read: the node does not answer"
-    )
-    looking = SwapAccount(ACCOUNT, None, (), read_only=True)
-    assert (
-        looking.lack(Decimal(5), "USDC") == "another desk has the wallet; sign there, or close it"
-    )
+@pytest.mark.parametrize(
+    ("facts", "amount", "lack"),
+    [
+        ({}, 5, None),
+        ({"balance": Decimal(4), "coin": Decimal(1)}, 5, "wallet trading has 4 USDC"),
+        ({"balance": Decimal(4), "coin": Decimal(1)}, 4, None),
+        (
+            {"balance": Decimal(0), "filling": True}, 5,
+            "the faucet sends USDC to wallet trading",
+        ),
+        (
+            {"unread": "the node does not answer"}, 4,
+            "the balance of wallet trading cannot be read: the node does not answer",
+        ),
+        ({"read_only": True}, 5, "another desk has the wallet; sign there, or close it"),
+    ],
+)  # fmt: skip
+def test_what_the_wallet_lacks_is_said_before_it_is_confirmed(
+    facts: dict[str, Any], amount: int, lack: str | None
+) -> None:
+    account = SwapAccount(ACCOUNT, ACCOUNT, (ACCOUNT,), **{"read_only": False, **facts})
+    assert account.lack(Decimal(amount), "USDC") == lack
 
 
 @pytest.mark.parametrize(
