@@ -120,12 +120,24 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
     assert tracked.withheld is None
 
 
-async def test_an_end_is_shown_once_the_journal_has_it(followed: Followed) -> None:
+async def test_a_state_is_told_and_an_end_is_shown_once_the_journal_has_it(
+    followed: Followed,
+) -> None:
+    """Whatever ends the desk in between, its next start knows no less."""
+    told: asyncio.Queue[str | None] = asyncio.Queue()
+    followed.tracker._listeners.append(told)
+    seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1, "in_status": 2}
+    followed.tracker._apply(followed.order.order.model_copy(update=seen), "read")
+    assert told.empty()
+    await followed.tracker._writes.flush()
+    assert told.get_nowait() == followed.order_id
+    known = followed.trade.known(followed.order_id)
+    assert display_of(known.order) == DisplayStatus.DEPOSIT_DETECTED
     over = followed.order.order.model_copy(
         update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
     )
     followed.tracker._apply(over, "read")
-    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    assert followed.display == DisplayStatus.DEPOSIT_DETECTED
     assert followed.tracker.open_count == 1
     await followed.tracker._writes.flush()
     assert followed.display == DisplayStatus.SWAP_COMPLETED
