@@ -53,7 +53,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, group_of
+from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
@@ -189,31 +189,19 @@ class Tracker:
 
     def orders(self) -> list[TrackedOrder]:
         """Group by group; open ones with the nearest deadline first, the others newest first."""
-        return [
-            self._known[name]
-            for group, names in self._groups.items()
-            for name in (
-                [name for _, name in sorted(self._by_deadline())]
-                if group is Group.OPEN
-                else self._newest_first(names)
-            )
-        ]
+        groups = {
+            group: [self._known[name] for name in names] for group, names in self._groups.items()
+        }
+        return sort_groups(groups, Sorting.DEADLINE)
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
-        return [self._known[name] for _, name in heapq.nsmallest(count, self._by_deadline())]
-
-    def _by_deadline(self) -> Iterator[tuple[datetime, str]]:
-        """Open orders as what they are sorted by: plain pairs, since there may be thousands."""
         late = datetime.max.replace(tzinfo=UTC)
-        return (
+        # Plain pairs, since there may be thousands.
+        pairs = (
             (self._known[name].order.expires or late, name) for name in self._groups[Group.OPEN]
         )
-
-    def _newest_first(self, names: Iterable[str]) -> list[str]:
-        early = datetime.min.replace(tzinfo=UTC)
-        found = [(self._known[name].order.created or early, name) for name in names]
-        return [name for _, name in sorted(found, reverse=True)]
+        return [self._known[name] for _, name in heapq.nsmallest(count, pairs)]
 
     @property
     def stream_state(self) -> StreamState:
