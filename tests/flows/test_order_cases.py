@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import pytest
@@ -73,7 +73,8 @@ def test_every_flag_is_said() -> None:
         (None, Decimal("0.4")),
     )
     reached = set()
-    for display, leg, act, lost, moved, fixed, deposit, refund, back in flags:
+    # No axis has a multiple of three values.
+    for display, leg, act, lost, moved, fixed, deposit, refund, back in islice(flags, 0, None, 3):
         for private in (True, False):
             one = Order(
                 service_id="h8Kq2PdT5mXcVbN3wRtY7z",
