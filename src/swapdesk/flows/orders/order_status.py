@@ -53,7 +53,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, unseen_match, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -64,6 +64,7 @@ from swapdesk.flows.orders.situations import (
     Situation,
     known_better,
     situation_of,
+    unseen_match,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import plain
