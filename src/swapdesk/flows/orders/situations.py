@@ -65,8 +65,8 @@ class SituationRow(Struct, frozen=True):
     sign: Sign | None = None
     """The glyph, where it is not that of the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """When a row of the desk is taken; None for a row of the service, and for one that is named
-    (``known_better``)."""
+    """When a row of the desk is taken; None for a row of the service, and for what is not looked
+    up: a payment that a chain shows, and what was heard last."""
     until_deadline: bool = False
     """Whether the order's deadline ends it."""
     settled: bool = False
@@ -94,24 +94,16 @@ class Knowledge(Struct, frozen=True):
     """The order waits, and its deadline is over."""
     hidden: bool
     """Its address is withheld for a reason that is to be told."""
-    refused: bool
-    """Its address is withheld because somebody decided so."""
+    over: bool
+    """It is late, and nobody decided that its address stays withheld."""
     standing: DepositRelease
     in_batch: bool
     batch: PaidTo | None
     swap: SwapStage | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
-    payment: Situation | None
-    """What chains show of the deposit before the service has seen it."""
     pays_less: bool
     """It paid noticeably less than was confirmed."""
-    out_of_reach: bool = False
-    """The service cannot be asked any more, and this may have become another."""
-
-    @property
-    def over(self) -> bool:
-        return self.late and not self.refused
 
     @property
     def closing(self) -> bool:
@@ -674,10 +666,6 @@ def situation_of(order: Order) -> Situation:
 
 def known_better(known: Knowledge) -> Situation | None:
     """What the desk knows better than the service; None where the service's word stands."""
-    if known.out_of_reach:
-        return Situation.LAST_HEARD
-    if known.payment is not None:
-        return known.payment
     for row in _OF_DESK.get(known.display) or _OF_DESK[OTHER]:
         test = row.meaning.known
         if test is not None and test(known):
