@@ -31,7 +31,7 @@ from swapdesk.tui.commands.address_book import (
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.create import BACK, FIELD_ABOVE, FIELD_BELOW
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.create_asking import first_payment
+from swapdesk.tui.screens.create_form import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
