@@ -317,13 +317,7 @@ class BookEntryScreen(Page):
             self._kind = kinds[at % len(kinds)]
             self.show()
 
-    def do_field_below(self) -> None:
-        self._step(1)
-
-    def do_field_above(self) -> None:
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
+    def do_step(self, by: int) -> None:
         fields = self._fields()
         at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
         fields[(at + by) % len(fields)].focus()
@@ -331,7 +325,7 @@ class BookEntryScreen(Page):
     def do_save_entry(self) -> None:
         fields = self._fields()
         if self._renamed is None and not fields[-1].has_focus:
-            self._step(1)
+            self.do_step(1)
             self.refresh_keys()
             return
         if self._renamed is not None:

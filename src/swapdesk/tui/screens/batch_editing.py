@@ -324,17 +324,12 @@ class BatchEditing(BatchView):
         typed = self._field.value
         whole = completed(typed, self._files)
         if whole == typed:
-            self.do_file_below()
+            self.do_step_file(1)
         else:
             self._field.field.set_value(whole)
 
-    def do_file_below(self) -> None:
-        self._write_file(self._file + 1)
-
-    def do_file_above(self) -> None:
-        self._write_file(self._file - 1)
-
-    def _write_file(self, at: int) -> None:
+    def do_step_file(self, by: int) -> None:
+        at = self._file + by
         if 0 <= at < len(self._files):
             self._file = at
             self._field.field.set_value(self._files[at])
@@ -557,7 +552,7 @@ class BatchEditing(BatchView):
         put_right = row is not None and row.number == written and not row.problems
         if not put_right or plan is None or not plan.problems or self.writing:
             return
-        self._to_problem(1)
+        self.do_to_problem(1)
         row = self.row
         if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
             self.do_edit_row()
@@ -605,13 +600,7 @@ class BatchEditing(BatchView):
 
     # problems
 
-    def do_next_problem(self) -> None:
-        self._to_problem(1)
-
-    def do_previous_problem(self) -> None:
-        self._to_problem(-1)
-
-    def _to_problem(self, way: int) -> None:
+    def do_to_problem(self, way: int) -> None:
         plan = self.plan
         if plan is None:
             return

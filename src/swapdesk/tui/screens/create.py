@@ -437,11 +437,8 @@ class CreateScreen(Page):
         if said is not None:
             self.show_notice(said, "warning", about=self._form.values)
 
-    def do_field_below(self) -> None:
-        self._form.step(1)
-
-    def do_field_above(self) -> None:
-        self._form.step(-1)
+    def do_step(self, by: int) -> None:
+        self._form.step(by)
 
     # the form and locking it
 

@@ -16,7 +16,6 @@ from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.order import (
     BACK,
@@ -366,6 +365,3 @@ class OrderScreen(OrderView):
 
     def do_refresh(self) -> None:
         self._begin_reading()
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))

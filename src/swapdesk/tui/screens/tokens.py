@@ -355,17 +355,11 @@ class TokensScreen(TokenAsking):
             return CommandState(verb="clear" if self._field.value else "back")
         return READY
 
-    def do_up(self) -> None:
-        self._table.action_move(-1)
+    def do_move(self, by: int) -> None:
+        self._table.action_move(by)
 
-    def do_down(self) -> None:
-        self._table.action_move(1)
-
-    def do_page_down(self) -> None:
-        self._table.action_page(1)
-
-    def do_page_up(self) -> None:
-        self._table.action_page(-1)
+    def do_page(self, by: int) -> None:
+        self._table.action_page(by)
 
     def do_next_chain(self) -> None:
         self._ask(self._query.on_next_chain(self.desk.catalog))
