@@ -169,8 +169,6 @@ def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None
         return None
     if row.expired(now):
         return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
-    if not row.creatable:
-        return "This desk does not create orders of this kind of route. Choose another one."
     if row.on_chain and board.token_in.chain_data.kind not in KINDS:
         chain = board.token_in.chain_data.name
         return f"The wallet of this desk signs nothing on {chain}. Choose another route."

@@ -200,13 +200,12 @@ class QuotesScreen(Page):
 
     async def _name_sender(self) -> None:
         """Routes are told for the account that would pay them, where one was chosen."""
-        from swapdesk.flows.quotes.quote_request import OnChain
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
-        if request.account and request.asks_on_chain and request.on_chain.sender is None:
+        if request.account and request.asks_on_chain and request.sender is None:
             sender = await account_address(self.desk, request.token_in, request.account)
-            self.request = replace(request, on_chain=OnChain(sender))
+            self.request = replace(request, sender=sender)
 
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
