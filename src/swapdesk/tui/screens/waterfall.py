@@ -265,12 +265,8 @@ class WaterfallScreen(Page):
             return READY if several else HIDDEN
         return READY
 
-    def do_next_quote(self) -> None:
-        self._quotes.step(1)
-        self._show()
-
-    def do_previous_quote(self) -> None:
-        self._quotes.step(-1)
+    def do_step(self, steps: int) -> None:
+        self._quotes.do_step(steps)
         self._show()
 
     def do_all_in(self) -> None:
