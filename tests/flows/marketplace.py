@@ -13,8 +13,10 @@ from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
 _catalogs: dict[datetime, bytes] = {}
@@ -72,6 +74,10 @@ async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncI
     opened.close()
 
 
+def token(catalog: Catalog, spec: str) -> Token:
+    return resolve(spec, catalog).token
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> AddressBook:
     """The sandbox's first entries."""
@@ -81,16 +87,10 @@ def book(tmp_path: Path) -> AddressBook:
 @pytest.fixture
 def bob(book: AddressBook) -> BookEntry:
     """Who has no memo."""
-    return named(book, "bob")
+    return book.entry("bob")
 
 
 @pytest.fixture
 def rita(book: AddressBook) -> BookEntry:
     """Whose payments carry one."""
-    return named(book, "rita")
-
-
-def named(book: AddressBook, name: str) -> BookEntry:
-    entry = book.entry(name)
-    assert entry is not None
-    return entry
+    return book.entry("rita")

@@ -141,7 +141,6 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     )
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
-    assert known is not None
     assert (after.intent_id, after.verdict) == (known.intent_id, known.verdict)
     assert await orders_of(trade) == (2 if made else 1)
     if made:
@@ -253,7 +252,6 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
     outcome = await trade.created(intent)
     assert outcome.order.service_id == made.service_id
     entry, step = trade.journal.intents.get(intent.id), trade.journal.intents.step(intent.id)
-    assert entry is not None
     assert (entry.state, step.state) == (IntentState.CREATED, StepState.RESOLVED_YES)
 
 
@@ -267,8 +265,6 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.journal.orders.get(outcome.order.service_id)
     entry = trade.journal.intents.get(intent.id)
-    assert known is not None
-    assert entry is not None
     assert (known.intent_id, known.verdict.payable) == (None, False)
     assert entry.state is IntentState.REFUSED
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from flows.marketplace import token
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
 from swapdesk.flows.quotes.intent_line import (
@@ -33,12 +33,6 @@ SCREEN = settings(
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BILL = f"bitcoin:{BITCOIN}?amount=0.1&label=Shop"
-
-
-def token(catalog: Catalog, spec: str) -> Token:
-    found = resolve(spec, catalog).token
-    assert found is not None
-    return found
 
 
 def held(catalog: Catalog) -> dict[str, OwnBalance | str]:
@@ -118,7 +112,6 @@ async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
     sent = parse_private_line(f"0.5 eth {to}", catalog, book)
     assert (sent.state, sent.ready) == (LineState.REFUSED, False)
     assert says in sent.message
-    assert sent.place is not None
     assert 8 <= sent.place < 8 + len(to)
 
 
@@ -332,9 +325,7 @@ async def test_a_ready_line_is_whole(
         " ".join(parts), catalog, book, choose=choose, sold=sold, held=held(catalog)
     )
     if line.ready:
-        assert line.amount is not None
         assert line.amount > 0
-        assert line.token_in is not None
         assert (line.token_in.id == line.token_out.id) is line.private_send
         assert line.private_send is (line.recipient_name is not None)
     if line.state is LineState.REFUSED:
@@ -355,9 +346,7 @@ async def test_an_equals_sign_states_what_is_to_arrive(catalog: Catalog, book: A
     line = parse_intent_line("=2.123456789012345678 usdc.ethereum eth", catalog, book)
     assert line.ready
     assert line.receive
-    assert line.token_in is not None
     assert (line.token_in.symbol, line.token_out.symbol) == ("USDC", "ETH")
-    assert line.value_usd is not None
     assert line.value_usd > 2000
     assert parse_intent_line("=", catalog, book).state is LineState.INCOMPLETE
     assert parse_intent_line("=2", catalog, book).state is LineState.INCOMPLETE
@@ -415,7 +404,6 @@ async def test_dollars_become_an_amount_by_the_price_that_the_service_states(
     stated = line.token_out if line.receive else line.token_in
     assert stated.price is not None
     assert line.ready
-    assert line.amount is not None
     assert Decimal("499.99") < line.amount * stated.price <= 500
     assert len(line.amount.as_tuple().digits) <= 6
     assert line.derived.startswith("$500.00 at $")

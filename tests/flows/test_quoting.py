@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from flows.marketplace import token
 from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, RateLimited, Refusal
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
@@ -38,19 +38,12 @@ from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
-from swapdesk.wire.tokens import Token
 from world import World
 
 
 @pytest.fixture
 def desk(api: PartnerApi, catalog: Catalog, clock: ManualClock) -> QuoteDesk:
     return QuoteDesk(api, catalog, clock)
-
-
-def token(catalog: Catalog, spec: str) -> Token:
-    found = resolve(spec, catalog).token
-    assert found is not None
-    return found
 
 
 @pytest.fixture
