@@ -100,6 +100,11 @@ def cache(tmp_path: Path, clock: ManualClock) -> Iterator[Catalog]:
     opened.close()
 
 
+@pytest.fixture
+def catalog(own_catalog: Catalog) -> Catalog:
+    return own_catalog
+
+
 async def test_a_refresh_brings_every_listed_token(catalog: Catalog) -> None:
     assert catalog.count == len(LISTED)
     assert {row.id for row in catalog.rows} == {token.id for token in LISTED}
