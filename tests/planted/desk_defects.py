@@ -39,8 +39,8 @@ CREATING = (
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
         "swapdesk/cli/batch_creation.py",
-        "tell_plan(output.before_a_question, plan, left)",
-        "tell_plan(output, plan, left)",
+        "tell_plan(session, plan, output.before_a_question)",
+        "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
     ),
     Defect(
@@ -744,7 +744,7 @@ SHOWING = (
     Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
-        "swapdesk/flows/tracking/known_orders.py",
+        "swapdesk/flows/tracking/tracking.py",
         "            payments=self._shown(entry.order.service_id),\n",
         "",
         (
@@ -783,6 +783,24 @@ SHOWING = (
             "tests/flows/support/test_told_amounts.py"
             "::test_what_arrived_counts_by_the_decimals_of_its_chain",
         ),
+    ),
+    Defect(
+        "payment-counted-twice",
+        "A payment that node and ledger both show is told twice, and a customer who paid once is"
+        " told that too much came.",
+        "swapdesk/flows/support/order_search.py",
+        "told.setdefault((answer.chain, answer.hash.lower()), answer)",
+        "told.setdefault((answer.chain, str(len(told))), answer)",
+        ("tests/flows/support/test_seen_payments.py",),
+    ),
+    Defect(
+        "memo-of-a-payment-not-read",
+        "Who paid with the right memo is told that it is missing, and that the exchange cannot tell"
+        " whose money it is.",
+        "swapdesk/flows/support/paid_on_chain.py",
+        "memo=identity_text(str(tag), 64) if tag else None",
+        "memo=None",
+        ("tests/flows/support/test_seen_payments.py",),
     ),
     Defect(
         "page-of-the-service-in-a-reply",

@@ -188,13 +188,9 @@ async def _sender(session: CommandSession, named: str | None) -> str | None:
     """The address of the account that would sign. Exit 5 for none of that name."""
     if named is None:
         return None
-    from swapdesk.cli.wallet_session import account_named, of_wallet_error
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.cli.wallet_session import account_named
 
-    try:
-        return account_named(await session.desk.wallet.accounts(), named).address
-    except WalletError as error:
-        raise of_wallet_error(error) from None
+    return account_named(await session.desk.wallet.accounts(), named).address
 
 
 def _options(session: CommandSession, request: QuoteArguments) -> QuoteOptions:

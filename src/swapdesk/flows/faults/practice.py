@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -60,6 +60,10 @@ class Step(Struct, frozen=True):
 class Case(Struct, frozen=True, kw_only=True):
     """``rule``, ``money`` and ``owner`` are words of the diagnosis that is right, ``why`` says it
     in a sentence."""
+
+    PRINTED: ClassVar = {
+        "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
+    }  # fmt: skip
 
     name: str
     customer: str
