@@ -200,14 +200,7 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
         raise httpx2.RemoteProtocolError("gone", request=request)
 
     trade.network.after = lose_everything
-    waiting = asyncio.Event()
-    pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
-    await waiting.wait()
-    while not pending.done():
-        trade.clock.advance_to_next()
-        await asyncio.sleep(0)
-    outcome = pending.result()
-    assert isinstance(outcome, CreateUnknown)
+    assert isinstance(await trade.over_time(trade.flow.create(intent)), CreateUnknown)
     trade.network.after = None
     trade.clock.advance(120)
     twin = await trade.quoted()
