@@ -19,15 +19,15 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, RateLimited, Refusal
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.quotes.amount_check import (
     FLOATING_TYPES,
     Bounds,
     bounds_of,
-    check_amount,
+    lost_digits,
     outside_limits,
+    typed_amount,
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
@@ -36,6 +36,7 @@ from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
+from swapdesk.wire.encoding.numbers import AmountError
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
 from world import World
@@ -216,14 +217,15 @@ def test_the_widest_bounds_of_the_asked_routes(
 async def test_an_amount_that_is_none_names_the_place(
     text: str, problem: str, place: int, catalog: Catalog
 ) -> None:
-    check = check_amount(text, token(catalog, "usdc"))
-    assert (check.problem, check.place, check.ok) == (problem, place, False)
+    with pytest.raises(AmountError) as refused:
+        typed_amount(text, token(catalog, "usdc"))
+    assert (refused.value.message, refused.value.position) == (problem, place)
 
 
 async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
-    check = check_amount("0.123456789012345678", token(catalog, "eth"))
+    amount = typed_amount("0.123456789012345678", token(catalog, "eth"))
     said = "The service keeps 15 digits. It will receive 0.12345678901234568."
-    assert (check.ok, check.lines) == (True, (CheckLine("note", said),))
+    assert (lost_digits(amount), lost_digits(Decimal("0.5"))) == (said, None)
 
 
 async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
