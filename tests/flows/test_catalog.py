@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -166,7 +166,6 @@ async def test_a_failed_refresh_leaves_the_old_list(
     with pytest.raises(AnswerRefused):
         await refreshed(cache, clock, [token_json(4)], [token_json(6)], fail_at=2)
     assert cache.rows == before
-    assert not cache.refreshing
     reopened = Catalog.open(tmp_path / "catalog.db", clock)
     assert reopened.load() == 3
     assert reopened.age == 60
@@ -213,7 +212,6 @@ async def test_a_full_disk_keeps_the_old_list_and_is_told(
             await cache.fetch_by_address(more, "0xc0")
     assert {told.value.filename, of_contract.value.filename} == {str(tmp_path / "catalog.db")}
     assert cache.count == 1
-    assert not cache.refreshing
 
 
 async def test_a_new_list_replaces_the_old_one(
@@ -315,14 +313,6 @@ async def test_a_page_of_another_shape_is_refused(
         with pytest.raises(ClientError):
             await cache.refresh(api)
     assert cache.age is None
-
-
-async def test_only_one_refresh_at_a_time(catalog: Catalog, api: PartnerApi) -> None:
-    first: Awaitable[Any] = asyncio.ensure_future(catalog.refresh(api))
-    await asyncio.sleep(0)
-    with pytest.raises(RuntimeError, match="under way"):
-        await catalog.refresh(api)
-    await first
 
 
 async def test_other_work_goes_on_during_a_refresh(
