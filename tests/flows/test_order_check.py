@@ -109,15 +109,15 @@ def test_a_hard_difference_hides_the_address(
     wanted = intent(**confirmed)
     check = check_order(wanted, order(wanted, **change), now=NOW)
     assert check.payable is (not said), check.hard
-    assert (check.withheld is None) is (not said)
+    assert (check.verdict.withheld is None) is (not said)
     assert any(one.startswith(said) for one in check.hard) is bool(said)
-    assert said in (check.withheld or "")
+    assert said in (check.verdict.withheld or "")
 
 
 def test_less_output_hides_the_address_until_it_is_accepted() -> None:
     check = check_order(intent(), order(out_amount=Decimal("14.3")), now=NOW)
     assert (check.hard, check.payable) == ((), False)
-    assert "1.54% less" in (check.withheld or "")
+    assert "1.54% less" in (check.verdict.withheld or "")
 
 
 @pytest.mark.parametrize(("provider", "changed"), [({}, False), ({"in_": "co"}, True)])

@@ -178,8 +178,8 @@ CREATING = (
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/reconciliation.py",
-        "fresh = [order for order in listed if order.service_id not in known]",
-        "fresh = listed",
+        "for one in listed if one.service_id not in known\n",
+        "for one in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
     ),
     Defect(

@@ -344,7 +344,7 @@ class PartnerApi:
     async def get_rate_limits(self) -> RateLimits:
         """The effective limits; the budget learns them too."""
         limits = await self._call("get_rate_limits", RateLimits)
-        self.budget.learn(limits)
+        self.budget.limits = limits
         return limits
 
     async def get_commissions(self, query: CommissionQuery | None = None) -> CommissionSummary:
