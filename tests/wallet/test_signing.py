@@ -78,6 +78,19 @@ async def test_a_document_that_other_wallets_sign_differently_is_refused(someone
             await agent.sign(review)
 
 
+async def test_what_asks_for_a_phrase_is_signed_by_it_alone(someone: Trader) -> None:
+    """Behind another name the list has the contract of the dollar."""
+    named = someone.promise("named", sell=replace(USDC, symbol="PEPE"))
+    async with someone.agent() as agent:
+        review = await agent.review(someone.permit(), named)
+        assert not review.refused, review.findings
+        for phrase in (None, "", f"{review.phrase} "):
+            with pytest.raises(Refused) as refused:
+                await agent.sign(review, phrase)
+            assert refused.value.code is Code.NOT_CONFIRMED
+        assert isinstance(await agent.sign(review, review.phrase), Signature)
+
+
 async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Trader) -> None:
     async with someone.agent() as agent:
         payload = someone.permit()
@@ -224,6 +237,7 @@ async def test_what_arrives_on_another_chain_is_counted_there(
             ({"buy": replace(there, decimals=16)}, True),
             ({"buy": replace(there, contract=WETH.contract)}, True),
             ({"chain_out": "optimism"}, True),
+            ({"chain_out_id": CHAIN_ID}, True),
         ):
             review = await agent.review(payload, replace(promise, **changed))
             assert ("TOKEN_DECIMALS" in {one.code for one in review.findings}) is odd, changed
