@@ -18,7 +18,7 @@ from solders.keypair import Keypair
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ImportChoice, KeyOrigin, Kind, export_phrase
 from swapdesk.wallet.encoding import to_json
-from swapdesk.wallet.errors import ReadOnly, Refused, WrongPassphrase
+from swapdesk.wallet.errors import Refused, WrongPassphrase
 from swapdesk.wallet.protocol import Event, encode_frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 from wallet.agents import PASSPHRASE, Start
@@ -269,8 +269,9 @@ async def test_a_second_agent_on_the_same_keys_only_looks(start: Start) -> None:
         second.rename(made.address, "mine"),
         second.broadcast("0x" + "00" * 32),
     ):
-        with pytest.raises(ReadOnly):
+        with pytest.raises(Refused) as refused:
             await ask
+        assert refused.value.code is Code.READ_ONLY
     await first.close()
     renamed = await second.rename(made.address, "mine")
     assert renamed.name == "mine"

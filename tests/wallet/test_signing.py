@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from swapdesk.chain.calldata import venues
 from swapdesk.wallet.accounts import ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Locked, Refused
+from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -106,8 +106,9 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         # Looking needs no key; signing does.
         review = await agent.review(payload, someone.promise("once"))
         assert not review.refused, review.findings
-        with pytest.raises(Locked):
+        with pytest.raises(Refused) as refused:
             await agent.sign(review)
+        assert refused.value.code is Code.LOCKED
 
 
 async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
