@@ -172,17 +172,26 @@ def named(place: str) -> Any:
 
 
 def _carried_out(
-    runner: str, work: str, *, place: str = "", signs: bool = False, **how: bool
+    runner: str,
+    work: str,
+    *,
+    place: str = "",
+    check: Callable[..., None] | None = None,
+    signs: bool = False,
+    **how: bool,
 ) -> Callable[[F], F]:
     """A command that is ``work`` alone: the click function has its words and options, and ``work``
     takes them by name after what ``runner`` opens for it, at the option ``place`` where it has one.
-    One that ``signs`` needs ``--yes`` where nobody can be asked."""
+    What ``check`` refuses of the options opens nothing. One that ``signs`` needs ``--yes`` where
+    nobody can be asked."""
 
     def declared(command: F) -> F:
         @functools.wraps(command)
         def carry_out(call: CliContext, **options: Any) -> Any:
             if signs and not (options["yes"] or call.interactive):
                 raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+            if check is not None:
+                check(**options)
             where = {place: options.pop(place)} if place else {}
             return named(runner)(call, lambda *on: named(work)(*on, **options), **how, **where)
 
