@@ -35,7 +35,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.ledger import LedgerRefusal
@@ -176,7 +176,7 @@ async def test_a_fault_that_was_asked_for_waits_for_somebody_else(world: World) 
     world.faults.add(CHAIN, "drop_transaction", 1)
     sent = await world.keeper.step(CHAIN)
     assert (await world.mined(sent))["status"] == "0x1"
-    assert world.faults.takes_transaction(CHAIN)
+    assert world.faults.meets(CHAIN, DROP_TRANSACTION)
 
 
 async def test_a_chain_that_was_left_alone_answers_when_its_pools_are_at_the_market(

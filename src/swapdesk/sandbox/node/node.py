@@ -20,10 +20,10 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_calls import NodeDown, chains_of
+from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
@@ -71,6 +71,27 @@ class OtherTerms(Exception):
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
+
+
+class NodeDown(Exception):
+    """The node of a chain does not answer; nothing happened."""
+
+
+def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
+    """The chains a call reads or moves money on."""
+    tokens: list[str] = []
+    if isinstance(params, OpenLeg):
+        tokens = [params.token_in, params.token_out]
+    elif isinstance(params, AccountOf):
+        row = rows.by_key(params.venue, params.key)
+        tokens = [] if row is None else [row["token_in"], row["token_out"]]
+    elif isinstance(params, FaucetPay | BalanceOf):
+        tokens = [params.token]
+    elif isinstance(params, TransferOf):
+        transfer = ledger.find(params.hash)
+        return [] if transfer is None else [transfer.chain]
+    world = world_tokens()
+    return [world[token].chain.short_name for token in tokens if token in world]
 
 
 class Handler(Struct, frozen=True):
@@ -144,7 +165,7 @@ class Node:
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
-                if self.chain_faults.is_down(chain):
+                if self.chain_faults.meets(chain, NODE_DOWN):
                     raise NodeDown(f"the node of {chain} does not answer")
         return self.handlers[method].run(params)
 

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import CUT, misled
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.wire.encoding.codec import decode_json
 
@@ -67,7 +67,7 @@ class Door:
             return Response("There is no such chain.", status_code=404, media_type="text/plain")
         if request.method != "POST":
             return Response(status_code=405, headers={"allow": "POST"})
-        if self._faults.is_down(chain):
+        if self._faults.meets(chain, NODE_DOWN):
             cut = request.scope.get("state", {}).get(CUT)
             if cut is None:
                 return Response(status_code=503)

@@ -16,7 +16,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.solana import CreateTokenAccount, MintTo, Transfer, token_account
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
@@ -72,7 +72,7 @@ class SolanaNode:
         if method != "sendTransaction":
             return answer(chain, method, params)
         transaction = prepare(chain, Params(params, 1))
-        if not self._faults.takes_transaction(CHAIN):
+        if not self._faults.meets(CHAIN, DROP_TRANSACTION):
             chain.execute(transaction)
         # It does not say that it was executed: that is asked for.
         return str(transaction.signatures[0])
