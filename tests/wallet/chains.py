@@ -16,6 +16,7 @@ from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.world_clock import WorldClock
@@ -54,7 +55,7 @@ async def served(
     embedding.on_inclusion = included.append
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(before(embedding.door), clock)
+    server = build_server(before(Door(faults, embedding.call, embedding.call)), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)

@@ -17,7 +17,6 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -31,11 +30,9 @@ PERMISSIONS = "address token,uint256 amount"
 @pytest.fixture(scope="module")
 def opened() -> Bench:
     bench = Bench()
-    accounts = TokenAccounts({ALICE.address: 10**6})
-    accounts.allowed[ALICE.address, PERMIT2] = UNLIMITED
-    bench.put_token(
-        TOKEN, TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT", 6, accounts
-    )
+    tether = TokenContract(TokenContractKind.TETHER, "Tether USD")
+    allowed = {(ALICE.address, PERMIT2): UNLIMITED}
+    bench.put_token(TOKEN, tether, "USDT", 6, {ALICE.address: 10**6}, allowed)
     bench.put(PERMIT2, "Permit2", {})
     bench.put(MULTICALL3, "Multicall", {})
     return bench.open()

@@ -18,7 +18,6 @@ from sandbox.contracts.contract_world import (
     signed,
 )
 from swapdesk.sandbox.evm_world.genesis import (
-    TokenAccounts,
     addresses_storage,
     pool_storage,
     router_storage,
@@ -51,16 +50,13 @@ FATHOM = [(COIN, DOLLAR, COIN_DOLLAR), (LINK, COIN, LINK_COIN)]
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in TOKENS.items():
-        accounts = TokenAccounts()
+        units = dict.fromkeys((ALICE.address, ARBITRAGE), 10**6 * 10**decimals)
         for pool, (token0, token1, reserve0, reserve1, _) in POOLS.items():
             for token, reserve in ((token0, reserve0), (token1, reserve1)):
                 if token == address:
-                    accounts.give(pool, reserve)
-        for holder in (ALICE.address, ARBITRAGE):
-            accounts.give(holder, 10**6 * 10**decimals)
-        if address != DOLLAR:
-            accounts.allowed[ALICE.address, ROUTER] = UNLIMITED
-        bench.put_token(address, contract, symbol, decimals, accounts)
+                    units[pool] = reserve
+        allowed = {} if address == DOLLAR else {(ALICE.address, ROUTER): UNLIMITED}
+        bench.put_token(address, contract, symbol, decimals, units, allowed)
     for pool, words in POOLS.items():
         bench.put(pool, "Pool", pool_storage(*words))
     bench.put(ROUTER, "Router", router_storage("Router", COIN, BASALT))

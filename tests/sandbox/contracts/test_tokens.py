@@ -19,7 +19,6 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -40,9 +39,8 @@ HELD = 10**9
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in CONTRACTS.items():
-        accounts = TokenAccounts({ALICE.address: HELD})
-        accounts.allowed[ALICE.address, CAROL.address] = UNLIMITED
-        bench.put_token(address, contract, symbol, decimals, accounts)
+        allowed = {(ALICE.address, CAROL.address): UNLIMITED}
+        bench.put_token(address, contract, symbol, decimals, {ALICE.address: HELD}, allowed)
     return bench.open()
 
 

@@ -105,7 +105,7 @@ async def running(
 
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(Door(call, faults), clock)
+    server = build_server(Door(faults, call, call), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)

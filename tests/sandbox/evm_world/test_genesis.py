@@ -56,7 +56,7 @@ def wallet_address(wallet: str) -> str:
 
 
 def word(chain: str, address: str, name: str, variable: str, *keys: int | str) -> int:
-    slot = entry(artefact(name).variables[variable].slot, *keys)
+    slot = entry(artefact(name).slots[variable], *keys)
     return contracts(chain)[octets(address)].storage.get(slot, 0)
 
 

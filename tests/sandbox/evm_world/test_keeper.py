@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import pytest_asyncio
 from msgspec import Struct
@@ -75,9 +74,9 @@ class World(Struct):
             asset_of(each).code: self.market.price(asset_of(each).code, at) for each in pool.tokens
         }
         accounts = self.node.chains[pool.chain].accounts
-        variables = artefact("Pool").variables
+        slots = artefact("Pool").slots
         reserves = [
-            accounts.get_storage(octets(pool.address), variables[name].slot)
+            accounts.get_storage(octets(pool.address), slots[name])
             for name in ("reserve0", "reserve1")
         ]
         return deviation(reserves[0], reserves[1], market_ratio(pool, prices))
@@ -222,11 +221,7 @@ async def test_a_block_that_is_far_ahead_is_not_waited_for(tmp_path: Path) -> No
 
 async def height(world: World, chain: str) -> int:
     """As the node answers whoever asks."""
-    door = httpx2.ASGITransport(world.embedding.door)
-    async with httpx2.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
-        answer = await client.post(f"/evm/{chain}", json=body)
-        return int(answer.json()["result"], 16)
+    return int(await world.embedding.call(chain, "eth_blockNumber", []), 16)
 
 
 async def test_chains_that_are_asked_at_once_answer_with_their_pools_at_the_market(

@@ -23,7 +23,7 @@ from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
 from swapdesk.sandbox.processes import listen
@@ -122,7 +122,7 @@ async def running(
     node.open()
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(ChainDoors(node.door), SystemClock())
+    server = build_server(Door(faults, node.call, node.call), SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import os
-import signal
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -23,13 +22,13 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event
 from swapdesk.sandbox.run_file import LINE_VERSION
 
 OK, BAD_INPUT = 0, 2
@@ -47,9 +46,7 @@ def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds)
 
 async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
     clock = SystemClock()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_event()
     try:
         make_directories(data)
         lock = await lock_directory(data, clock)
@@ -72,7 +69,7 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
         embedding.open()
     except (OSError, SandboxKeyRefused, ChainFileMismatch, LogDamaged) as error:
         return _say(error)
-    server = build_server(ChainDoors(embedding.door, solana.door), clock)
+    server = build_server(Door(faults, embedding.call, solana.call), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         if await started(server, stop):
