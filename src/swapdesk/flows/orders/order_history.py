@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -215,6 +215,10 @@ _LINKS = frozenset({"hash_url"})
 
 class Update(Struct, frozen=True):
     """``at`` is when it was received, ``happened`` when it came to be."""
+
+    PRINTED: ClassVar = {
+        "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",
+    }  # fmt: skip
 
     at: datetime
     happened: datetime

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice, pairwise
+from typing import ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -56,7 +57,9 @@ class ReadAs(StrEnum):
 
 
 class Reading(Struct, frozen=True):
-    """One thing that the text can be."""
+    """One thing that the text can be, as it is looked for."""
+
+    PRINTED: ClassVar = {"kind": "kind", "value": "value", "called": "called"}
 
     kind: ReadAs
     value: str
