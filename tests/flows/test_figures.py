@@ -141,10 +141,3 @@ async def test_figures_of_a_state_that_waits_go_with_it(kept: Kept) -> None:
     assert await kept.writes.flush()
     assert kept.order.out_amount == Decimal(7)
     assert not kept.writes.waiting(NAME)
-
-
-async def test_figures_that_wait_at_the_end_are_written(kept: Kept) -> None:
-    kept.writes.put_figures(Writing(under_way(1, out_amount=Decimal(8)), "stream", False))
-    kept.writes.schedule()
-    await kept.writes.finish()
-    assert kept.order.out_amount == Decimal(8)
