@@ -129,11 +129,7 @@ class OrderSearch:
         return [self._searched[place] for place in Place if place in self._searched]
 
     def order(self, service_id: str) -> TrackedOrder | None:
-        tracker = self._desk.link.tracker
-        try:
-            return tracker.recall(service_id)
-        except JournalUnavailable:
-            return tracker.get(service_id)
+        return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
         """What this desk sent for an order, as far as its journal can be read."""

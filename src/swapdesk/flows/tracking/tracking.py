@@ -448,13 +448,7 @@ class Tracker:
             and tracked.order.created is not None
             and tracked.order.created >= since
         ]
-        if not unclaimed:
-            return []
-        try:
-            return self._journal.orders.index.made_here(unclaimed)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return []
+        return self._journal.orders.index.made_here(unclaimed) if unclaimed else []
 
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""
@@ -735,10 +729,10 @@ class Tracker:
             if stands is None or (before is not None and stands.standing is before.standing):
                 return before
             entry = self._journal.orders.get(service_id)
+            return self._tracked(entry) if entry is not None else before
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return before
-        return self._tracked(entry) if entry is not None else before
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
         entry = self._journal.intents.get(intent_id) if intent_id else None
