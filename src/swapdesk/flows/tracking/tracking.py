@@ -48,7 +48,7 @@ from swapdesk.flows.journal.order_merge import (
     only_volatile_fields,
     other_objects,
 )
-from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.journal.order_writes import OrderWrites, Writing
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
@@ -84,7 +84,6 @@ class Tracker:
         clock: Clock,
         stream: OrderStream,
         *,
-        flush_seconds: float = FLUSH_SECONDS,
         flow: ExchangeFlow | None = None,
         batch_payments: BatchPayments | None = None,
         background: BackgroundTasks | None = None,
@@ -115,11 +114,7 @@ class Tracker:
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
-            journal.order_writer(),
-            clock,
-            self._committed,
-            seconds=flush_seconds,
-            background=self._background,
+            journal.order_writer(), clock, self._committed, background=self._background
         )
         self._errands: dict[str, asyncio.Task[None]] = {}
         """What is asked of the service beside the stream: one question an order at a time."""
