@@ -61,7 +61,6 @@ def sent(records: Records) -> SignedTransaction:
     records.write(draft, given, None, datetime(2026, 11, 22, tzinfo=UTC))
     assert records.move(draft.hash, State.SENT, among=frozenset({State.SIGNED}))
     found = records.find(draft.hash)
-    assert found is not None
     return found
 
 

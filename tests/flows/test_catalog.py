@@ -22,7 +22,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_refresh import TokenReader
 from swapdesk.flows.catalog.token_query import TokenSearch
-from swapdesk.flows.catalog.token_row import CanDo, Verdict
+from swapdesk.flows.catalog.token_row import Verdict
 from swapdesk.flows.catalog.token_safety import verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
@@ -401,9 +401,7 @@ def test_a_finding_never_grows_old() -> None:
     assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
 
 
-async def test_chains_by_what_their_tokens_can_do(catalog: Catalog) -> None:
-    names = {chain.short_name for chain in catalog.chains(can_do=CanDo.SELF_PRIVATE)}
-    assert names == {row.chain for row in catalog.rows if row.can(CanDo.SELF_PRIVATE)}
+async def test_a_chain_is_found_by_its_short_name(catalog: Catalog) -> None:
     chain = catalog.chain("ETHEREUM")
     assert chain.name == "Ethereum"
     assert catalog.chain("nowhere") is None

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from flows.following import tracker_of
 from flows.orders import NOW, known_order, order
 from patience import PATIENCE
 from swapdesk.background import BackgroundTasks
@@ -22,7 +23,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
 from swapdesk.flows.journal.order_writes import SLICE, OrderWrites, Writing
-from swapdesk.flows.tracking.known_orders import LOAD_STEP, KnownOrders
+from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.wire.orders import Order
 
 
@@ -263,17 +264,17 @@ async def test_the_past_is_read_in_steps_and_knows_the_same(journal: Journal) ->
     journal.orders.record(
         (order(service_id=f"m{at:021}"), "list", at % 2 == 0) for at in range(count)
     )
-    in_steps = KnownOrders(journal, ManualClock(NOW))
+    in_steps = tracker_of(journal, loaded=False)
     breaths = 0
 
     async def breathe() -> None:
         nonlocal breaths
-        while len(in_steps) < count:
+        while in_steps.count < count:
             breaths += 1
             await asyncio.sleep(0)
 
     await asyncio.gather(in_steps.load_past(), breathe())
-    known = {one.service_id: one.order for one in in_steps}
+    known = {one.service_id: one.order for one in in_steps.known()}
     assert known == {entry.order.service_id: entry.order for entry in journal.orders.each()}
     assert len(known) == count
     assert in_steps.past_known

@@ -19,7 +19,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
+from swapdesk.flows.quotes.amount_check import bounds_of, check_amount, outside_limits
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
@@ -196,14 +196,11 @@ async def test_limits_bound_an_amount_before_it_is_asked_for(
     limits = await desk.limits(btc, eth)
     bounds = bounds_of(limits)
     assert bounds is not None
-    low = check_amount("0.00000001", btc, limits)
-    assert not low.ok
-    assert low.problem.startswith("No route takes 0.00000001 BTC. The smallest usable amount is ")
-    high = check_amount("20000000", btc, limits)
-    assert high.problem.startswith("No route takes 20,000,000 BTC. The largest usable amount is ")
-    right = check_amount("0.5", btc, limits)
-    assert right.ok
-    assert right.lines == ()
+    low = outside_limits(Decimal("0.00000001"), "BTC", limits)
+    assert low.startswith("No route takes 0.00000001 BTC. The smallest usable amount is ")
+    high = outside_limits(Decimal("20000000"), "BTC", limits)
+    assert high.startswith("No route takes 20,000,000 BTC. The largest usable amount is ")
+    assert outside_limits(Decimal("0.5"), "BTC", limits) is None
 
 
 async def test_a_reverse_board_states_the_smallest_amount_to_arrive(

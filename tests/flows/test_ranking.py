@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swapdesk.flows.quotes.quoting import end_of, value_difference
-from swapdesk.flows.quotes.ranking import Ranking, comparison_key, former_places, rank
+from swapdesk.flows.quotes.ranking import (
+    Ranking,
+    comparison_key,
+    fees_kind,
+    former_places,
+    is_known_kind,
+    rank,
+)
 from swapdesk.wire.quotes import Quote
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -142,7 +149,7 @@ def test_no_route_that_pays_nothing_or_ended_is_chosen_unasked(
     if chosen is not None:
         assert chosen.key > 0
         assert chosen.expires_at > now
-        assert chosen.creatable
+        assert is_known_kind(chosen.quote)
     else:
         assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
 
@@ -241,7 +248,6 @@ def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
     ranking = ranked(quote(1, "3", type="dex"), quote(2, "2"))
     assert order(ranking) == ["v1", "v2"]
     assert [row.on_chain for row in ranking.rows] == [True, False]
-    assert all(row.creatable for row in ranking.rows)
     assert ranking.best_at(NOW) == ranking.rows[0]
     assert ranking.default_at(NOW) == ranking.rows[0]
 
@@ -283,7 +289,7 @@ def test_a_private_row_without_net_amount_is_ranked_on_its_amount() -> None:
     private = quote(1, None, type="private", swap=None, amount_out=Decimal("2"))
     ranking = ranked(quote(2, "1"), private)
     assert [row.key for row in ranking.rows] == [2, 1]
-    assert ranking.rows[0].fees_text_kind == "in price"
+    assert fees_kind(ranking.rows[0].quote) == "in price"
 
 
 def test_negative_rows_stay_and_are_marked() -> None:
@@ -313,7 +319,7 @@ def test_fees_that_are_not_in_the_ranking_are_marked() -> None:
     off = quote(3, None, amount_out=Decimal(10), net_amount_out=Decimal("9.0"), **fee)
     badges = {row.quote.swap: row.badges for row in ranked(gross, right, off).rows}
     assert badges == {"v1": ("gross",), "v2": (), "v3": ("differs",)}
-    assert all(row.fees_text_kind == "usd" for row in ranked(gross, right).rows)
+    assert all(fees_kind(row.quote) == "usd" for row in ranked(gross, right).rows)
 
 
 def test_the_best_mark_moves_when_the_best_expires() -> None:

@@ -11,14 +11,13 @@ from functools import partial
 
 import pytest
 
-from flows.following import Followed, following
+from flows.following import Followed, following, tracker_of
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -191,7 +190,7 @@ async def test_what_the_journal_did_not_take_is_written_later(followed: Followed
     with contextlib.closing(sqlite3.connect(followed.journal)) as other:
         other.execute("BEGIN IMMEDIATE")
         followed.tracker._writes.pending["x"] = Writing(followed.order.order, "list", False)
-        await followed.tracker._commit()
+        await followed.tracker._writes.flush()
     assert "x" in followed.tracker._writes.pending
 
 
@@ -202,7 +201,7 @@ async def test_an_end_is_shown_once_the_journal_has_it(followed: Followed) -> No
     followed.tracker._apply(over, "read")
     assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
     assert followed.tracker.open_count == 1
-    await followed.tracker._commit()
+    await followed.tracker._writes.flush()
     assert followed.display == DisplayStatus.SWAP_COMPLETED
     assert followed.tracker.open_count == 0
 
@@ -211,13 +210,11 @@ async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) 
     known, tracker = followed.order.order, followed.tracker
     failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
     stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
-    tracker._apply(stuck, "read")
-    await tracker._commit()
+    await tracker.take([stuck])
     assert [one.service_id for one in tracker.orders()] == ["s" * 22, known.service_id]
     assert (tracker.stranded_count, tracker.open_count) == (1, 1)
     back = {"display_status": "REFUNDED", "status": 7, "action_required": False}
-    tracker._apply(stuck.model_copy(update=back), "read")
-    await tracker._commit()
+    await tracker.take([stuck.model_copy(update=back)])
     assert [one.service_id for one in tracker.orders()] == [known.service_id, "s" * 22]
     assert tracker.stranded_count == 0
 
@@ -228,22 +225,19 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     known, tracker = followed.order.order, followed.tracker
     failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
     stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
-    tracker._apply(stuck, "read")
-    await tracker._commit()
+    await tracker.take([stuck])
     tracker.put_away("s" * 22)
     assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (0, 1)
     assert not order_status(tracker.orders()[-1], followed.trade.clock.now()).yours
     # Another desk of this home knows it, and may take it back.
-    other = KnownOrders(followed.trade.journal, followed.trade.clock)
-    other.load_newest()
-    assert other.count(Group.PUT_AWAY) == 1
+    other = tracker_of(followed.trade.journal, followed.trade.clock)
+    assert other.counts()[Group.PUT_AWAY] == 1
     other.take_back("s" * 22)
     tracker.look_at_payments()
     assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (1, 0)
     tracker.put_away("s" * 22)
     worse = stuck.model_copy(update={"non_refundable": True})
-    tracker._apply(worse, "read")
-    await tracker._commit()
+    await tracker.take([worse])
     assert tracker.stranded_count == 1
     # Where nothing failed there is nothing to put away.
     tracker.put_away(known.service_id)

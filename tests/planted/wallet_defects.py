@@ -53,9 +53,9 @@ SIGNING = (
     Defect(
         "balance-by-a-list",
         "The wallet shows 30 of 3,000 dollars, and somebody pays the rest by mistake.",
-        "swapdesk/agent/process/holdings.py",
-        " else Balance(_by(asset, decimals), units)",
-        " else Balance(asset, units)",
+        "swapdesk/agent/process/chain_handlers.py",
+        "    return Balance(replace(asset, decimals=decimals), units)\n",
+        "    return Balance(asset, units)\n",
         (
             "tests/agent/test_counted_balances.py"
             "::test_a_list_that_says_otherwise_changes_no_amount",
@@ -178,13 +178,11 @@ SIGNING = (
         "given-up-leaves",
         "A payment that was given up leaves all the same, beside the one signed in its place.",
         "swapdesk/agent/transactions/delivery.py",
-        "        sending = frozenset({State.SENDING})\n"
         "        # Committed before a byte leaves: after a crash here it may be on its way. What"
         " was given up\n"
         "        # while this request waited for its turn stays where it is.\n"
         "        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):\n"
         "            return self._found(one)\n",
-        "        sending = frozenset({State.SENDING})\n"
         "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
         (
             "tests/agent/test_solana_delivery.py"
@@ -320,10 +318,8 @@ SIGNING = (
         "operation-not-remembered",
         "A group is signed for once more after it was paid.",
         "swapdesk/agent/process/signing.py",
-        "        self._records.write_given(\n"
-        "            subject.promise.intent_id, given, self._clock.now(), looked.spending\n"
-        "        )\n",
-        "",
+        "        self._records.write_given(\n",
+        "        isinstance(payload, TypedDataPayload) and self._records.write_given(\n",
         (
             "tests/wallet/test_signing_bundles.py"
             "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",

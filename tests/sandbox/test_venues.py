@@ -391,6 +391,16 @@ async def test_the_amount_to_receive_is_bounded_by_what_is_sent(bench: Bench) ->
     assert beyond.limits == high.limits
 
 
+async def test_what_it_does_not_trade_or_not_so_much_of(bench: Bench) -> None:
+    halyard, btc, tide = bench.exchange("Halyard"), BTC_ETH[0], wire("arbitrum", "TIDE")
+    assert isinstance(await halyard.quote(btc, tide, Decimal(1)), Unavailable)
+    assert (halyard.limits(btc, tide), halyard.supports(btc, btc)) == (None, False)
+    assert await halyard.report("nobody:in") is None
+    quote = await priced(halyard, HALF, FLOATING)
+    with pytest.raises(Rejected, match="out of bounds"):
+        await halyard.open(replace(bench.leg(quote, BTC_ETH), amount_in=Decimal("0.00001")))
+
+
 async def test_markup_of_the_quote_is_in_what_is_opened(bench: Bench) -> None:
     halyard = bench.exchange("Halyard")
     terms = Terms(markup=Decimal(4))

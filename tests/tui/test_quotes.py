@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from swapdesk.tui.messages import QuotesArrived
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.waterfall import WaterfallScreen
@@ -242,7 +241,7 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
         await run.settle(lambda: not screen.composed, "the screen to go")
         for late in (
             lambda: screen.take(board),
-            lambda: screen._arrived(QuotesArrived(board)),
+            lambda: screen._arrived(board),
             screen._forget_former,
             screen.on_tick,
             screen.on_resize,
@@ -464,7 +463,7 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
         assert "Options changed. r asks with them, 1 quote." in run.text
         assert quotes_asked(market) == 1
-        wish = run.screen(QuotesScreen).question.wish
+        wish = run.screen(QuotesScreen).request
         assert (wish.fixed, wish.floating, wish.markup) == (True, False, Decimal("0.5"))
         assert (wish.slippage, wish.account) == (None, "trading")
 

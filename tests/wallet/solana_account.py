@@ -88,7 +88,6 @@ class SolanaAccount(Struct):
         assert not review.refused, review.findings
         assert review.phrase is None
         signed = await self.agent.sign(review)
-        assert isinstance(signed, SignedTransaction)
         return signed
 
     async def refused(self, payload: SolanaPayload, promise: Promise) -> set[str]:

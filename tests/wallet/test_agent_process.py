@@ -87,7 +87,6 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
     ignored = int(ignoring[1], 16)
     assert ignored >> (signal.SIGINT - 1) & 1
     await agent.close()
-    assert agent.gone is not None
     written = b"".join((keys / one).read_bytes() for one in os.listdir(keys))
     heard = (
         f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__} {agent._agent.__dict__}"
@@ -376,7 +375,6 @@ def test_a_desk_that_reads_nothing_is_not_heard_for_ever() -> None:
     """Its requests wait in its own pipe, and each is answered once it reads."""
     raw = Raw()
     stdin, count = raw.process.stdin, 20_000
-    assert stdin is not None
     filling = " " * 2_000
     frames = b"".join(
         struct.pack(">II", len(one), len(one)) + one

@@ -62,7 +62,6 @@ async def test_amounts_are_told_by_the_decimals_of_the_chain(someone: Trader) ->
 
 
 async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
-    assert USDC.contract is not None
     stranger = "0x00000000000000000000000000000000DeaDBeef"
     async with someone.agent() as agent:
         none = await agent.allowances(someone.address, CHAIN, [USDC])
@@ -88,7 +87,6 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
 
 async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) -> None:
     """Approved by a configuration that is gone since: only the chain remembers it."""
-    assert USDC.contract is not None
     place = replace(someone.place, spenders=(MULTICALL3,))
     client = await WalletClient.start(place, program=CHEAP)
     try:
@@ -147,7 +145,6 @@ async def test_what_permit2_may_let_others_take_is_seen_and_ended(someone: Trade
         assert (grant.permit2, grant.unlimited) == (True, False)
         assert grant.ends == datetime.fromtimestamp(ends, UTC)
 
-        assert USDC.contract is not None
         call = await agent.revocation(USDC.contract, grant.spender, permit2=True)
         assert call.to == PERMIT2
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def tokens(units: int) -> TransactionPayload:
-    assert USDC.contract is not None
     data = "0x" + TRANSFER.call(DEPOSIT, units).hex()
     return TransactionPayload(Purpose.DEPOSIT, USDC.contract, data, 0)
 
@@ -43,7 +42,6 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
         someone.world.faults.add(CHAIN, "forged_receipt", 1)
         told = await agent.resolve(one.hash)
         assert told.state is State.SENT
-        assert told.problem is not None
         assert "the node tells a failure" in told.problem
         with pytest.raises(Refused):
             await someone.signed(agent, payload, promise)
@@ -123,7 +121,6 @@ async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Tra
         async with _Late(someone.world.url(CHAIN)) as client:
             client.executed = executed
             sent = records.find(one.hash)
-            assert sent is not None
             told = await EvmDelivery(client, records, 2).resolve(sent)
         assert told.state is State.SUCCEEDED, told
     finally:

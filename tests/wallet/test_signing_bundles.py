@@ -28,7 +28,6 @@ from swapdesk.wallet.payload import OperationPayload, TransactionPayload
 from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Match, Severity
-from swapdesk.wallet.transactions import Signature, SignedTransaction
 from wallet.chains import Chains
 from wallet.signing import CHAIN, ETH, USDC, Trader
 
@@ -113,7 +112,6 @@ async def test_a_bundle_is_signed_and_pays_the_group(
         "Paid to 3",
     ]
     signed = await agent.sign(review)
-    assert isinstance(signed, Signature)
     # The same signature again: an answer may have been lost.
     again = await agent.sign(await agent.review(payload_of(one), promised(someone, "group")))
     assert again == signed
@@ -163,7 +161,6 @@ async def test_a_group_is_signed_for_again_only_where_one_of_both_can_land(
     # Built again: the same nonce, so that the chain takes one of the two.
     second = await agent.sign(await agent.review(dearer, promise))
     assert first != second
-    assert isinstance(first, Signature)
     operation = one.operation.signed(bytes.fromhex(first.signature[2:]))
     await here.fund(operation.sender, wei=operation.required_prefund, dollars=sum(UNITS))
     await here.bundler.submit(CHAIN, operation)
@@ -194,7 +191,6 @@ async def test_the_own_smart_account_is_funded_and_no_other(
     here: Bundling, someone: Trader, agent: WalletClient
 ) -> None:
     account = account_address(someone.address)
-    assert USDC.contract is not None
     coins = TransactionPayload(Purpose.FUND, account, "0x", 10**15)
     dollars = TransactionPayload(
         Purpose.FUND, USDC.contract, "0x" + TRANSFER.call(account, 10**6).hex(), 0
@@ -209,7 +205,6 @@ async def test_the_own_smart_account_is_funded_and_no_other(
         assert not review.refused, review.findings
         assert review.phrase is None
         signed = await agent.sign(review)
-        assert isinstance(signed, SignedTransaction)
         await agent.broadcast(signed.hash)
         await here.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
         # The same funding again is the one that was signed.

@@ -85,7 +85,6 @@ async def payer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payer
 async def test_a_deposit_is_signed_sent_and_known_to_be_done(payer: Payer) -> None:
     promise = payer.promise("coins", SOL)
     deposit = promise.deposit
-    assert deposit is not None
     before = await payer.coins()
     signed = await payer.signed(await payer.draft(promise), promise)
     assert (signed.state, signed.nonce) == (State.SIGNED, None)
@@ -104,7 +103,6 @@ async def test_a_deposit_is_signed_sent_and_known_to_be_done(payer: Payer) -> No
 async def test_a_payment_that_expired_may_be_signed_anew_and_only_then(payer: Payer) -> None:
     promise = payer.promise("expired", SOL)
     deposit = promise.deposit
-    assert deposit is not None
     signed = await payer.signed(await payer.draft(promise), promise)
     payer.world.faults.add("solana", "drop_transaction", 1)
     await payer.agent.broadcast(signed.hash)
@@ -126,7 +124,6 @@ async def test_what_moves_is_told_in_the_coins_of_this_chain(payer: Payer) -> No
     """What is bought is the coin of another chain, which has no contract either."""
     promise = payer.promise("told", SOL)
     review = await payer.agent.review(await payer.draft(promise), promise)
-    assert review.simulation is not None
     mine = [one for one in review.simulation.changes if one.holder == str(payer.me)]
     assert [(one.symbol, one.decimals, one.units) for one in mine] == [("SOL", 9, -COINS - 5_000)]
 
@@ -149,7 +146,6 @@ async def test_a_memo_is_the_orders_else_its_id(payer: Payer) -> None:
         draft = await payer.draft(promise)
         read = read_message(read_transaction(b64decode(draft.transaction)).message)
         memos = [one.text for one in read.instructions if isinstance(one, Memo)]
-        assert promise.deposit is not None
         assert memos == [tag or promise.deposit.order_id]
         await payer.pay(promise)
 
@@ -170,7 +166,6 @@ async def test_a_review_ends_before_its_blockhash_does(payer: Payer) -> None:
 async def test_what_the_gate_refuses_is_never_signed(payer: Payer) -> None:
     promise = payer.promise("refused", SOL)
     draft = await payer.draft(promise)
-    assert promise.deposit is not None
     thief = Keypair().pubkey()
     paid = Transfer(payer.me, Pubkey.from_string(promise.deposit.address), COINS).build()
     stolen = Transfer(payer.me, thief, 1).build()

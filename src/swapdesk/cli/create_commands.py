@@ -12,7 +12,7 @@ import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.amount_argument import require_digits
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
 from swapdesk.cli.exit_codes import Exit
@@ -265,19 +265,13 @@ def _create(
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@desk_command
-def fund(call: CliContext, order: str, account: str | None, yes: bool) -> int:
+@on_desk("funding:fund_order", from_journal=True)
+def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 
     Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
     Given again it follows the same transaction and signs no other one.
     """
-    from swapdesk.cli.funding import fund_order
-    from swapdesk.cli.session import run_session
-
-    return run_session(
-        call, lambda session: fund_order(session, order, account, yes=yes), from_journal=True
-    )
 
 
 @click.command()

@@ -162,7 +162,7 @@ def _of_calls() -> Iterator[ErrorCodeFacts]:
 
 
 def _of_wallet() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.cli.wallet_session import of_wallet_error
+    from swapdesk.cli.command_error import of_wallet_error
     from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused
     from swapdesk.wallet.protocol import REFUSALS
 

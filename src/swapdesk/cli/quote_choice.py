@@ -20,7 +20,6 @@ from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import percent
 from swapdesk.flows.quotes.quote_request import (
-    OnChain,
     QuoteOptions,
     QuoteRequest,
     WishRefused,
@@ -96,7 +95,8 @@ async def _best(
             amount,
             receive=request.wish.receive,
             private_send=request.buy is None,
-            on_chain=OnChain(request.sender, request.receiver),
+            sender=request.sender,
+            receiver=request.receiver,
         )
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
@@ -108,7 +108,7 @@ async def _best(
         (
             row
             for row in board.ranking.rows
-            if row.choosable
+            if row.pays
             and (on_chain or not row.on_chain)
             and not row.expired(now)
             and (request.slippage is None or row.quote.slippage_supported is not False)

@@ -31,14 +31,13 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, share, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import (
-    OnChain,
     QuoteOptions,
     QuoteRequest,
     WishRefused,
     with_slippage,
 )
 from swapdesk.flows.quotes.quoting import DifferenceLevel, QuoteResult
-from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote
+from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote, fees_kind
 from swapdesk.flows.quotes.waterfall import (
     Unit,
     Waterfall,
@@ -155,14 +154,13 @@ async def report_quotes(session: CommandSession, request: QuoteArguments) -> int
         session.call.output.talk(*said)
     amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
     try:
-        on_chain = OnChain(await _sender(session, request.account))
         wish = QuoteRequest.of(
             with_slippage(options, request.slippage),
             token_in,
             token_out,
             amount,
             receive=request.wish.receive,
-            on_chain=on_chain,
+            sender=await _sender(session, request.account),
         )
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
@@ -190,13 +188,9 @@ async def _sender(session: CommandSession, named: str | None) -> str | None:
     """The address of the account that would sign. Exit 5 for none of that name."""
     if named is None:
         return None
-    from swapdesk.cli.wallet_session import account_named, of_wallet_error
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.cli.wallet_session import account_named
 
-    try:
-        return account_named(await session.desk.wallet.accounts(), named).address
-    except WalletError as error:
-        raise of_wallet_error(error) from None
+    return account_named(await session.desk.wallet.accounts(), named).address
 
 
 def _options(session: CommandSession, request: QuoteArguments) -> QuoteOptions:
@@ -264,7 +258,7 @@ def _quote(
         vs_best_percent=share(row.vs_best_percent),
         vs_best_amount=row.vs_best_amount,
         value_difference=ValueFacts(share(difference.percent), difference.level),
-        fees=row.fees_text_kind,
+        fees=fees_kind(row.quote),
         expires_at=row.expires_at,
         badges=row.badges,
         quote=row.quote,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -71,11 +74,17 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
     escalation: str | None = None
 
 
-async def report_search(session: CommandSession, text: str, reads: int, *, whole: bool) -> int:
+LONGEST = 1 << 20
+"""Bytes of a text that are read from standard input."""
+
+
+async def report_search(
+    session: CommandSession, text: tuple[str, ...], reads: int, *, whole: bool
+) -> None:
     """Find the orders behind ``text``, within ``reads`` calls of the service; a home without
     chains and tokens gets them first, which counts for itself."""
     await _load_catalog(session)
-    pasted = _read(session, text)
+    pasted = _read(session, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(session.desk, pasted)
     search.look_here()
     if whole and not session.call.output.json:
@@ -101,7 +110,10 @@ async def report_search(session: CommandSession, text: str, reads: int, *, whole
             _tell_nothing(session, search)
         raise _not_found(search, unspent)
     _tell(session, search, cases, unspent, whole=whole)
-    return Exit.DONE
+
+
+why = partial(report_search, whole=False)
+inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(session: CommandSession) -> None:

@@ -17,7 +17,6 @@ for a writing call whether its outcome is known (``definite``)::
         NotFound          404
         Conflict          409
         ValidationFailed  422, with ``fields``
-          AmountOutOfRange, QuoteUnusable
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
@@ -176,15 +175,6 @@ class ValidationFailed(ApiError):
     """The input was refused (422); ``fields`` says where and why, and may be empty."""
 
 
-class AmountOutOfRange(ValidationFailed):
-    """``AMOUNT_TOO_LOW`` or ``QUOTE_OVER_LIMIT``."""
-
-
-class QuoteUnusable(ValidationFailed):
-    """``INVALID_SWAP``: unknown, expired, used, or of the other kind of create; and
-    ``QUOTE_EXPIRED``, as the end of a quote is called here where a service has no code for it."""
-
-
 class RateLimited(ApiError):
     """429. ``retry_after`` is in seconds, None when the service did not say."""
 
@@ -226,6 +216,7 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
+"""As the end of a quote is called here where a service has no code for it."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -235,10 +226,9 @@ _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.TOKEN_NOT_FOUND: NotFound,
     ErrorCode.TOKEN_DISABLED: NotFound,
     ErrorCode.VALIDATION_ERROR: ValidationFailed,
-    ErrorCode.AMOUNT_TOO_LOW: AmountOutOfRange,
-    ErrorCode.QUOTE_OVER_LIMIT: AmountOutOfRange,
-    ErrorCode.INVALID_SWAP: QuoteUnusable,
-    QUOTE_EXPIRED: QuoteUnusable,
+    ErrorCode.AMOUNT_TOO_LOW: ValidationFailed,
+    ErrorCode.QUOTE_OVER_LIMIT: ValidationFailed,
+    ErrorCode.INVALID_SWAP: ValidationFailed,
     ErrorCode.RATE_LIMIT_EXCEEDED: RateLimited,
 }
 _ENDED = re.compile(r"expir|max(imum)? age|too old", re.IGNORECASE)

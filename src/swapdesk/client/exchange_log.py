@@ -36,26 +36,6 @@ class Exchange(Struct, frozen=True):
     outcome: str
 
 
-class Attempt(Struct, frozen=True):
-    """What the transport knows of one attempt, before redaction."""
-
-    at: datetime
-    operation: str
-    method: str
-    target: str
-    attempt: int
-    request_headers: Mapping[str, str]
-    request_body: bytes
-    status: int | None
-    request_id: str | None
-    answer_headers: Mapping[str, str]
-    answer_body: bytes
-    ms: float
-    outcome: str
-    paid: str = ""
-    """What was signed for it, which stands in the place of the signature."""
-
-
 UNRECORDED = frozenset({"health"})
 """Asked every second while the service is away: it would push everything else out."""
 
@@ -78,26 +58,45 @@ class ExchangeLog:
         """Texts to mask wherever they appear in later exchanges."""
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
-    def record(self, attempt: Attempt) -> None:
-        if attempt.operation in UNRECORDED:
+    def record(
+        self,
+        *,
+        at: datetime,
+        operation: str,
+        method: str,
+        target: str,
+        attempt: int,
+        request_headers: Mapping[str, str],
+        request_body: bytes,
+        status: int | None,
+        request_id: str | None,
+        answer_headers: Mapping[str, str],
+        answer_body: bytes,
+        ms: float,
+        outcome: str,
+        paid: str = "",
+    ) -> None:
+        """Keep one attempt as the transport knows it. ``paid`` is what was signed for it, which
+        stands in the place of the signature."""
+        if operation in UNRECORDED:
             return
         self._number += 1
         entry = Exchange(
             number=self._number,
-            at=attempt.at,
-            operation=attempt.operation,
-            method=attempt.method,
-            target=self._text(attempt.target),
-            attempt=attempt.attempt,
-            request_headers=self._headers(attempt.request_headers, attempt.paid),
-            request_body=self._body(attempt.request_body),
-            status=attempt.status,
-            request_id=attempt.request_id,
-            answer_headers=self._headers(attempt.answer_headers),
-            answer_body=self._body(attempt.answer_body),
-            answer_size=len(attempt.answer_body),
-            ms=attempt.ms,
-            outcome=attempt.outcome,
+            at=at,
+            operation=operation,
+            method=method,
+            target=self._text(target),
+            attempt=attempt,
+            request_headers=self._headers(request_headers, paid),
+            request_body=self._body(request_body),
+            status=status,
+            request_id=request_id,
+            answer_headers=self._headers(answer_headers),
+            answer_body=self._body(answer_body),
+            answer_size=len(answer_body),
+            ms=ms,
+            outcome=outcome,
         )
         self._ring.append(entry)
         self._held += _size(entry)

@@ -15,7 +15,7 @@ import logging
 import math
 import random
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from swapdesk import __version__
 from swapdesk.certificates import certificates
+from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import (
     Answered,
@@ -42,7 +43,8 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
-from swapdesk.client.exchange_log import Attempt, ExchangeLog
+from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import (
     BETWEEN_PAYMENTS,
     PAID_SECONDS,
@@ -207,20 +209,18 @@ class ApiTransport:
         rng: random.Random | None = None,
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
-        on_counted: Callable[[Operation], None] | None = None,
-        on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
+        own_calls: OwnCalls | None = None,
         payer: PaysCalls | None = None,
         server: ServerClock | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
         self.server = server or ServerClock.over(clock)
+        self.budget = Budget(self.server.now, own_calls)
         self._clock = clock
         self._rng = rng or random.Random()
         self._log = exchange_log
         self._policy = policy or RetryPolicy()
-        self._on_counted = on_counted
-        self._on_answered = on_answered
         self._payer = payer
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
@@ -403,31 +403,29 @@ class ApiTransport:
             raise
         finally:
             # An answer that was lost may have been charged all the same.
-            if self._on_counted is not None and progress.sent and progress.status != 429:
-                self._on_counted(operation)
-            if self._on_answered is not None and progress.status is not None:
-                self._on_answered(operation, progress.headers)
+            if progress.sent and progress.status != 429:
+                self.budget.count(operation.rate_class)
+            if progress.status is not None:
+                self.budget.tell(operation.rate_class, progress.headers)
             if self._log is not None:
                 outcome = type(error).__name__ if error is not None else ""
                 if error is None and progress.status is None:
                     outcome = "Cancelled"
                 self._log.record(
-                    Attempt(
-                        at=at,
-                        operation=operation.name,
-                        method=operation.method,
-                        target=target,
-                        attempt=attempt,
-                        request_headers=request.headers,
-                        request_body=body or b"",
-                        status=progress.status,
-                        request_id=progress.headers.get("x-request-id"),
-                        answer_headers=progress.headers,
-                        answer_body=progress.body,
-                        ms=(self._clock.monotonic() - began) * 1000.0,
-                        outcome=outcome,
-                        paid="" if payment is None else payment.words,
-                    )
+                    at=at,
+                    operation=operation.name,
+                    method=operation.method,
+                    target=target,
+                    attempt=attempt,
+                    request_headers=request.headers,
+                    request_body=body or b"",
+                    status=progress.status,
+                    request_id=progress.headers.get("x-request-id"),
+                    answer_headers=progress.headers,
+                    answer_body=progress.body,
+                    ms=(self._clock.monotonic() - began) * 1000.0,
+                    outcome=outcome,
+                    paid="" if payment is None else payment.words,
                 )
 
     async def _exchange(

@@ -163,8 +163,10 @@ async def test_a_transaction_is_found_by_every_spelling_of_its_hash(support: Sup
     order = await support.make()
     await support.find(order.service_id)
     octets = bytes(range(40, 72))
-    told = order.model_copy(update={"in_transaction_out_hash": octets.hex()})
+    hashes = {"in_transaction_out_hash": octets.hex(), "refund_hash": "5e" * 32}
+    told = order.model_copy(update=hashes)
     await support.desk.link.tracker.take([told])
+    assert support.look("5E" * 32).found == {order.service_id: "refund transaction"}
     plain = base64.b64encode(octets).decode()
     for text in (
         plain,

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from flows.following import tracker_of
 from flows.orders import DEPOSIT, NOW, created_here, intent, order
 from flows.support.cases import (
     ACT,
@@ -45,7 +46,6 @@ from swapdesk.flows.support.case_file import case_file
 from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.paid_on_chain import paid_by
 from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from tui.desk_run import Market
 
 OLD = NOW + timedelta(hours=51)
@@ -268,7 +268,7 @@ def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
 ) -> None:
     made = order()
     created_here(journal, made)
-    known = KnownOrders(journal, clock)
+    known = tracker_of(journal, clock)
     for answer, kept in ((None, None), (3, 3), (None, 3), (9, 9)):
         known.keep_payment(made.service_id, paid(confirmations=answer))
         tracked = known.recall(made.service_id)

@@ -25,7 +25,6 @@ from swapdesk.sandbox.evm_world.genesis import TokenAccounts, token_storage
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 COINS = 10**24
-HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 

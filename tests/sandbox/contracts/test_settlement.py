@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from eth_account.messages import encode_typed_data
 from eth_utils import keccak
 
 from sandbox.contracts.contract_world import (
@@ -56,12 +54,6 @@ def opened() -> Bench:
     return bench.open()
 
 
-@pytest.fixture
-def bench(opened: Bench) -> Iterator[Bench]:
-    with opened.kept():
-        yield opened
-
-
 # Orders
 
 
@@ -104,15 +96,6 @@ def settle(
     given = signature or signed(document_of(bench, order), ALICE)
     settlement = bench.at(SETTLEMENT)
     return settlement.functions.settle(tuple(order.values()), given, permit, bought)
-
-
-def test_an_order_s_digest_is_what_eth_account_signs(bench: Bench) -> None:
-    order = order_of(bench)
-    encoded = encode_typed_data(full_message=document_of(bench, order))
-    functions = bench.at(SETTLEMENT).functions
-    assert functions.DOMAIN_SEPARATOR().call() == encoded.header
-    digest = keccak(b"\x19\x01" + encoded.header + encoded.body)
-    assert functions.digestOf(tuple(order.values())).call() == digest
 
 
 def test_a_signed_order_is_settled_once_with_its_permit(bench: Bench) -> None:

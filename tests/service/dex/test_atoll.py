@@ -30,7 +30,6 @@ async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
 
 def usd(lamports: int, coin: Token) -> Decimal:
     """As rows tell it: to the millionth, up."""
-    assert coin.price is not None
     exact = Decimal(lamports).scaleb(-9) * coin.price
     return exact.quantize(Decimal("0.000001"), ROUND_CEILING)
 

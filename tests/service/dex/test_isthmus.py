@@ -247,7 +247,6 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     order = await someone.create(row["quoteId"], signatures=[signature])
     assert await someone.confirm(order["serviceId"]) is True
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
-    assert stored.fee_usd is not None
     assert stored.fee_usd > 0, "what it keeps of the token sold"
     twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
     # The worker may be first, and a block between the look and the sending; nothing has failed.

@@ -63,7 +63,6 @@ async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     assert await someone.mined(sent)
     assert await someone.confirm(order["serviceId"], sent) is True
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
-    assert stored is not None
     async with asyncio.timeout(PATIENCE):
         while True:
             twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))

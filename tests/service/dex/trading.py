@@ -72,8 +72,7 @@ class Floor(Struct):
 
     @property
     def clock(self) -> AgeingClock:
-        clock: AgeingClock = self.service.clock
-        return clock
+        return self.service.clock
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(
@@ -151,8 +150,7 @@ class Caller(Struct):
     async def missing(self, quote_id: str, **more: Any) -> dict[str, Any]:
         """What ``/dex/approve`` asks for."""
         body = {"quoteId": quote_id, "addressFrom": self.address, **more}
-        found: dict[str, Any] = await self.ask("/dex/approve", body)
-        return found
+        return await self.ask("/dex/approve", body)
 
     async def allowed(self, quote_id: str) -> bool:
         body = {"quoteId": quote_id, "addressFrom": self.address}
@@ -165,8 +163,7 @@ class Caller(Struct):
             "addressFrom": self.address,
             **more,
         }
-        order: dict[str, Any] = await self.ask("/exchanges", body, status)
-        return order
+        return await self.ask("/exchanges", body, status)
 
     async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
         body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}

@@ -36,10 +36,12 @@ class EvmTransaction(Struct, frozen=True):
 
 
 class SignedBytes(Struct, frozen=True):
-    """``hash`` is 0x-hex, as nodes tell it."""
+    """``hash`` is what nodes call it: 0x-hex, of Solana the signature of the fee payer;
+    ``complete`` says that every required signature is there."""
 
     raw: bytes
     hash: str
+    complete: bool = True
 
 
 class EvmSigner:

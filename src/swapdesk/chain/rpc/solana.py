@@ -32,11 +32,13 @@ class SolanaUncertain(SolanaError):
 
 class SolanaRefused(SolanaError):
     """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
-    transaction would fail, None for other errors; ``logs`` are its programs'."""
+    transaction would fail, None for other errors; ``logs`` are its programs'; ``words`` is the
+    message as data of others: cut, and printable ASCII."""
 
     def __init__(self, code: int, message: str, reason: Any, logs: tuple[str, ...]) -> None:
         super().__init__(message)
         self.code = code
+        self.words = "".join(c if c.isascii() and c.isprintable() else "?" for c in message)[:200]
         self.reason = reason
         self.logs = logs
 

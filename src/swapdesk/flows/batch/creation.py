@@ -14,8 +14,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.api_connection import OTHER_ID
+from swapdesk.client.api import OTHER_ID, PartnerApi
 from swapdesk.client.errors import (
     Answered,
     AnswerRefused,

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
-from swapdesk.flows.catalog.token_list import ListedToken, TokenList
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+from swapdesk.flows.catalog.token_list import TokenList
+from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.paths import private_directory
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
-    from swapdesk.flows.catalog.catalog_refresh import Progress, RefreshReport
+    from swapdesk.flows.catalog.catalog_refresh import RefreshReport
     from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
     from swapdesk.wire.providers import SwapProvider
@@ -121,11 +121,9 @@ class Catalog:
         """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
         return next((p.name for p in self._providers if p.short_name == code), code)
 
-    def chains(self, *, can_do: CanDo | None = None) -> list[Chain]:
-        """Known chains, highest priority first; with ``can_do`` those with such a token."""
-        used = None if can_do is None else self._rows.chain_names(can_do)
-        found = (c for n, c in self._chains.items() if used is None or n in used)
-        return sorted(found, key=lambda chain: (chain.priority, chain.name))
+    def chains(self) -> list[Chain]:
+        """Known chains, highest priority first."""
+        return sorted(self._chains.values(), key=lambda chain: (chain.priority, chain.name))
 
     def chain(self, short_name: str) -> Chain | None:
         """A chain by its short name, compared without case."""
@@ -227,7 +225,7 @@ class Catalog:
         if unlisted:
             yield
             now = self._clock.now()
-            rows = rows.with_rows(ListedToken(row_of(token, now)) for token in unlisted)
+            rows = rows.with_rows([row_of(token, now) for token in unlisted])
         self._rows = rows
         self._chains = {chain.short_name.lower(): chain for chain in chains}
         self._providers = providers
@@ -237,9 +235,7 @@ class Catalog:
 
     # Asking the service
 
-    async def refresh(
-        self, api: PartnerApi, *, on_progress: Progress | None = None
-    ) -> RefreshReport:
+    async def refresh(self, api: PartnerApi) -> RefreshReport:
         """Read chains, providers and tokens anew, page by page; raises ClientError.
 
         The list in use is replaced only after the last page. A second call while one is
@@ -251,7 +247,7 @@ class Catalog:
             raise RuntimeError("a refresh is under way")
         self._refreshing = True
         try:
-            report = await read_all(api, self._file, self._clock, on_progress)
+            report = await read_all(api, self._file, self._clock)
         finally:
             self._refreshing = False
         await self.load_in_steps()

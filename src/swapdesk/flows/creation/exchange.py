@@ -18,8 +18,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.api_connection import OTHER_ID, Receipt
+from swapdesk.client.api import OTHER_ID, PartnerApi, Receipt
 from swapdesk.client.errors import (
     Answered,
     AnswerRefused,

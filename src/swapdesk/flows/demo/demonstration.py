@@ -271,7 +271,7 @@ class Demonstration:
                 options, self.sold, self.bought, self.amount, private_send=private
             )
             board = await self._desk.link.quotes.ask(wish)
-            row = next((each for each in board.ranking.rows if each.choosable), None)
+            row = next((each for each in board.ranking.rows if each.pays), None)
             if row is not None:
                 return row, board
             reason = next((each.reason for each in board.ranking.unusable), reason)

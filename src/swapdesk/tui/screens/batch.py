@@ -30,42 +30,42 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.commands.batch import (
-    BackToBatch,
-    Batch,
-    BuildBundle,
-    CompletePath,
-    CreateBatch,
-    DecimalComma,
-    EditRow,
-    ExportBatch,
-    FailedAgain,
-    FileAbove,
-    FileBelow,
-    LeaveCell,
-    LoadFile,
-    NextProblem,
-    Orders,
-    OtherColumn,
-    PreviousProblem,
-    SignBundle,
-    SkipRow,
-    SubmitBundle,
-    TakeCell,
+    BACK_TO_BATCH,
+    BATCH,
+    BUILD_BUNDLE,
+    COMPLETE_PATH,
+    CREATE_BATCH,
+    DECIMAL_COMMA,
+    EDIT_ROW,
+    EXPORT_BATCH,
+    FAILED_AGAIN,
+    FILE_ABOVE,
+    FILE_BELOW,
+    LEAVE_CELL,
+    LOAD_FILE,
+    NEXT_PROBLEM,
+    ORDERS,
+    OTHER_COLUMN,
+    PREVIOUS_PROBLEM,
+    SIGN_BUNDLE,
+    SKIP_ROW,
+    SUBMIT_BUNDLE,
+    TAKE_CELL,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.screens.batch_editing import BatchEditing
 from swapdesk.tui.screens.batch_facts import PlanState
 from swapdesk.tui.session import PLAYED
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
-PAYING_VERBS = (BuildBundle, SignBundle, SubmitBundle)
+PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
 _DOING = {
     Until.BUILT: "building",
     Until.SIGNED: "being signed",
     Until.SUBMITTED: "submitting",
     Until.SETTLED: "submitting",
 }
-_STANDS_AFTER = {BuildBundle: Until.BUILT, SignBundle: Until.SIGNED, SubmitBundle: Until.SETTLED}
+_STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}
 
 
 class BatchPaying(BatchEditing):
@@ -158,29 +158,29 @@ class BatchPaying(BatchEditing):
 
     # keys
 
-    def paying_standing(self, verb: type[Command]) -> CommandState:
+    def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
         progress = self.progress
         current = progress.current if progress is not None else None
         if progress is None or progress.creating or current is None or current.next is None:
             return HIDDEN
         doing = self.doing
-        if verb is SignBundle and doing == "being signed":
+        if verb is SIGN_BUNDLE and doing == "being signed":
             return CommandState(verb="look at it")
         bundle, due = current.bundle, current.next
-        if verb is BuildBundle and due is Until.SIGNED:
+        if verb is BUILD_BUNDLE and due is Until.SIGNED:
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         # What was never built is built and shown by one key; what failed is looked at in between.
-        at_once = verb is SignBundle and due is Until.BUILT and bundle is None
+        at_once = verb is SIGN_BUNDLE and due is Until.BUILT and bundle is None
         if due is not _STANDS_AFTER[verb] and not at_once:
             return HIDDEN
         if doing:
             return HIDDEN if at_once else CommandState(locked=doing)
         if self.link is None or self.link.connection.read_only:
             return CommandState(locked="not connected" if self.link is None else "read only")
-        if verb is BuildBundle:
+        if verb is BUILD_BUNDLE:
             return CommandState(cost="1 read")
-        if verb is SignBundle:
+        if verb is SIGN_BUNDLE:
             word = "sign and send" if current.solana else "sign"
             if at_once:
                 return CommandState(verb=f"build and {word}", cost="1 read")
@@ -227,8 +227,8 @@ def _doubted(plan: BatchPlan) -> Question:
     return Question("Before these orders are created", said, AGREED, "agree")
 
 
-FILE_VERBS = (CompletePath, FileBelow, FileAbove)
-FIELD_VERBS = (TakeCell, OtherColumn, LeaveCell, *FILE_VERBS)
+FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
+FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
 CREATING = "creating"
 
 
@@ -238,9 +238,9 @@ class BatchScreen(BatchPaying):
     NAME = "Batch"
     SPENDS = "exchange"
     VERBS = (
-        DecimalComma, NextProblem, EditRow, SkipRow, CreateBatch, SubmitBundle, SignBundle,
-        BuildBundle, FailedAgain, BackToBatch, Orders, ExportBatch, LoadFile, PreviousProblem,
-        TakeCell, OtherColumn, *FILE_VERBS, LeaveCell,
+        DECIMAL_COMMA, NEXT_PROBLEM, EDIT_ROW, SKIP_ROW, CREATE_BATCH, SUBMIT_BUNDLE, SIGN_BUNDLE,
+        BUILD_BUNDLE, FAILED_AGAIN, BACK_TO_BATCH, ORDERS, EXPORT_BATCH, LOAD_FILE,
+        PREVIOUS_PROBLEM, TAKE_CELL, OTHER_COLUMN, *FILE_VERBS, LEAVE_CELL,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -405,45 +405,45 @@ class BatchScreen(BatchPaying):
     def locked_edit(self) -> str:
         return "created already" if self.work.batch_id is not None else ""
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         plan = self.plan
-        if verb is Batch:
+        if verb is BATCH:
             return HIDDEN
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None
-            if not self.writing or verb in (FILE_VERBS if in_cell else (OtherColumn,)):
+            if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
                 return HIDDEN
-            return CommandState(verb="load") if verb is TakeCell and not in_cell else READY
+            return CommandState(verb="load") if verb is TAKE_CELL and not in_cell else READY
         if verb not in self.VERBS:
             return READY
         if self.writing:
             return HIDDEN
-        if verb is LoadFile:
+        if verb is LOAD_FILE:
             return CommandState(locked=CREATING) if self.work.creating else READY
-        if verb is ExportBatch:
+        if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
-        if verb is Orders:
+        if verb is ORDERS:
             return READY
-        if verb is FailedAgain:
+        if verb is FAILED_AGAIN:
             return self._again_standing()
-        if verb is BackToBatch:
+        if verb is BACK_TO_BATCH:
             return self._back_standing()
         if verb in PAYING_VERBS:
             return HIDDEN if self.work.creating else self.paying_standing(verb)
         if plan is None:
             return HIDDEN
-        if verb in (NextProblem, PreviousProblem):
+        if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
             found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
             return READY if found else HIDDEN
-        if verb is DecimalComma:
+        if verb is DECIMAL_COMMA:
             return self._comma_standing()
-        if verb in (EditRow, SkipRow):
+        if verb in (EDIT_ROW, SKIP_ROW):
             return HIDDEN if self.locked_edit() else self._row_standing(verb)
         return self._create_standing()
 
-    def _row_standing(self, verb: type[Command]) -> CommandState:
+    def _row_standing(self, verb: Verb) -> CommandState:
         row = self.row
-        return CommandState(verb="keep row") if verb is SkipRow and row and row.skipped else READY
+        return CommandState(verb="keep row") if verb is SKIP_ROW and row and row.skipped else READY
 
     def _comma_standing(self) -> CommandState:
         """Said with an amount of the file: whether that is meant is for the trader to say."""

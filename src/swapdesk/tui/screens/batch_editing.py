@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.geometry import Size
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.batch.means import means_of
@@ -69,7 +67,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.journal.batch_records import JournaledBatch
-    from swapdesk.tui.controls import BatchWork
+    from swapdesk.tui.controllers.create_controller import BatchWork
     from swapdesk.wire.orders import Order
 
 
@@ -273,23 +271,6 @@ SCREENFUL = 60
 
 class BatchEditing(BatchView):
     """What comes before anything is sent. Planning goes on in workers that tell a plan."""
-
-    @dataclass
-    class Planned(Message):
-        """A plan, or ``failure`` says why there is none of the file ``written`` in the field.
-        ``part``: more rows are to come."""
-
-        plan: BatchPlan | None
-        failure: str = ""
-        part: bool = False
-        written: str = ""
-
-    @dataclass
-    class MeansRead(Message):
-        """What the wallet has for a plan, as much as is known."""
-
-        plan: BatchPlan
-        means: tuple[Means, ...]
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -511,7 +492,7 @@ class BatchEditing(BatchView):
             content = await asyncio.to_thread(read_bytes, path)
             sheet = await planner.read(path.name, content)
         except UnreadableFile as error:
-            self.post_message(self.Planned(None, f"{error.reason} {error.do}", written=written))
+            self.call_later(self._not_planned, f"{error.reason} {error.do}", written)
             return
         await asyncio.to_thread(self._recent.add, path)
         self.work.begin(planner)
@@ -521,10 +502,10 @@ class BatchEditing(BatchView):
         link = self.link
         made = self.work.batch_id is not None
         plan = await planner.judged(sheet, self._parts(sheet), made=made)
-        self.post_message(self.Planned(plan))
+        self.call_later(self._planned, plan)
         if link is not None and self.work.batch_id is None:
             plan = await planner.with_limits(plan, link.api)
-            self.post_message(self.Planned(plan))
+            self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[PlannedRow]], None]:
         """What hears of the rows so far: the first problem is told at once, and the rows that
@@ -538,25 +519,26 @@ class BatchEditing(BatchView):
             if due - told:
                 told.update(due)
                 part = plan_of(sheet, rows, limits_known=False)
-                self.post_message(self.Planned(part, part=True))
+                self.call_later(self._planned, part, part=True)
 
         return rows_so_far
 
-    @on(Planned)
-    def _planned(self, event: Planned) -> None:
-        plan = event.plan
+    def _not_planned(self, failure: str, written: str) -> None:
+        """Why there is no plan of the file that is ``written`` in the field."""
         self._put_away()
-        if plan is None:
-            self.busy = ""
-            self._ask_file(event.written)
-            self.show_notice(event.failure, "error")
-            return
-        if event.part and self.plan is not None and self.plan.whole:
+        self.busy = ""
+        self._ask_file(written)
+        self.show_notice(failure, "error")
+
+    def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
+        """``part``: more rows are to come."""
+        self._put_away()
+        if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
             return
         # What the wallet has was read for the rows of before, and is read again.
         self.work.plan = plan if self.work.batch_id else against_means(plan, self.work.means)
-        if event.part:
+        if part:
             self.show()
             return
         # What was created needs no limits any more.
@@ -596,15 +578,14 @@ class BatchEditing(BatchView):
         first = not self.work.means
         async for means in means_of(self.desk, plan):
             if first:
-                self.post_message(self.MeansRead(plan, means))
+                self.call_later(self._means_read, plan, means)
         # What was known before stands until all of it is read anew.
         if not first:
-            self.post_message(self.MeansRead(plan, means))
+            self.call_later(self._means_read, plan, means)
 
-    @on(MeansRead)
-    def _means_read(self, event: MeansRead) -> None:
-        if self.plan is not None and event.plan.sheet is self.plan.sheet:
-            self._has(event.means)
+    def _means_read(self, plan: BatchPlan, means: tuple[Means, ...]) -> None:
+        if self.plan is not None and plan.sheet is self.plan.sheet:
+            self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
         """What the wallet has now. Once rows were written down it is the payment that asks."""

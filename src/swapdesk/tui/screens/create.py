@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.widget import Widget
 
+from swapdesk.client.errors import ClientError
 from swapdesk.flows.creation.confirm_intent import (
     Consent,
     NotLockable,
@@ -25,19 +26,18 @@ from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.requote import AskingAgain, lost_percent
-from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands.command import Command, CommandState
+from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.create import (
-    Back,
-    Complete,
-    Create,
-    Edit,
-    FieldAbove,
-    FieldBelow,
-    NewQuote,
-    NextField,
+    BACK,
+    COMPLETE,
+    CREATE,
+    EDIT,
+    FIELD_ABOVE,
+    FIELD_BELOW,
+    NEW_QUOTE,
+    NEXT_FIELD,
 )
-from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
+from swapdesk.tui.messages import BalanceKnown
 from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.screens.create_asking import ask_before_sending
 from swapdesk.tui.screens.create_facts import Draft, IntentFacts, LockedPanel, intent_state, summary
@@ -56,7 +56,6 @@ from swapdesk.tui.screens.create_state import (
     verdict_of,
     worse_quote,
 )
-from swapdesk.tui.screens.quote_facts import QuoteQuestion
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
@@ -77,7 +76,7 @@ class CreateScreen(Page):
 
     NAME = "Create"
     SPENDS = "exchange"
-    VERBS = (Create, NewQuote, Edit, NextField, Complete, FieldBelow, FieldAbove, Back)
+    VERBS = (CREATE, NEW_QUOTE, EDIT, NEXT_FIELD, COMPLETE, FIELD_BELOW, FIELD_ABOVE, BACK)
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
@@ -223,7 +222,7 @@ class CreateScreen(Page):
         self._form.hide(positions)
         self.show()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         state = self.state
         return standing_of(
             verb,
@@ -440,13 +439,16 @@ class CreateScreen(Page):
 
     async def _fetch(self) -> None:
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
-        board, quotes = self.board, self.desk.link.quotes
-        question, told = QuoteQuestion.of(board), self._again.may_repeat
+        quotes, repeats = self.desk.link.quotes, self._again.may_repeat
         fixed = self.row.quote.fixed
-        self.post_message(await question.rate(quotes, board, told, fixed=fixed))
+        try:
+            board = await quotes.ask_rate(self.board, fixed=fixed, on_repeat=repeats)
+        except ClientError as error:
+            self.call_later(self._quotes_failed, error)
+        else:
+            self.call_later(self._arrived, board)
 
-    @on(QuotesArrived)
-    def _arrived(self, event: QuotesArrived) -> None:
+    def _arrived(self, board: QuoteResult) -> None:
         self._asking = False
         self._again.answered()
         self.refresh_frame()
@@ -454,8 +456,8 @@ class CreateScreen(Page):
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
             if take is not None:
-                take(event.board)
-        if not self.state.requoted(event.board):
+                take(board)
+        if not self.state.requoted(board):
             self.show()
             return
         self._find_account()
@@ -468,13 +470,11 @@ class CreateScreen(Page):
         if lost is not None:
             self.show_notice(worse_quote(self.board, self.row, lost), "warning")
 
-    @on(QuotesFailed)
-    def _quotes_failed(self, event: QuotesFailed) -> None:
+    def _quotes_failed(self, error: ClientError) -> None:
         self._asking = False
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
-        self._again.refused(event.error, wait, self.session.clock.monotonic())
-        cause = failure_of_error(event.error).cause
-        self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
+        self._again.refused(error, wait, self.session.clock.monotonic())
+        self.show_failure(error)
         self.show()
 
     def work_failed(self, group: str) -> None:

@@ -28,7 +28,7 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, without
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.screens.order_facts import short_memo_label
@@ -232,7 +232,7 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
 
 
 def _fees(row: RankedQuote) -> str:
-    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else row.fees_text_kind
+    return usd(row.quote.fee_usd) if row.quote.fee_usd is not None else fees_kind(row.quote)
 
 
 def received_amount(board: QuoteResult, row: RankedQuote) -> Decimal:

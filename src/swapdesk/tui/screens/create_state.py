@@ -31,17 +31,18 @@ from swapdesk.flows.tracking.announcements import (
     rate_worse,
     refused_fields,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.create import (
-    Back,
-    Complete,
-    Edit,
-    FieldAbove,
-    FieldBelow,
-    NewQuote,
-    NextField,
+    BACK,
+    COMPLETE,
+    EDIT,
+    FIELD_ABOVE,
+    FIELD_BELOW,
+    IN_FIELDS,
+    NEW_QUOTE,
+    NEXT_FIELD,
 )
-from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
+from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
 from swapdesk.tui.messages import BalanceKnown
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.frame import MoneyState
@@ -198,7 +199,7 @@ def said_ended(outcome: NotCreated | CreateUnknown) -> tuple[CreateStep, Check]:
 
 def _asking_key(typing: bool) -> str:
     """The key that asks for a new quote; in a field a letter is typed."""
-    return NewQuote.IN_FIELDS if typing else NewQuote.shown_key()
+    return IN_FIELDS if typing else NEW_QUOTE.shown_key
 
 
 def money_of(
@@ -249,7 +250,7 @@ NOT_WHOLE = "enlarge the window"
 
 
 def standing_of(
-    verb: type[Command],
+    verb: Verb,
     step: CreateStep,
     *,
     typing: bool,
@@ -263,32 +264,32 @@ def standing_of(
     """``typing``: a field has the focus; else the intent has, which is locked or can be.
     ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so.
     ``asked`` says why no new quote can be asked for; one may cost ``most`` calls."""
-    if verb in (Back, HideAmounts, ReleaseMouse):
+    if verb in (BACK, HIDE_AMOUNTS, RELEASE_MOUSE):
         return READY
-    if verb.EVERYWHERE and step is CreateStep.UNKNOWN:
+    if verb.everywhere and step is CreateStep.UNKNOWN:
         return READY
     if step in BUSY:
         return HIDDEN
-    if verb in (Keys, Palette):
+    if verb in (KEYS, PALETTE):
         return READY
-    if verb.EVERYWHERE:
+    if verb.everywhere:
         # In a field their letters are typed; outside of it nothing of the intent locks them.
         return HIDDEN if typing else READY
-    if verb in (Complete, FieldBelow, FieldAbove):
+    if verb in (COMPLETE, FIELD_BELOW, FIELD_ABOVE):
         return READY if typing else HIDDEN
     over = step is CreateStep.FAILED or expired
-    if verb is Edit:
+    if verb is EDIT:
         # Beside a quote that ended its letter is a slip: what is typed after it would be the
         # recipient. A new quote comes first.
         return HIDDEN if typing or (expired and step is not CreateStep.FAILED) else READY
-    if verb is NextField:
+    if verb is NEXT_FIELD:
         if not typing and (step is CreateStep.READY or over or not at_end()):
             return HIDDEN
         return CommandState(verb="lock intent") if at_end() else READY
-    if verb is NewQuote:
+    if verb is NEW_QUOTE:
         if not over:
             return HIDDEN
-        key = NewQuote.IN_FIELDS if typing else ""
+        key = IN_FIELDS if typing else ""
         if asked:
             return CommandState(locked=asked, key=key)
         return CommandState(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)

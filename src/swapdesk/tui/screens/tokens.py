@@ -17,23 +17,23 @@ from swapdesk.flows.catalog.search import (
     named_contract,
 )
 from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
-    AskLimits,
-    Back,
-    Choose,
-    CopyContract,
-    Down,
-    FetchUnlisted,
-    NextCanDo,
-    NextChain,
-    NextSort,
-    PageDown,
-    PageUp,
-    Up,
+    ASK_LIMITS,
+    BACK,
+    CHOOSE,
+    COPY_CONTRACT,
+    DOWN,
+    FETCH_UNLISTED,
+    NEXT_CAN_DO,
+    NEXT_CHAIN,
+    NEXT_SORT,
+    PAGE_DOWN,
+    PAGE_UP,
+    UP,
 )
-from swapdesk.tui.messages import LimitsAsked, TokenChosen, UnlistedFound
+from swapdesk.tui.messages import TokenChosen
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
@@ -99,7 +99,7 @@ class TokenAsking(Page):
             return limits_line(pair, known)
         if self.asking:
             return [Span("asking", "status-moving")]
-        key = shown_key(AskLimits.KEY)
+        key = shown_key(ASK_LIMITS.key)
         return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
 
     def do_ask_limits(self) -> None:
@@ -119,15 +119,14 @@ class TokenAsking(Page):
         try:
             await self.desk.link.quotes.limits(sold, bought)
         except ClientError as error:
-            self.post_message(LimitsAsked(error))
+            self.call_later(self._limits_asked, error)
         else:
-            self.post_message(LimitsAsked())
+            self.call_later(self._limits_asked)
 
-    @on(LimitsAsked)
-    def _limits_asked(self, event: LimitsAsked) -> None:
+    def _limits_asked(self, error: ClientError | None = None) -> None:
         self.asking = False
-        if event.error is not None:
-            self._say(event.error, "warning")
+        if error is not None:
+            self.show_failure(error, "warning")
         self.refresh_frame()
         self.show_pane()
 
@@ -146,27 +145,23 @@ class TokenAsking(Page):
         try:
             found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
         except (ClientError, OSError) as error:
-            self.post_message(UnlistedFound(0, error))
+            self.call_later(self._unlisted, 0, error)
         else:
-            self.post_message(UnlistedFound(len(found)))
+            self.call_later(self._unlisted, len(found))
 
-    @on(UnlistedFound)
-    def _unlisted(self, event: UnlistedFound) -> None:
-        if isinstance(event.error, OSError):
-            why = event.error.strerror
+    def _unlisted(self, count: int, error: ClientError | OSError | None = None) -> None:
+        """How many tokens the service has for a contract address, or why it did not say, or why
+        they could not be kept."""
+        if isinstance(error, OSError):
+            why = error.strerror
             self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
-        elif event.error is not None:
-            self._say(event.error, "error")
+        elif error is not None:
+            self.show_failure(error)
         elif (gap := self.desk.catalog.gap) is not None:
             self.show_notice(f"{gap}.", "warning")
-        elif not event.count:
+        elif not count:
             self.show_notice("The service does not know this contract either.", "warning")
         self.fill()
-
-    def _say(self, error: ClientError, severity: str) -> None:
-        from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-
-        self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)
 
 
 LIMIT = 200
@@ -186,18 +181,18 @@ class TokensScreen(TokenAsking):
     NAME = "Tokens"
     SPENDS = "quote"
     VERBS = (
-        Choose,
-        Up,
-        NextChain,
-        NextCanDo,
-        NextSort,
-        FetchUnlisted,
-        CopyContract,
-        AskLimits,
-        Down,
-        PageDown,
-        PageUp,
-        Back,
+        CHOOSE,
+        UP,
+        NEXT_CHAIN,
+        NEXT_CAN_DO,
+        NEXT_SORT,
+        FETCH_UNLISTED,
+        COPY_CONTRACT,
+        ASK_LIMITS,
+        DOWN,
+        PAGE_DOWN,
+        PAGE_UP,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
@@ -338,25 +333,25 @@ class TokensScreen(TokenAsking):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         # Looked up for the few verbs that ask: all of them are asked at every letter.
-        row = self.row if verb in (CopyContract, AskLimits, Choose) else None
-        if verb is FetchUnlisted:
+        row = self.row if verb in (COPY_CONTRACT, ASK_LIMITS, CHOOSE) else None
+        if verb is FETCH_UNLISTED:
             unlisted = self._query.is_contract and not self._table.rows
             return CommandState(cost="1 read") if unlisted and self.session.ready else HIDDEN
-        if verb is CopyContract:
+        if verb is COPY_CONTRACT:
             return READY if row is not None and row.contract else HIDDEN
-        if verb is AskLimits:
+        if verb is ASK_LIMITS:
             if row is None or not self.session.ready:
                 return HIDDEN
             return (
                 CommandState(locked="asked already") if self.asking else CommandState(cost="1 read")
             )
-        if verb is Choose and row is None:
+        if verb is CHOOSE and row is None:
             return HIDDEN
-        if verb in (Choose, NextChain) and not self.session.opened:
+        if verb in (CHOOSE, NEXT_CHAIN) and not self.session.opened:
             return CommandState(locked=OPENING)
-        if verb is Back:
+        if verb is BACK:
             return CommandState(verb="clear" if self._field.value else "back")
         return READY
 
@@ -390,7 +385,7 @@ class TokensScreen(TokenAsking):
         if self._field.value:
             self._field.set_value("")
         else:
-            self.post_message(self.Go(Back))
+            self.post_message(self.Go(BACK))
 
     def do_choose(self) -> None:
         if not self.session.opened:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.widget import Widget
 
@@ -23,8 +23,8 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.flows.quotes.waterfall import Part, SumVerdict, Unit, Waterfall, WaterfallStep, remark
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.waterfall import ALL_IN, CLOSE, NEXT_QUOTE, PREVIOUS_QUOTE, REVIEW
 from swapdesk.tui.glyphs import TROUBLE, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -33,10 +33,7 @@ from swapdesk.tui.widgets.lines_view import HeadLine, LinesView
 from swapdesk.tui.widgets.quote_table import route_word
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quotes.quote_order import Arrangement
-    from swapdesk.flows.quotes.quoting import QuoteResult
-    from swapdesk.flows.quotes.ranking import RankedQuote
-
+    from swapdesk.tui.screens.quotes import QuotesScreen
 
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8
@@ -190,30 +187,6 @@ def _places(amount: Decimal) -> int:
     return min(_MOST_PLACES, len(text.partition(".")[2]))
 
 
-class Comparison(Protocol):
-    """The routes side by side, with the cursor on one of them."""
-
-    board: QuoteResult | None
-    arrangement: Arrangement
-
-    @property
-    def row(self) -> RankedQuote | None:
-        """The usable route under the cursor."""
-
-    @property
-    def explanation(self) -> Waterfall | None:
-        """The waterfall of that route."""
-
-    def step(self, steps: int) -> None:
-        """The usable route this far from the cursor."""
-
-    def do_all_in(self) -> None:
-        """Rank by the other amount."""
-
-    def do_review(self) -> None:
-        """Take the route."""
-
-
 class WaterfallScreen(Page):
     """The waterfall of one route where the screen is too narrow for it beside the table.
 
@@ -222,13 +195,13 @@ class WaterfallScreen(Page):
 
     NAME = "Quotes"
     SPENDS = "quote"
-    VERBS = (Review, Close, NextQuote, AllIn, PreviousQuote)
+    VERBS = (REVIEW, CLOSE, NEXT_QUOTE, ALL_IN, PREVIOUS_QUOTE)
     DEFAULT_CSS = """
     WaterfallScreen WaterfallView { margin: 1 0 0 0; }
     WaterfallScreen.-short WaterfallView { margin: 0; }
     """
 
-    def __init__(self, session: Session, quotes: Comparison) -> None:
+    def __init__(self, session: Session, quotes: QuotesScreen) -> None:
         super().__init__(session)
         self._quotes = quotes
         self._head = HeadLine()
@@ -279,15 +252,15 @@ class WaterfallScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         row, board = self._quotes.row, self._quotes.board
-        if verb is Review:
+        if verb is REVIEW:
             return HIDDEN if row is None or row.expired(self.now()) else READY
-        if verb in (NextQuote, PreviousQuote, AllIn):
+        if verb in (NEXT_QUOTE, PREVIOUS_QUOTE, ALL_IN):
             several = board is not None and len(board.ranking.rows) > 1
-            if several and verb is AllIn and self._quotes.arrangement.all_in:
+            if several and verb is ALL_IN and self._quotes.arrangement.all_in:
                 return CommandState(verb="net ranking")
-            if several and verb is NextQuote:
+            if several and verb is NEXT_QUOTE:
                 return CommandState(key="[ ]")
             return READY if several else HIDDEN
         return READY
