@@ -52,7 +52,7 @@ async def to_candidates(run: DeskRun) -> None:
     sent_at = clock.now()
 
     def over() -> bool:
-        clock.advance(0.5)
+        clock.advance(2.0)
         return screen.state.step is CreateStep.UNKNOWN
 
     await run.settle(over, "the end of the look")
