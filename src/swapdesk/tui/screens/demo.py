@@ -41,7 +41,7 @@ from swapdesk.tui.screens.demo_view import (
 from swapdesk.tui.screens.deposit import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.case_body import FittedLines
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, TrackState
 
 BEGINS = (
