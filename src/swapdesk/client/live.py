@@ -17,7 +17,6 @@ import logging
 import random
 from collections import deque
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Self
 
 from swapdesk.background import BackgroundTasks
@@ -27,7 +26,6 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.client.order_reading import OrderReading
 from swapdesk.client.stream_events import (
-    Gap,
     OrderSeen,
     Source,
     StateChanged,
@@ -136,9 +134,6 @@ class OrderStream:
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
         self._heard = clock.monotonic()
-        self._heard_at = clock.now()
-        self._lost_at: datetime | None = None
-        self._lost_because = ""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -204,9 +199,7 @@ class OrderStream:
     async def _connect_and_poll(self) -> None:
         try:
             await together(self._connect_for_ever(), self._poll_for_ever())
-        except BaseException as error:
-            if self._state is StreamState.LIVE:
-                self._lost_at, self._lost_because = self._heard_at, type(error).__name__
+        except BaseException:
             self._state = StreamState.RESUMING
             self._polls.ask_within(0.0)
             raise
@@ -223,17 +216,17 @@ class OrderStream:
                 await self._session()
             except _SessionEnded as ended:
                 lost, live_since = ended.lost, ended.live_since
+            log.info("order stream: %s", lost.reason)
             if live_since is not None:
                 self._backoff.held(self._clock.monotonic() - live_since)
-                self._lost_at, self._lost_because = self._heard_at, lost.reason
-                await self._enter(StreamState.RESUMING, lost.reason)
+                await self._enter(StreamState.RESUMING)
                 self._polls.ask_within(self._times.poll_down)
             else:
                 # Not told, so ask; the answer decides between polling and offline.
                 stale = self._reading.answered is None or self.age() >= self._times.poll_down
                 self._polls.ask_within(0.0 if stale or reached else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
-                    await self._enter(StreamState.POLLING, lost.reason)
+                    await self._enter(StreamState.POLLING)
             reached = live_since is not None
             if lost.fatal:
                 self.refused = lost.reason
@@ -252,10 +245,10 @@ class OrderStream:
             except ClientError as error:
                 log.info("order poll: %s", error)
                 if not live and not self._polls.connected:
-                    await self._enter(StreamState.OFFLINE, str(error))
+                    await self._enter(StreamState.OFFLINE)
             else:
                 if not live and not self._polls.connected:
-                    await self._enter(StreamState.POLLING, self.refused or self._lost_because)
+                    await self._enter(StreamState.POLLING)
             self._polls.asked()
 
     # One connection
@@ -272,7 +265,7 @@ class OrderStream:
         try:
             self._polls.connected = True
             self._held = deque(maxlen=HELD_BACK)
-            await self._enter(StreamState.RESUMING, "connected")
+            await self._enter(StreamState.RESUMING)
             await together(
                 self._follow(socket), socket.heartbeat(), self._catch_up(socket, live_since)
             )
@@ -298,21 +291,18 @@ class OrderStream:
     async def _catch_up(self, socket: OrderSocket, live_since: list[float]) -> None:
         await socket.subscribe()
         await socket.acknowledged()
-        if self._lost_at is not None:
-            await self._tell(Gap(self._lost_at, self._clock.now(), self._lost_because))
         try:
             await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
             told = error.refusal.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
-        self._lost_at = None
         while self._held:
             await self._see(self._held.popleft(), Source.STREAM)
         self._held = None
         live_since.append(self._clock.monotonic())
         self._polls.asked()
-        await self._enter(StreamState.LIVE, "")
+        await self._enter(StreamState.LIVE)
 
     # Reading and telling
 
@@ -322,14 +312,13 @@ class OrderStream:
     async def _see(self, order: Order, source: Source) -> None:
         await self._tell(OrderSeen(order, source, self._clock.now()))
 
-    async def _enter(self, state: StreamState, reason: str) -> None:
+    async def _enter(self, state: StreamState) -> None:
         if state is not self._state or self._state is StreamState.RESUMING:
             self._state = state
-            await self._tell(StateChanged(state, self._clock.now(), reason))
+            await self._tell(StateChanged(state, self._clock.now()))
 
     def _heard_now(self) -> None:
         self._heard = self._clock.monotonic()
-        self._heard_at = self._clock.now()
 
     def _running(self) -> bool:
         return self._task is not None and not (self._task.done() and self._events.empty())
