@@ -182,10 +182,6 @@ class OrderStream:
     def unwatch(self, ids: Iterable[str]) -> None:
         self._reading.unwatch(ids)
 
-    def refresh(self) -> None:
-        """Ask now."""
-        self._polls.ask_within(0.0)
-
     # The two loops
 
     async def _run(self) -> None:
@@ -310,7 +306,7 @@ class OrderStream:
         await self._events.put(event)
 
     async def _see(self, order: Order, source: Source) -> None:
-        await self._tell(OrderSeen(order, source, self._clock.now()))
+        await self._tell(OrderSeen(order, source))
 
     async def _enter(self, state: StreamState) -> None:
         if state is not self._state or self._state is StreamState.RESUMING:

@@ -34,7 +34,6 @@ class OrderSeen(Struct, frozen=True):
 
     order: Order
     source: Source
-    at: datetime
 
 
 class OrdersListed(Struct, frozen=True):
