@@ -19,7 +19,7 @@ from patience import PATIENCE
 from swapdesk.client import stream_socket
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.live import OrderStream
+from swapdesk.client.live import Backoff, OrderStream
 from swapdesk.client.stream_events import (
     OrderMissing,
     OrderSeen,
@@ -255,20 +255,16 @@ async def test_a_redirect_is_not_followed() -> None:
         assert len(desk.handshakes) == 2
 
 
-async def test_tries_come_slower_up_to_half_a_minute() -> None:
-    async with OrderDesk() as desk:
-        desk.refuse, desk.refusing = [(503, {})], True
-        times: list[float] = []
-        async with watching(desk) as watcher:
-            for tries in range(1, 9):
-                await watcher.until(
-                    lambda tries=tries: desk.journal.count("handshake") == tries, step=0.25
-                )
-                times.append(watcher.clock.monotonic())
-        waits = [later - earlier for earlier, later in pairwise(times)]
-        assert waits[0] <= 2.0
-        assert all(wait <= 32.0 for wait in waits)
-        assert waits[-1] >= 14.0
+def test_tries_come_slower_up_to_half_a_minute_until_a_connection_held() -> None:
+    backoff = Backoff(StreamTimes(), random.Random(7))
+    waits = [backoff.next(None) for _ in range(8)]
+    assert waits[0] <= 1.0
+    assert 15.0 <= waits[-1] <= max(waits) <= 30.0
+    backoff.held(29.9)
+    assert backoff.next(None) >= 15.0
+    assert backoff.next(60.5) == 60.5
+    backoff.held(30.0)
+    assert backoff.next(None) <= 1.0
 
 
 async def test_while_the_socket_is_down_it_asks_every_ten_seconds() -> None:

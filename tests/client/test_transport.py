@@ -211,16 +211,18 @@ async def test_all_attempts_to_read_have_one_deadline(
     assert RetryPolicy().reading == 30.0
 
 
+async def nothing_is_sent(api: PartnerApi) -> None:
+    for call in (api.get_order("abc"), api.create_exchange(CREATE)):
+        with pytest.raises(Unreachable) as caught:
+            await call
+        assert (caught.value.sent, caught.value.definite) == (False, True)
+
+
 async def test_nothing_is_sent_when_nobody_listens() -> None:
     async with RudeServer(reset) as server:
         url = server.url
-    api = PartnerApi(url, CREDENTIALS, clock=EagerClock())
-    async with api:
-        for call in (api.get_order("abc"), api.create_exchange(CREATE)):
-            with pytest.raises(Unreachable) as caught:
-                await call
-            assert not caught.value.sent
-            assert caught.value.definite
+    async with PartnerApi(url, CREDENTIALS, clock=EagerClock()) as api:
+        await nothing_is_sent(api)
 
 
 async def nobody(request: httpx2.Request) -> httpx2.Response:
@@ -236,10 +238,7 @@ async def test_a_closed_client_sends_nothing_and_says_so_at_once(
         api = PartnerApi(server.url, CREDENTIALS, clock=clock, transport=transport)
         await api.aclose()
         began = clock.monotonic()
-        for call in (api.get_order("abc"), api.create_exchange(CREATE)):
-            with pytest.raises(Unreachable) as caught:
-                await call
-            assert not caught.value.sent
+        await nothing_is_sent(api)
         assert clock.monotonic() == began
         assert server.requests == []
 
