@@ -134,6 +134,8 @@ class OrderStream:
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
         self._heard = clock.monotonic()
+        self._live_since: float | None = None
+        """When this connection became live, if it did."""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -207,14 +209,11 @@ class OrderStream:
             return
         reached = True
         while True:
-            live_since: float | None = None
-            try:
-                await self._session()
-            except _SessionEnded as ended:
-                lost, live_since = ended.lost, ended.live_since
+            self._live_since = None
+            lost = await self._session()
             log.info("order stream: %s", lost.reason)
-            if live_since is not None:
-                self._backoff.held(self._clock.monotonic() - live_since)
+            if self._live_since is not None:
+                self._backoff.held(self._clock.monotonic() - self._live_since)
                 await self._enter(StreamState.RESUMING)
                 self._polls.ask_within(self._times.poll_down)
             else:
@@ -223,7 +222,7 @@ class OrderStream:
                 self._polls.ask_within(0.0 if stale or reached else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
                     await self._enter(StreamState.POLLING)
-            reached = live_since is not None
+            reached = self._live_since is not None
             if lost.fatal:
                 self.refused = lost.reason
                 log.warning("order stream: %s", lost.reason)
@@ -234,43 +233,40 @@ class OrderStream:
     async def _poll_for_ever(self) -> None:
         while True:
             await self._polls.due()
-            live = self._polls.connected
+            live, state = self._polls.connected, StreamState.POLLING
             self._polls.asked()
             try:
                 await self._reading.read(Source.POLL)
             except ClientError as error:
                 log.info("order poll: %s", error)
-                if not live and not self._polls.connected:
-                    await self._enter(StreamState.OFFLINE)
-            else:
-                if not live and not self._polls.connected:
-                    await self._enter(StreamState.POLLING)
+                state = StreamState.OFFLINE
+            if not live and not self._polls.connected:
+                await self._enter(state)
             self._polls.asked()
 
     # One connection
 
-    async def _session(self) -> None:
-        """Open, subscribe, read up to date, follow. Always ends by :class:`_SessionEnded`."""
-        live_since: list[float] = []
+    async def _session(self) -> SocketLost:
+        """Open, subscribe, read up to date, follow; why it ended."""
         try:
             socket = await OrderSocket.open(
                 self.url, self._credentials, self._clock, self._times, self._heard_now
             )
         except SocketLost as lost:
-            raise _SessionEnded(lost, None) from None
+            return lost
+        ended = SocketLost("the stream ended")
         try:
             self._polls.connected = True
             self._held = deque(maxlen=HELD_BACK)
             await self._enter(StreamState.RESUMING)
-            await together(
-                self._follow(socket), socket.heartbeat(), self._catch_up(socket, live_since)
-            )
+            await together(self._follow(socket), socket.heartbeat(), self._catch_up(socket))
         except SocketLost as lost:
-            raise _SessionEnded(lost, live_since[0] if live_since else None) from None
+            ended = lost
         finally:
             self._polls.connected = False
             self._held = None
             await socket.close()
+        return ended
 
     async def _follow(self, socket: OrderSocket) -> None:
         async for frame in socket.frames():
@@ -284,7 +280,7 @@ class OrderStream:
                 else:
                     self._held.append(frame)
 
-    async def _catch_up(self, socket: OrderSocket, live_since: list[float]) -> None:
+    async def _catch_up(self, socket: OrderSocket) -> None:
         await socket.subscribe()
         await socket.acknowledged()
         try:
@@ -296,7 +292,7 @@ class OrderStream:
         while self._held:
             await self._see(self._held.popleft(), Source.STREAM)
         self._held = None
-        live_since.append(self._clock.monotonic())
+        self._live_since = self._clock.monotonic()
         self._polls.asked()
         await self._enter(StreamState.LIVE)
 
@@ -321,12 +317,3 @@ class OrderStream:
 
     def _left_over(self) -> StreamEvent | None:
         return None if self._events.empty() else self._events.get_nowait()
-
-
-class _SessionEnded(Exception):
-    """Why one connection ended, and when it became live, if it did."""
-
-    def __init__(self, lost: SocketLost, live_since: float | None) -> None:
-        super().__init__(lost.reason)
-        self.lost = lost
-        self.live_since = live_since
