@@ -753,6 +753,18 @@ SHOWING = (
         ),
     ),
     Defect(
+        "state-told-before-it-is-written",
+        "A desk is killed after it showed that the deposit came, and its next start asks for the"
+        " deposit once more.",
+        "swapdesk/flows/tracking/tracking.py",
+        "        if before.withheld != withheld:\n",
+        "        if write:\n",
+        (
+            "tests/flows/test_tracking.py"
+            "::test_a_state_is_told_and_an_end_is_shown_once_the_journal_has_it",
+        ),
+    ),
+    Defect(
         "old-state-told-as-present",
         "Money that was paid out days ago is told to be held, and is asked for once more.",
         "swapdesk/flows/orders/order_status.py",

@@ -5,20 +5,25 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import click
+
 from swapdesk.cli.command_error import CommandError, bad_input
 
 if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 
-def require_digits(text: str, field: str = "amount") -> None:
-    """Exit 2 for what is no amount of any token; needs no service."""
+def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """As typed. Exit 2 for what is no amount of any token; needs no service."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
-        parse_amount(text)
+        if text is not None:
+            parse_amount(text)
     except AmountError as error:
-        raise _bad_amount(error.message, error.position, field) from None
+        name = (option.name or "").replace("_", "-")
+        raise _bad_amount(error.message, error.position, name) from None
+    return text
 
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:

@@ -28,7 +28,7 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of,
 )
-from swapdesk.chain.addresses.kind import AddressProblem, AddressVerdict
+from swapdesk.chain.addresses.kind import AddressProblem, Verdict
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.chain.addresses.payment_links import EVM_CHAINS, LinkedPayment, read_payment_link
 from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
@@ -342,7 +342,7 @@ class _Unreadable(Struct, frozen=True):
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[AddressVerdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
+) -> tuple[Verdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
     """The address, its entry, its link and the lines of the decoder."""
     chain = token.chain_data
     entry: BookEntry | None = None
