@@ -89,8 +89,8 @@ BOOKS = (
         "children-outlive-their-starter",
         "A sandbox that was killed goes on trading, and the next one finds its directory in use.",
         "swapdesk/sandbox/processes.py",
-        "    watch.start()\n",
-        "",
+        "    if lifeline:\n",
+        "    if lifeline and not hard:\n",
         (f"{SERVE}test_keys_and_orders_outlive_a_kill_and_other_options_are_refused",),
     ),
     Defect(

@@ -171,7 +171,7 @@ async def test_what_the_pool_refuses_says_why(world: World) -> None:
         (await transfer(web3, signer, start, gas=30_000_001), "exceeds block gas limit"),
         (
             await transfer(web3, signer, start, data="0x" + "ff" * 200, gas=25_000),
-            "insufficient gas for floor data gas cost",
+            "intrinsic gas too low: gas 25000",
         ),
         (b"\x03\x01\x02", "transaction type not supported"),
         (b"\xc0", "rlp"),
@@ -329,9 +329,6 @@ async def test_blocks_by_tag_number_and_hash(web3: AsyncWeb3[Any], world: World)
     assert world.chain("base").head.awaited == 0
     assert await web3.eth.get_balance(stranger(17).address, number - 1) == 0
     assert await web3.eth.get_balance(stranger(17).address, number) == 1
-    pending = await web3.eth.get_block("pending")
-    assert pending["number"] == number + deep + 1
-    assert (await web3.eth.get_block_receipts(number))[0] == receipt
 
 
 async def test_what_is_not_there_is_said_honestly(web3: AsyncWeb3[Any]) -> None:
