@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses.checking import ServerPattern, check_address
-from swapdesk.chain.addresses.display import address_link, transaction_link
+from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.chain.addresses.kinds import derive_address, derive_transaction_hash
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainIds, ChainRow, chain_terms
 from swapdesk.sandbox.world import build_chains
@@ -84,7 +84,9 @@ def test_explorers_are_linked_over_https_with_what_the_chain_calls_its_hashes(
         ),
         (
             f"{row.explorer}/{row.address_page}/{{address}}",
-            address_link(f"{row.explorer}/{row.address_page}/{{address}}", row.address(SEEDS[0])),
+            transaction_link(
+                f"{row.explorer}/{row.address_page}/{{txHash}}", row.address(SEEDS[0])
+            ),
         ),
     ):
         assert template.count("//") == 1
