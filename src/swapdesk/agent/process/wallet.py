@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
 from swapdesk.agent.keys.keystore import (
     MAX_N,
@@ -33,13 +31,6 @@ if TYPE_CHECKING:
     from swapdesk.agent.signers.solana import SolanaSigner
 
 MAX_PASSPHRASE = 1024
-
-
-class Opened(Struct, frozen=True):
-    """What unlocking came to: addresses that can sign now, and files that did not open."""
-
-    addresses: tuple[str, ...]
-    closed: tuple[UnusableKey, ...]
 
 
 class Wallet:
@@ -94,9 +85,11 @@ class Wallet:
 
     # Open and closed
 
-    async def unlock(self, passphrase: SecretBytes, addresses: Iterable[str] | None) -> Opened:
-        """Open key files, each derivation in a thread of its own. Raises AgentRefusal when none
-        opens; wipes the pass phrase."""
+    async def unlock(
+        self, passphrase: SecretBytes, addresses: Iterable[str] | None
+    ) -> tuple[UnusableKey, ...]:
+        """Open key files, each derivation in a thread of its own; those that did not open. Raises
+        AgentRefusal when none opens; wipes the pass phrase."""
         try:
             wanted = None if addresses is None else set(addresses)
             files, unusable = self._read()
@@ -112,7 +105,6 @@ class Wallet:
         finally:
             passphrase.wipe()
         closed: list[UnusableKey] = []
-        opened: list[str] = []
         for file, outcome in zip(files, outcomes, strict=True):
             if isinstance(outcome, str):
                 closed.append(UnusableKey(file.account.address, outcome))
@@ -121,10 +113,9 @@ class Wallet:
                 closed.append(UnusableKey(file.account.address, PUBLISHED_WORDS))
             else:
                 self._hold(file.account, outcome)
-                opened.append(file.account.address)
-        if not opened:
+        if len(closed) == len(files):
             raise _why_none(closed)
-        return Opened(tuple(opened), tuple(closed))
+        return tuple(closed)
 
     async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
         """The secret of a file, or why not."""
