@@ -7,6 +7,7 @@ makes payments out of what the account holds, and out of what the EntryPoint kee
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from swapdesk.agent.shapes.claim import (
     Act,
@@ -23,7 +24,7 @@ from swapdesk.agent.shapes.claim import (
 from swapdesk.agent.shapes.operations import Payment, payment_fields, read_payment
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.calldata.method import CalldataError, DecodedCall, Method
+from swapdesk.chain.calldata.method import CalldataError, Method
 from swapdesk.chain.deployments import Role
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
@@ -295,8 +296,8 @@ def _known(payload: bytes) -> tuple[Method, Shape]:
     return known
 
 
-def _arguments(call: DecodedCall, shape: Shape) -> Iterator[ClaimField]:
-    for name, value in call.arguments.items():
+def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
+    for name, value in call.items():
         if isinstance(value, tuple):
             yield from _route(value, shape)
         else:
