@@ -131,7 +131,7 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     else:
         held, _ = await evm_balances(chains, link, account.address, asked)
         fee = await payment_fee(chains.evm(link)) if wants_fee else None
-    return to_json(Balances(link.name, account.address, held, fee)), {}
+    return to_json(Balances(held, fee)), {}
 
 
 async def evm_balances(
@@ -229,8 +229,6 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
         raise AgentRefusal(Code.CHAIN_UNREACHABLE, words)
     deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
     account_there = SmartAccount(
-        link.name,
-        owner,
         address,
         held,
         (words_in(prepaid) or (None,))[0],
@@ -350,7 +348,7 @@ async def _evm_allowances(
         _allowance(pair, words, _told_by(by_contract[pair.token], counted_by[pair.token]), names)
         for pair, words in found
     )
-    return Allowances(link.name, account, allowed_by, complete)
+    return Allowances(allowed_by, complete)
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
@@ -449,7 +447,7 @@ async def _solana_allowances(
         for one in found
         if one.units and one.mint in by_mint
     )
-    return Allowances(link.name, account.address, allowances, complete=True)
+    return Allowances(allowances, complete=True)
 
 
 # What ends them, and what pays a deposit
