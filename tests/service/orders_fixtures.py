@@ -22,7 +22,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
@@ -103,6 +103,19 @@ def credentials(of: Partner) -> str:
 
 
 ALICE, BOB, FRANK = partner("alice"), partner("bob"), partner("frank", Tier.FREE)
+EVERYTHING = OrderFilter(
+    partner_id=ALICE.partner_id,
+    since=START - timedelta(days=1),
+    until=None,
+    statuses=(),
+    private=None,
+    token_in_id=None,
+    token_out_id=None,
+    sort="created",
+    descending=False,
+    offset=0,
+    limit=1000,
+)
 
 
 def caller(of: Partner = ALICE) -> Caller:

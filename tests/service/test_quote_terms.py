@@ -224,17 +224,6 @@ async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
         assert f" {plain(amount)} " in body["message"], "the very figure of the limits"
 
 
-async def test_every_amount_to_receive_between_the_limits_is_priced(
-    api: httpx2.AsyncClient,
-) -> None:
-    found = await limits(api, BTC.id, ETH.id)
-    for types, bucket in (("standard", found.cex), ("private", found.private)):
-        for share in ("0.0001", "0.01", "0.5", "0.99", "0.9999"):
-            between = bucket.min_out + (bucket.max_out - bucket.min_out) * Decimal(share)
-            amount = plain(quantize(between, ETH.decimals, up=False))
-            assert (await quotes(api, received(amount, types=types)))[0].error is None
-
-
 async def test_limits_where_nothing_is_quoted_by_the_amount_received(
     api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
