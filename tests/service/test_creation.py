@@ -19,8 +19,6 @@ from service.orders_fixtures import (
     BTC,
     ETH,
     EVM,
-    XRP,
-    XRP_TOKEN,
     Floor,
     caller,
     exchange,
@@ -73,13 +71,6 @@ async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
     assert order.out_status == 1
 
 
-async def test_a_private_send(floor: Floor) -> None:
-    quote = await floor.quote(route="private", token_out=ETH, purpose="private_send")
-    order = await floor.desk.create(caller(), private_send(quote), "private_send")
-    assert order.in_token == order.out_token == ETH
-    assert order.anonymous
-
-
 async def test_what_the_venue_restates_is_what_is_to_be_paid(floor: Floor) -> None:
     floor.venue("aa").trouble.restate_in = Decimal("0.50000001")
     floor.venue("aa").trouble.restate_out = Decimal("0.0165")
@@ -106,19 +97,6 @@ async def test_an_address_nobody_could_be_paid_at(
     assert list(error.fields or {}) == [field]
     assert floor.openings == []
     assert (await floor.desk.create(caller(), exchange(quote), "exchange")).status == 0
-
-
-async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
-    quote = await floor.quote(token_out=XRP_TOKEN)
-    bad = exchange(quote, XRP, destination_tag="99999999999")
-    error = await refused(floor.desk.create(caller(), bad, "exchange"))
-    assert list(error.fields or {}) == ["destinationTag"]
-    assert (
-        await floor.desk.create(caller(), exchange(quote, XRP), "exchange")
-    ).receiver_tag is None
-    other = await floor.quote(token_out=XRP_TOKEN)
-    tagged = exchange(other, XRP, destination_tag="4711")
-    assert (await floor.desk.create(caller(), tagged, "exchange")).receiver_tag == "4711"
 
 
 @pytest.mark.proves("code INVALID_SWAP")

@@ -91,9 +91,6 @@ async def test_a_refund_memo_belongs_to_an_address_on_a_chain_with_memos(floor: 
         create(floor, await floor.quote(), refund_address=EVM, refund_extra_id="7")
     )
     assert list(plain.fields or {}) == ["refundExtraId"]
-    await create(floor, quote, refund_address=XRP, refund_extra_id="7")
-    leg = floor.venue("aa").opened[-1]
-    assert (leg.refund_address, leg.refund_tag) == (XRP, "7")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +108,10 @@ async def test_a_memo_that_cannot_be_sent_as_it_is(floor: Floor, memo: str, says
     problem = (wrong.fields or {})["refundExtraId"]
     assert (problem.message, problem.value) == (says, memo)
     await create(floor, quote, refund_address=XRP, refund_extra_id="4294967295")
+    quote = await floor.quote(token_out=XRP_TOKEN)
+    wrong = await refused(create(floor, quote, to=XRP, destination_tag=memo))
+    assert (wrong.fields or {})["destinationTag"].message == says
+    assert (await create(floor, quote, to=XRP)).receiver_tag is None, "never forced"
 
 
 async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
@@ -262,18 +263,6 @@ async def test_a_fixed_quote_keeps_its_markup_and_filters(
     error = await refused(create(floor, quote, refund_address=EVM, **body))
     assert error.code is ErrorCode.INVALID_SWAP
     assert floor.openings == []
-
-
-async def test_other_leg_filters_re_price_a_private_quote(floor: Floor) -> None:
-    quote = await floor.quote(route="private")
-    order = await create(
-        floor, quote, in_leg_excluded_swaps=[quote.legs[0]], out_leg_included_swaps=["cc"]
-    )
-    row = await row_of(floor, order)
-    assert row.legs[0] != quote.legs[0]
-    assert row.legs[1] == "cc"
-    assert order.out_amount != quote.amount_out
-    assert order.anonymous
 
 
 @pytest.mark.parametrize(("refund", "first"), [(None, "cc"), (EVM, "aa")])
