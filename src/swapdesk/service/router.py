@@ -28,7 +28,7 @@ from starlette.websockets import WebSocket
 from swapdesk.service import browsers
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
+from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
 from swapdesk.service.payments import (
     PAGE_HEADERS,
     CallPayment,
@@ -338,7 +338,7 @@ class Surface:
             if self._is_preflight(scope):
                 return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
-            data = result.data if isinstance(result, Encoded) else encode_json(result)
+            data = result if isinstance(result, bytes) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             seen.refused(error)
