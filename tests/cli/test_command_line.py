@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from inspect import signature
 from pathlib import Path
 
 import click
@@ -16,6 +17,8 @@ from cli.desks import InProcess
 from harness import environment
 from patience import PATIENCE
 from swapdesk import __version__
+from swapdesk.cli.cli_context import named
+from swapdesk.cli.command_list import OF_ALL, commands
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import COMMANDS, run
 from swapdesk.cli.removed import REMOVED
@@ -25,6 +28,9 @@ RUN = {
     "swap": ("1", "btc", "eth", "--to", "@bob", "--yes"),
     "send": ("1", "btc", "--to", "@bob", "--yes"),
 }
+
+OPENED = ("call", "session", "wallet", "output", "db", "now")
+"""What a command is carried out on."""
 
 
 def test_version(here: InProcess) -> None:
@@ -381,3 +387,17 @@ def test_a_defect_is_reported_without_secrets(here: InProcess) -> None:
     assert "\x1b" not in plain.stderr
     # The command has no --json of its own, which is a usage error and not a defect.
     assert document.code == 2
+
+
+def test_what_carries_a_command_out_takes_its_options() -> None:
+    carried_out = {
+        name: command.callback.work
+        for name, command in commands().items()
+        if hasattr(command.callback, "work")
+    }
+    assert len(carried_out) > 40
+    for name, work in carried_out.items():
+        takes = signature(named(work))
+        opened = [one for one in takes.parameters if one in OPENED]
+        options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only", "data"}
+        takes.bind(*opened, **dict.fromkeys(options))

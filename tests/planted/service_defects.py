@@ -353,7 +353,7 @@ CHAINS = (
         "swapdesk/service/orders/states.py",
         "                or bool({first.status, paying.status} & given_up)\n",
         "",
-        ("tests/sandbox/test_deposit_machine.py::test_every_fault_meets_a_deposit",),
+        ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
     ),
     Defect(
         "transaction-executed-twice",
@@ -372,8 +372,6 @@ CHAINS = (
         "swapdesk/sandbox/node/evm/mempool.py",
         "            _require_bump(before, candidate)\n",
         "            pass\n",
-        (
-            "tests/sandbox/evm/test_evm_pool.py::test_a_transaction_gives_way_to_one_that_pays_a_tenth_more",
-        ),
+        ("tests/sandbox/evm/test_evm_pool.py",),
     ),
 )

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import on_desk
 
 GRANULARITIES = ("day", "month")
 
@@ -23,16 +23,12 @@ def account() -> None:
     metavar="PERCENT",
     help="End with 3 when more than so much of a limit is used.",
 )
-@desk_command
-def limits(call: CliContext, fail_over: int | None) -> int:
+@on_desk("account_report:report_limits")
+def limits() -> None:
     """Show the limits of quotes and exchanges, and how much of each this profile used.
 
     Counts the calls of every desk and command of the profile, by the UTC minute, hour and day.
     """
-    from swapdesk.cli.account_report import report_limits
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda session: report_limits(session, fail_over))
 
 
 def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -47,33 +43,21 @@ def _month(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--month", callback=_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
 )
-@desk_command
-def commissions(call: CliContext, month: str | None) -> int:
+@on_desk("account_report:report_commissions")
+def commissions() -> None:
     """Show what was earned, paid out and not paid yet, in US dollars."""
-    from swapdesk.cli.account_report import report_commissions
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda session: report_commissions(session, month))
 
 
 @account.command()
-@desk_command
-def volume(call: CliContext) -> int:
+@on_desk("account_report:report_volume")
+def volume() -> None:
     """Show how many orders were finished and what was sent for them, in US dollars."""
-    from swapdesk.cli.account_report import report_volume
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, report_volume)
 
 
 @account.command()
-@desk_command
-def weekly(call: CliContext) -> int:
+@on_desk("account_report:report_weeks")
+def weekly() -> None:
     """List the weeks since the first finished order, newest first."""
-    from swapdesk.cli.account_report import report_weeks
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, report_weeks)
 
 
 def _moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
@@ -100,12 +84,6 @@ def _moment(context: click.Context, option: click.Parameter, value: str | None) 
     "--from", "since", callback=_moment, metavar="DATE", help="The first day; 29 before the last."
 )
 @click.option("--to", "until", callback=_moment, metavar="DATE", help="The last day; today.")
-@desk_command
-def chart(
-    call: CliContext, granularity: str, since: datetime | None, until: datetime | None
-) -> int:
+@on_desk("account_report:report_chart")
+def chart() -> None:
     """Draw the volume by day or by month, in US dollars."""
-    from swapdesk.cli.account_report import report_chart
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda session: report_chart(session, granularity, since, until))

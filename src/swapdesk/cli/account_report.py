@@ -78,29 +78,26 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
     told = await api.get_rate_limits()
     gauges = limit_gauges(api.budget)
     exceeded = over(gauges, fail_over) if fail_over is not None else ()
-    if output.json:
-        output.document(
-            LimitsDocument(
-                told.monthly_request_count,
-                tuple(_limit(gauge, exceeded=gauge in exceeded) for gauge in gauges),
+    output.table(
+        ("calls", "window", "used", "limit", "percent", "resets in"),
+        [
+            (
+                gauge.name,
+                gauge.window.name.lower(),
+                f"{gauge.used:,}",
+                f"{gauge.limit:,}",
+                f"{gauge.percent}%",
+                duration(gauge.resets_in),
             )
-        )
-    else:
-        output.table(
-            ("calls", "window", "used", "limit", "percent", "resets in"),
-            [
-                (
-                    gauge.name,
-                    gauge.window.name.lower(),
-                    f"{gauge.used:,}",
-                    f"{gauge.limit:,}",
-                    f"{gauge.percent}%",
-                    duration(gauge.resets_in),
-                )
-                for gauge in gauges
-            ],
-            numbers=(2, 3, 4),
-        )
+            for gauge in gauges
+        ],
+        numbers=(2, 3, 4),
+        document=LimitsDocument(
+            told.monthly_request_count,
+            tuple(_limit(gauge, exceeded=gauge in exceeded) for gauge in gauges),
+        ),
+    )
+    if not output.json:
         if session.link.connection.credentials.pays:
             output.say(OF_PAYER)
         if (said := forecast(gauges)) is not None:
@@ -127,13 +124,10 @@ def _limit(gauge: LimitGauge, *, exceeded: bool) -> LimitFacts:
     )
 
 
-async def report_commissions(session: CommandSession, month: str | None) -> int:
+async def report_commissions(session: CommandSession, month: str | None) -> None:
     """In all, or of one month."""
     output, api = session.call.output, session.link.api
     found = await api.get_commissions(CommissionQuery(month=month))
-    if output.json:
-        output.document(CommissionsDocument(month, found))
-        return Exit.DONE
     of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
     output.facts(
         [
@@ -143,18 +137,15 @@ async def report_commissions(session: CommandSession, month: str | None) -> int:
             ("paid out", usd(found.processed_commissions)),
             ("not paid yet", usd(found.pending_commissions)),
             ("entries", f"{found.commission_count:,}"),
-        ]
+        ],
+        document=CommissionsDocument(month, found),
     )
-    return Exit.DONE
 
 
-async def report_volume(session: CommandSession) -> int:
+async def report_volume(session: CommandSession) -> None:
     """Of all finished orders."""
     output = session.call.output
     found = await session.link.api.get_volume()
-    if output.json:
-        output.document(VolumeDocument(found))
-        return Exit.DONE
     output.facts(
         [
             ("orders", f"{found.count:,}"),
@@ -162,19 +153,16 @@ async def report_volume(session: CommandSession) -> int:
             ("volume", usd(found.total_transacted_usd)),
             ("this month", usd(found.this_month_volume_usd)),
             ("last month", usd(found.last_month_volume_usd)),
-        ]
+        ],
+        document=VolumeDocument(found),
     )
-    return Exit.DONE
 
 
-async def report_weeks(session: CommandSession) -> int:
+async def report_weeks(session: CommandSession) -> None:
     """Newest first, except as JSON, which keeps the sequence of the service."""
     output = session.call.output
     found = await session.link.api.get_weekly_volume()
-    if output.json:
-        output.document(WeeksDocument(tuple(found)))
-        return Exit.DONE
-    if not found:
+    if not (found or output.json):
         output.talk("No order was finished yet.")
     output.table(
         ("week", "orders", "private", "volume", "commission"),
@@ -189,13 +177,13 @@ async def report_weeks(session: CommandSession) -> int:
             for week in reversed(found)
         ],
         numbers=(1, 2, 3, 4),
+        document=WeeksDocument(tuple(found)),
     )
-    return Exit.DONE
 
 
 async def report_chart(
     session: CommandSession, granularity: str, since: datetime | None, until: datetime | None
-) -> int:
+) -> None:
     """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
     last ones (contract 12.5)."""
     output = session.call.output
@@ -209,14 +197,12 @@ async def report_chart(
             f"The chart begins with {found[0].date}, not with {late}: the service gives only so"
             f" many {granularity}s at once. Add --to for earlier ones."
         )
-    if output.json:
-        output.document(ChartDocument(asked.granularity, tuple(found)))
-        return Exit.DONE
-    if output.form is Form.PLAIN:
+    if output.form is not Form.TABLE:
         output.say(
-            *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found)
+            *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found),
+            document=ChartDocument(asked.granularity, tuple(found)),
         )
-        return Exit.DONE
+        return
     values = [one.volume_usd for one in found]
     output.say(
         *text_chart(
@@ -229,4 +215,3 @@ async def report_chart(
     orders = sum(one.count for one in found)
     of = f"From {found[0].date} on: orders" if late is not None else "Orders"
     output.say(f"{of} {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
-    return Exit.DONE

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import Struct
-
 from swapdesk.cli.batch_plan import (
     arrives_words,
     group_words,
@@ -35,79 +33,73 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_pa
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wire.operation import RateClass
 
 HOME = "in your wallet; no deposit was paid"
 
 
-class BatchRequest(Struct, frozen=True):
-    """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
-    empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
-    have one. ``accept_warnings`` agrees in advance to what the plan doubts; rows of the numbers
-    ``skip`` are left out."""
-
-    file: Path | None
-    failed: str | None = None
-    sell: str = ""
-    yes: bool = False
-    again: bool = False
-    decimal_comma: bool = False
-    accept_warnings: bool = False
-    skip: tuple[int, ...] = ()
-
-
-class BatchCreationRun(Struct, frozen=True):
-    """What the journal has of a batch after the work on its groups."""
-
-    batch: JournaledBatch
-    outcomes: list[GroupOutcome]
-
-
-async def create_batch(session: CommandSession, request: BatchRequest) -> int:
-    """Create every group and print. Raises CommandError."""
-    plan = await creatable_plan(session, request, "Create these orders?")
-    made = await created(session, plan, again=request.again)
-    tell_batch(session, made.batch)
-    stopped = creation_error(made)
+async def create_batch(
+    session: CommandSession,
+    what: str | None,
+    sell: str,
+    decimal_comma: bool,
+    skip: tuple[int, ...],
+    yes: bool,
+    accept_warnings: bool,
+    again: bool,
+    failed: bool,
+) -> int:
+    """Create every group of a file, or the rows of a batch that ``failed``, and print. Raises
+    CommandError."""
+    if failed:
+        name, plan = await _failed_rows(session, what, sell, skip)
+    elif what is not None:
+        name = Path(what).name
+        plan = await planned(session, Path(what), sell, decimal_comma, skip)
+    else:
+        raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
+    question = "Create these orders?"
+    await require_agreed(session, name, plan, question, yes=yes, accept_warnings=accept_warnings)
+    batch, stopped = await created(session, plan, again=again)
+    tell_batch(session, batch)
     if stopped is not None:
         raise stopped
-    return creation_exit(session, made.batch)
+    return creation_exit(session, batch)
 
 
-async def creatable_plan(
-    session: CommandSession, request: BatchRequest, question: str, *, payer: str = ""
-) -> BatchPlan:
-    """The plan, which ``payer`` can pay as far as that is known, after the trader said yes to it.
-    Raises CommandError: exit 2 for problems, 9 for what is doubted and nobody agreed to."""
+async def _failed_rows(
+    session: CommandSession, named: str | None, sell: str, skip: tuple[int, ...]
+) -> tuple[str, BatchPlan]:
+    """The plan of the failed rows of a batch, of the newest where none is named."""
+    batch = find_batch(session, named or None)
+    name = f"batch {batch.id[:8]}"
+    try:
+        sheet = failed_sheet(batch)
+    except NoFailedRows:
+        raise own_refusal(
+            "NO_FAILED_ROWS",
+            f"No row of {name} is known to have failed.",
+            next=f"you: swapdesk batch status {batch.id[:8]}",
+        ) from None
+    return name, await planned_sheet(session, without_rows(sheet, skip), sell)
+
+
+async def require_agreed(
+    session: CommandSession,
+    name: str,
+    plan: BatchPlan,
+    question: str,
+    *,
+    yes: bool,
+    accept_warnings: bool,
+) -> None:
+    """Show the plan of ``name`` to the trader, who says yes to it. Raises CommandError: exit 2 for
+    problems, 9 for what is doubted and nobody agreed to."""
     output = session.call.output
-    if request.file is not None:
-        name = request.file.name
-        plan = await planned(
-            session,
-            request.file,
-            request.sell,
-            decimal_comma=request.decimal_comma,
-            skip=request.skip,
-            payer=payer,
-        )
-    else:
-        batch = find_batch(session, request.failed or None)
-        name = f"batch {batch.id[:8]}"
-        try:
-            sheet = without_rows(failed_sheet(batch), request.skip)
-            plan = await planned_sheet(session, sheet, request.sell, payer=payer)
-        except NoFailedRows:
-            raise own_refusal(
-                "NO_FAILED_ROWS",
-                f"No row of batch {batch.id[:8]} is known to have failed.",
-                next=f"you: swapdesk batch status {batch.id[:8]}",
-            ) from None
     await session.link.learn_rate_limits()
-    left = session.link.api.budget.left(RateClass.EXCHANGE)
     if not plan.creatable:
-        tell_plan(output, plan, left)
+        tell_plan(session, plan)
         if plan.unasked is not None:
-            raise of_client_error(plan.unasked)
+            raise plan.unasked
         count = len(plan.problems)
         said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
         if not count:
@@ -122,20 +114,25 @@ async def creatable_plan(
             else "you: correct these rows, or read them so with --decimal-comma",
             fields={"file": {"message": said}},
         )
-    if not request.yes:
-        if not session.call.interactive:
-            raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-        tell_plan(output.before_a_question, plan, left)
+    if not yes:
+        require_yes(session, yes=yes)
+        tell_plan(session, plan, output.before_a_question)
         if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
-    elif plan.doubts and not request.accept_warnings:
-        tell_plan(output, plan, left)
+    elif plan.doubts and not accept_warnings:
+        tell_plan(session, plan)
         raise own_refusal(
             plan.doubted[0][1].code,
             f"{plan.doubts[0]}{_and_more(len(plan.doubts) - 1)}",
             next="you: correct these rows, or add --accept-warnings if you mean them",
         )
-    return plan
+
+
+def require_yes(session: CommandSession, *, yes: bool, money: str = "") -> None:
+    """Where nobody can be asked, nobody has said yes."""
+    if not (yes or session.call.interactive):
+        said = "Without a terminal this needs --yes."
+        raise bad_input("NEEDS_YES", said, field="yes", money=money)
 
 
 def _and_more(count: int) -> str:
@@ -147,33 +144,35 @@ def _and_more(count: int) -> str:
 
 async def created(
     session: CommandSession, plan: BatchPlan, *, again: bool, payer: str | None = None
-) -> BatchCreationRun:
+) -> tuple[JournaledBatch, CommandError | None]:
     """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
-    whoever goes on with it. Raises CommandError."""
+    whoever goes on with it. The batch, and why not all of it was created."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     output = session.call.output
     try:
-        # Whoever has the plan from ``creatable_plan`` was asked, or agreed in advance.
+        # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
         batch_id = creation.write(plan, agreed=True, again=again, payer=payer)
         output.talk(
             *(group_words(group) for group in plan.groups),
             f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
         )
-        outcomes = await creation.run(batch_id, lambda outcome: _say(output, outcome))
+        return await gone_on(session, batch_id)
     except BatchCreatedBefore as error:
         raise _before(session, error.batch_id) from None
     except JournalUnavailable:
         raise CommandError(
             Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
         ) from None
-    return BatchCreationRun(find_batch(session, batch_id), outcomes)
 
 
-async def gone_on(session: CommandSession, batch: JournaledBatch) -> BatchCreationRun:
-    """Look for what is unknown, and create what never left."""
+async def gone_on(
+    session: CommandSession, batch_id: str
+) -> tuple[JournaledBatch, CommandError | None]:
+    """Look for what is unknown, and create what never left; as :func:`created`."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
-    outcomes = await creation.run(batch.id, lambda one: _say(session.call.output, one))
-    return BatchCreationRun(find_batch(session, batch.id), outcomes)
+    outcomes = await creation.run(batch_id, lambda one: _say(session.call.output, one))
+    batch = find_batch(session, batch_id)
+    return batch, _creation_error(batch, outcomes)
 
 
 def _before(session: CommandSession, batch_id: str) -> CommandError:
@@ -199,9 +198,8 @@ def _say(output: Output, outcome: GroupOutcome) -> None:
     output.talk(f"Group {group.number}{name}: {told}.")
 
 
-def creation_error(made: BatchCreationRun) -> CommandError | None:
+def _creation_error(batch: JournaledBatch, outcomes: list[GroupOutcome]) -> CommandError | None:
     """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
-    batch = made.batch
     unknown = any(row.state is RowState.UNKNOWN for row in batch.rows)
     if unknown or any(group.open for group in batch.groups):
         return CommandError(
@@ -211,7 +209,7 @@ def creation_error(made: BatchCreationRun) -> CommandError | None:
             money=HOME,
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
-    stopped: ClientError | None = next((one.error for one in made.outcomes if one.error), None)
+    stopped: ClientError | None = next((one.error for one in outcomes if one.error), None)
     if stopped is not None:
         failed = of_client_error(stopped)
         failed.money = money_with_payment(HOME, stopped)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-from msgspec.structs import replace
+from functools import partial
+from pathlib import Path
 
 from swapdesk.cli.batch_creation import (
-    BatchRequest,
-    creatable_plan,
     created,
-    creation_error,
     creation_exit,
     gone_on,
+    require_agreed,
+    require_yes,
 )
+from swapdesk.cli.batch_plan import planned
 from swapdesk.cli.batch_result import ask_orders, find_batch, next_words, tell_batch
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input, of_wallet_error
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
+from swapdesk.cli.wallet_session import make_ready, unlock
 from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_payment import (
     NotSettled,
@@ -55,69 +55,77 @@ _ENDS = {
 """Ends by code; every other one is the desk's or the wallet's own refusal."""
 
 
-class PayRequest(Struct, frozen=True):
-    """``account`` is a name or an address, empty for the first one of each chain; ``group`` the
-    number of one, None for the first that is not over."""
-
-    account: str = ""
-    group: int | None = None
-    yes: bool = False
-
-
 async def pay_group(
-    session: CommandSession, batch: str | None, until: Until, request: PayRequest
-) -> int:
-    """Take one group of a batch as far as asked, and print it. Raises CommandError."""
-    found = find_batch(session, batch)
+    session: CommandSession,
+    name: str | None,
+    group: int | None,
+    account: str = "",
+    yes: bool = False,
+    *,
+    until: Until,
+) -> None:
+    """Take one group of a batch as far as asked, and print it: the first that is not over where no
+    number is given. ``account`` is a name or an address, empty for the first one of each chain.
+    Raises CommandError."""
+    found = find_batch(session, name)
     await _ready(session)
-    standing = _chosen(session, found, request.group)
+    standing = _chosen(session, found, group)
     _refuse_early(standing, until)
-    outcome = await _Work(session, request).settled(standing, until)
+    outcome = await _Work(session, account, yes=yes).settled(standing, until)
     await _tell_paid(session, found)
     _end(session, standing, outcome)
-    return Exit.DONE
 
 
-async def run_batch(session: CommandSession, create: BatchRequest, request: PayRequest) -> int:
+build_group = partial(pay_group, until=Until.BUILT)
+sign_group = partial(pay_group, until=Until.SIGNED)
+submit_group = partial(pay_group, until=Until.SETTLED)
+
+
+async def run_batch(
+    session: CommandSession,
+    file: Path,
+    sell: str,
+    decimal_comma: bool,
+    skip: tuple[int, ...],
+    account: str,
+    yes: bool,
+    accept_warnings: bool,
+    again: bool,
+) -> int:
     """Plan, create, and pay each group after the one before. Raises CommandError."""
-    if not create.yes and not session.call.interactive:
-        raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-    plan = await creatable_plan(session, create, PAY, payer=request.account)
+    require_yes(session, yes=yes)
+    plan = await planned(session, file, sell, decimal_comma, skip, payer=account)
+    await require_agreed(session, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
     await _ready(session)
-    await _require_payers(session, plan, request.account)
-    made = await created(session, plan, again=create.again, payer=request.account)
-    stopped = creation_error(made)
+    await _require_payers(session, plan, account)
+    batch, stopped = await created(session, plan, again=again, payer=account)
     if stopped is not None:
-        tell_batch(session, made.batch)
+        tell_batch(session, batch)
         raise stopped
-    return await _all_groups(session, made.batch, request)
+    return await _all_groups(session, batch, account, yes=yes)
 
 
-async def resume_batch(session: CommandSession, batch: str | None, request: PayRequest) -> int:
+async def resume_batch(session: CommandSession, name: str | None, account: str, yes: bool) -> int:
     """Go on with a batch: what is unknown is looked for, what never left is created, and what
     was begun to be paid is paid. Raises CommandError."""
-    found = find_batch(session, batch)
+    found = find_batch(session, name)
     journal = session.desk.journal
     if not journal.batches.adopt(found.id):
         groups = standings(journal, found.id)
         at = next((one for one in groups if one.begun), groups[0])
         raise _owned(at)
     await _ready(session)
-    made = await gone_on(session, found)
-    stopped = creation_error(made)
+    batch, stopped = await gone_on(session, found.id)
     if stopped is not None:
-        tell_batch(session, made.batch)
+        tell_batch(session, batch)
         raise stopped
     payer = journal.batches.payer(found.id)
     if payer is None and not any(one.begun for one in standings(journal, found.id)):
-        tell_batch(session, made.batch)
-        if [one.state for one in made.batch.groups] == [one.state for one in found.groups]:
-            _refuse_idle(session, made.batch)
-        return creation_exit(session, made.batch)
-    account = request.account or payer or ""
-    return await _all_groups(
-        session, made.batch, replace(request, account=account), begun=payer is None
-    )
+        tell_batch(session, batch)
+        if [one.state for one in batch.groups] == [one.state for one in found.groups]:
+            _refuse_idle(session, batch)
+        return creation_exit(session, batch)
+    return await _all_groups(session, batch, account or payer or "", yes=yes, begun=payer is None)
 
 
 def _refuse_idle(session: CommandSession, batch: JournaledBatch) -> None:
@@ -143,11 +151,11 @@ def _refuse_idle(session: CommandSession, batch: JournaledBatch) -> None:
 
 
 async def _all_groups(
-    session: CommandSession, batch: JournaledBatch, request: PayRequest, *, begun: bool = False
+    session: CommandSession, batch: JournaledBatch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
     """Pay one group after another, with ``begun`` those of which something was signed. The first
     that stops stops all."""
-    work = _Work(session, request)
+    work = _Work(session, account, yes=yes)
     for one in standings(session.desk.journal, batch.id):
         if one.over or one.next is None or (begun and not one.begun):
             continue
@@ -170,9 +178,10 @@ async def _tell_paid(session: CommandSession, batch: JournaledBatch) -> None:
 class _Work:
     """One command's work on groups: keys are opened once, when they are first needed."""
 
-    def __init__(self, session: CommandSession, request: PayRequest) -> None:
+    def __init__(self, session: CommandSession, account: str, *, yes: bool) -> None:
         self._session = session
-        self._request = request
+        self._account = account
+        self._yes = yes
         self._unlocked = False
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
@@ -181,11 +190,11 @@ class _Work:
         try:
             if not desk.journal.batches.adopt(standing.batch_id):
                 raise _owned(standing)
-            account = await group_account(desk, standing, self._request.account)
+            account = await group_account(desk, standing, self._account)
             if signs(standing, until):
-                self._require_yes(standing)
+                require_yes(session, yes=self._yes, money=standing.whereabouts)
             if signs(standing, until) and not self._unlocked:
-                await unlock(session.call, desk.wallet)
+                await unlock(session)
                 self._unlocked = True
             settling = await settling_of(
                 desk,
@@ -211,21 +220,8 @@ class _Work:
                 NO_JOURNAL.next,
             ) from None
 
-    def _require_yes(self, standing: GroupStanding) -> None:
-        """Where nobody can be asked, nobody has said yes."""
-        if self._request.yes or self._session.call.interactive:
-            return
-        said = "Without a terminal this needs --yes."
-        raise CommandError(
-            Exit.BAD_INPUT,
-            "NEEDS_YES",
-            said,
-            standing.whereabouts,
-            fields={"yes": {"message": said}},
-        )
-
     async def _look(self, review: Review) -> Agreed | None:
-        return consent(self._session.call.output, review, yes=self._request.yes)
+        return consent(self._session.call.output, review, yes=self._yes)
 
 
 class _Progress(GroupWatch):
@@ -250,10 +246,7 @@ class _Progress(GroupWatch):
 
 async def _ready(session: CommandSession) -> None:
     await session.load_catalog()
-    try:
-        await make_ready(session, session.desk.wallet, fill=False)
-    except WalletError as error:
-        raise of_wallet_error(error) from None
+    await make_ready(session)
 
 
 async def _require_payers(session: CommandSession, plan: BatchPlan, account: str) -> None:
@@ -262,8 +255,6 @@ async def _require_payers(session: CommandSession, plan: BatchPlan, account: str
         await require_payers(session.desk, plan, account)
     except NotSettled as error:
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
-    except WalletError as error:
-        raise of_wallet_error(error) from None
 
 
 def _owned(standing: GroupStanding) -> CommandError:

@@ -14,11 +14,10 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import bad_input, of_client_error
+from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
-from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -55,7 +54,9 @@ COMMA_OFFER = (
 )
 
 
-def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
+def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = None) -> None:
+    output = output or session.call.output
+    left = session.link.api.budget.left(RateClass.EXCHANGE)
     if output.json:
         output.document(plan_document(plan, left))
         return
@@ -166,22 +167,16 @@ def _spec(token: Token) -> str:
     return f"{token.symbol}.{token.chain_data.short_name}"
 
 
-def write_template(call: CliContext, out: Path | None) -> int:
+def write_template(call: CliContext, out: Path | None) -> None:
     settings = call.settings()
     book = AddressBook.load(settings.places.address_book, sandbox=not settings.live)
     content = template(book).encode()
     if out is None:
-        if call.output.json:
-            call.output.document(TemplateDocument(template=content.decode()))
-        else:
-            call.output.file(content)
-        return Exit.DONE
-    written = new_file(out, content)
-    if call.output.json:
-        call.output.document(TemplateDocument(file=str(written)))
+        call.output.file(content, document=TemplateDocument(template=content.decode()))
     else:
-        call.output.talk(f"Written: {written}.")
-    return Exit.DONE
+        written = new_file(out, content)
+        document = TemplateDocument(file=str(written))
+        call.output.talk(f"Written: {written}.", document=document)
 
 
 def new_file(out: Path, content: bytes) -> Path:
@@ -199,9 +194,9 @@ async def planned(
     session: CommandSession,
     file: Path,
     sell: str,
+    decimal_comma: bool,
+    skip: Collection[int],
     *,
-    decimal_comma: bool = False,
-    skip: Collection[int] = (),
     payer: str = "",
 ) -> BatchPlan:
     """The plan of a file without the rows to ``skip``, with its limits and what ``payer`` has for
@@ -248,17 +243,11 @@ def _planner(session: CommandSession, sell: str) -> BatchPlanner:
 
 
 async def show_plan(
-    session: CommandSession,
-    file: Path,
-    sell: str,
-    *,
-    decimal_comma: bool = False,
-    skip: Collection[int] = (),
+    session: CommandSession, file: Path, sell: str, decimal_comma: bool, skip: Collection[int]
 ) -> int:
-    plan = await planned(session, file, sell, decimal_comma=decimal_comma, skip=skip)
+    plan = await planned(session, file, sell, decimal_comma, skip)
     await session.link.learn_rate_limits()
-    left = session.link.api.budget.left(RateClass.EXCHANGE)
-    tell_plan(session.call.output, plan, left)
+    tell_plan(session, plan)
     if plan.unasked is not None:
-        raise of_client_error(plan.unasked)
+        raise plan.unasked
     return Exit.BAD_INPUT if plan.problems else Exit.DONE

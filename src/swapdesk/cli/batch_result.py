@@ -269,28 +269,24 @@ class AskedOrders(Struct, frozen=True):
 NONE_ASKED = AskedOrders({})
 
 
-async def show_status(session: CommandSession, batch: str | None) -> int:
+async def show_status(session: CommandSession, name: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
-    found = find_batch(session, batch)
+    found = find_batch(session, name)
     return tell_batch(session, found, await ask_orders(session, found))
 
 
-async def export_batch(session: CommandSession, batch: str | None, out: Path | None) -> int:
+async def export_batch(session: CommandSession, name: str | None, out: Path | None) -> int:
     """One line for each row that was created."""
-    found = find_batch(session, batch)
+    found = find_batch(session, name)
     asked = await ask_orders(session, found)
     rows = result_rows(found, asked.orders)
     output = session.call.output
     if out is not None:
         written = new_file(out, results_csv(rows))
-        if output.json:
-            output.document(ResultsFileDocument(found.id, str(written), len(rows)))
-        else:
-            output.talk(f"Written: {written}.")
-    elif output.json:
-        output.document(ResultsDocument(found.id, rows))
+        document = ResultsFileDocument(found.id, str(written), len(rows))
+        output.talk(f"Written: {written}.", document=document)
     else:
-        output.file(results_csv(rows))
+        output.file(results_csv(rows), document=ResultsDocument(found.id, rows))
     return asked.tell(output, found)
 
 

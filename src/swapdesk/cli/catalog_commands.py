@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import on_desk
 
 
 @click.command()
@@ -24,23 +24,15 @@ from swapdesk.cli.cli_context import CliContext, desk_command
     show_default=True,
     help="How many tokens are listed at most.",
 )
-@desk_command
-def tokens(call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int) -> int:
+@on_desk("catalog_report:report_tokens")
+def tokens() -> None:
     """Search tokens by symbol, name, chain or contract, also in a link.
 
     A contract that is not listed is asked for at the service; such tokens are unverified.
     """
-    from swapdesk.cli.catalog_report import report_tokens
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda s: report_tokens(s, term, chain, symbol, limit))
 
 
 @click.command()
-@desk_command
-def chains(call: CliContext) -> int:
+@on_desk("catalog_report:report_chains")
+def chains() -> None:
     """List chains, most important first."""
-    from swapdesk.cli.catalog_report import report_chains
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, report_chains)

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow
@@ -54,7 +53,7 @@ class ChainsDocument(Struct, frozen=True):
 
 async def report_tokens(
     session: CommandSession, term: str, chain: str | None, symbol: str | None, limit: int
-) -> int:
+) -> None:
     """Exit 5 when nothing is found, 2 for a chain nobody knows."""
     await session.load_catalog()
     catalog = session.desk.catalog
@@ -77,40 +76,29 @@ async def report_tokens(
             "TOKEN_NOT_FOUND",
             "No token was found. Give a contract address to find one that is not listed.",
         )
-    _print_tokens(session, found)
-    return Exit.DONE
-
-
-def _print_tokens(session: CommandSession, rows: Sequence[TokenRow]) -> None:
-    output = session.call.output
-    if output.json:
-        output.document(TokensDocument(tuple(map(_listed, rows)), len(rows)))
-    elif output.form is Form.PLAIN:
-        output.say(
-            *(
-                f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
-                f" {row.verdict.word}, written {row.symbol}.{row.chain}."
-                for row in rows
+    session.call.output.table(
+        ("token", "name", "chain", "price", "24h", "scan", "can", "contract"),
+        [
+            (
+                f"{row.symbol}.{row.chain}",
+                row.name,
+                row.chain_name,
+                usd(row.price),
+                percent(row.change),
+                row.verdict.value + (", unverified" if row.unverified else ""),
+                " ".join(can.value for can in CanDo if row.can(can)),
+                row.contract or "native",
             )
-        )
-    else:
-        output.table(
-            ("token", "name", "chain", "price", "24h", "scan", "can", "contract"),
-            [
-                (
-                    f"{row.symbol}.{row.chain}",
-                    row.name,
-                    row.chain_name,
-                    usd(row.price),
-                    percent(row.change),
-                    row.verdict.word + (", unverified" if row.unverified else ""),
-                    " ".join(can.value for can in CanDo if row.can(can)),
-                    row.contract or "native",
-                )
-                for row in rows
-            ],
-            numbers=(3, 4),
-        )
+            for row in found
+        ],
+        numbers=(3, 4),
+        plain=[
+            f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
+            f" {row.verdict.value}, written {row.symbol}.{row.chain}."
+            for row in found
+        ],
+        document=TokensDocument(tuple(map(_listed, found)), len(found)),
+    )
 
 
 def _listed(row: TokenRow) -> TokenListed:
@@ -128,31 +116,27 @@ def _listed(row: TokenRow) -> TokenListed:
         rank=row.rank,
         enabled=row.enabled,
         unverified=row.unverified,
-        verdict=row.verdict.word,
+        verdict=row.verdict.value,
         can=tuple(can for can in CanDo if row.can(can)),
     )
 
 
-async def report_chains(session: CommandSession) -> int:
+async def report_chains(session: CommandSession) -> None:
     """Every chain of the list."""
     await session.load_catalog()
-    output, found = session.call.output, session.desk.catalog.chains()
-    if output.json:
-        output.document(ChainsDocument(found, len(found)))
-    elif output.form is Form.PLAIN:
-        output.say(*(f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found))
-    else:
-        output.table(
-            ("chain", "name", "kind", "memo", "enabled"),
-            [
-                (
-                    chain.short_name,
-                    chain.name,
-                    chain.kind,
-                    "needed" if chain.memo_needed else "",
-                    "" if chain.enabled else "disabled",
-                )
-                for chain in found
-            ],
-        )
-    return Exit.DONE
+    found = session.desk.catalog.chains()
+    session.call.output.table(
+        ("chain", "name", "kind", "memo", "enabled"),
+        [
+            (
+                chain.short_name,
+                chain.name,
+                chain.kind,
+                "needed" if chain.memo_needed else "",
+                "" if chain.enabled else "disabled",
+            )
+            for chain in found
+        ],
+        plain=[f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found],
+        document=ChainsDocument(found, len(found)),
+    )

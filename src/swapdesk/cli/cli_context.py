@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -159,6 +160,57 @@ def desk_command(command: F) -> F:
         return command(call, *args, **kwargs)
 
     return with_call  # type: ignore[return-value]
+
+
+def named(place: str) -> Any:
+    """What stands at ``module:name``, imported now; the module is of this room unless it has
+    dots."""
+    module, _, name = place.partition(":")
+    return getattr(
+        importlib.import_module(module if "." in module else f"{__package__}.{module}"), name
+    )
+
+
+def _carried_out(
+    runner: str,
+    work: str,
+    *,
+    place: str = "",
+    check: Callable[..., None] | None = None,
+    signs: bool = False,
+    **how: bool,
+) -> Callable[[F], F]:
+    """A command that is ``work`` alone: the click function has its words and options, and ``work``
+    takes them by name after what ``runner`` opens for it, at the option ``place`` where it has one.
+    What ``check`` refuses of the options opens nothing. One that ``signs`` needs ``--yes`` where
+    nobody can be asked."""
+
+    def declared(command: F) -> F:
+        @functools.wraps(command)
+        def carry_out(call: CliContext, **options: Any) -> Any:
+            if signs and not (options["yes"] or call.interactive):
+                raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+            if check is not None:
+                check(**options)
+            where = {place: options.pop(place)} if place else {}
+            return named(runner)(call, lambda *on: named(work)(*on, **options), **how, **where)
+
+        carry_out.work = work  # type: ignore[attr-defined]
+        return desk_command(carry_out)  # type: ignore[return-value]
+
+    return declared
+
+
+on_desk = functools.partial(_carried_out, "session:run_session")
+"""On the connected desk: ``work`` takes the session first."""
+on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
+"""On keys alone: ``work`` takes call and wallet first."""
+on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
+"""On the connected desk with a wallet that is ready: ``work`` takes the session first."""
+on_store = functools.partial(_carried_out, "partner_report:run_on_store", place="data")
+"""On the store of a service: ``work`` takes output, connection and time first."""
+in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
+"""On the connected desk of a sandbox: ``work`` takes the session first."""
 
 
 def _require_text(context: click.Context) -> None:

@@ -13,6 +13,7 @@ from swapdesk.cli.exit_codes import Exit, exit_of
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
+    from swapdesk.wallet.errors import WalletError
 
 
 @dataclass(eq=False)
@@ -86,17 +87,29 @@ def unusable_journal(problem: str) -> CommandError:
     )
 
 
-def of_refused_journal(error: Exception) -> CommandError | None:
-    """Exit 9 for a journal that this program must not or cannot use; None for any other error."""
+def of_error(error: Exception) -> CommandError | None:
+    """What an error of another room means for the caller of a command; None for a defect."""
+    from swapdesk.client.credentials import CredentialsError
+    from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
     from swapdesk.flows.journal.journal_migration import JournalRefused
+    from swapdesk.paths import UnsafePlace
+    from swapdesk.wallet.errors import WalletError
 
+    if isinstance(error, ClientError):
+        return of_client_error(error)
+    if isinstance(error, WalletError):
+        return of_wallet_error(error)
+    if isinstance(error, UnsafePlace):
+        return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
+    if isinstance(error, CredentialsError):
+        return bad_input("CREDENTIALS", f"{error}.", field="profile")
     if isinstance(error, JournalUnavailable):
         return unusable_journal(str(error))
-    if not isinstance(error, JournalRefused):
-        return None
-    money = "where it was; every order stands in the journal"
-    return CommandError(Exit.OWN_REFUSAL, error.code, str(error), money, error.next)
+    if isinstance(error, JournalRefused):
+        money = "where it was; every order stands in the journal"
+        return CommandError(Exit.OWN_REFUSAL, error.code, str(error), money, error.next)
+    return of_unusable_file(error)
 
 
 _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
@@ -186,3 +199,29 @@ def of_client_error(error: ClientError) -> CommandError:
     said = unsent(error)
     code = "NOT_REACHABLE" if isinstance(error, Unreachable) else "NO_ANSWER"
     return CommandError(end, code, f"{said.cause} {error}", said.money, said.next)
+
+
+_WALLET_ENDS = {
+    "BAD_REQUEST": Exit.BAD_INPUT,
+    "WRONG_PASSPHRASE": Exit.BAD_INPUT,
+    "UNSAFE_FILES": Exit.BAD_INPUT,
+    "KEY_FILE": Exit.BAD_INPUT,
+    "ACCOUNT_EXISTS": Exit.BAD_INPUT,
+    "BAD_KEY": Exit.BAD_INPUT,
+    "WALLET_MISSING": Exit.BAD_INPUT,
+    "NO_ACCOUNT": Exit.NOT_FOUND,
+    "NO_TRANSACTION": Exit.NOT_FOUND,
+    "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
+    "AGENT_GONE": Exit.UNKNOWN,
+    "DEFECT": Exit.DEFECT,
+}
+"""Ends by code; every other one is the wallet's own refusal."""
+
+
+def of_wallet_error(error: WalletError) -> CommandError:
+    """Exit 9 unless the code says more."""
+    from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+
+    said = failure_of_wallet(error)
+    end = _WALLET_ENDS.get(said.code, Exit.OWN_REFUSAL)
+    return CommandError(end, said.code, said.cause, said.money, said.next)

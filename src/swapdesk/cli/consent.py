@@ -15,7 +15,6 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import unlock
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
-from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.review import Match, Review, Severity
 
 _MATCHES = {Match.EQUAL: " ", Match.DIFFERS: "x", Match.UNMATCHED: "?"}
@@ -48,7 +47,6 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
 
 async def prepare(
     session: CommandSession,
-    wallet: LocalWallet,
     step: Proposal | UnderWay,
     *,
     yes: bool,
@@ -61,7 +59,7 @@ async def prepare(
         session.call.output.talk(before)
         return
     require_consent(session.call.output, step.review, yes=yes, money=money)
-    await unlock(session.call, wallet)
+    await unlock(session)
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:

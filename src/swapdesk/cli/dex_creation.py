@@ -22,7 +22,7 @@ from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token
-from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
+from swapdesk.cli.wallet_session import account_on, make_ready, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
@@ -37,9 +37,7 @@ from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
-from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
@@ -47,14 +45,6 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
-
-
-class Chosen(Struct, frozen=True):
-    """What would be confirmed: the intent, who is paid, and what is said of the tokens."""
-
-    intent: Intent
-    payees: Payees
-    warned: list[CheckLine]
 
 
 class SwappedDocument(Struct, frozen=True, rename="camel"):
@@ -127,53 +117,52 @@ class DexCreation(Creation):
         """Swap and print. Raises CommandError."""
         await self._session.load_catalog()
         await self._session.settle()
-        wallet = self._desk.wallet
-        try:
-            await make_ready(self._session, wallet, fill=False)
-            token_in = find_token(self._request.sell, self._desk, field="from")
-            if wallet.link(token_in.chain_data.short_name) is None:
-                # Before the pass phrase, which could not help.
-                said = no_node(self._session.settings, token_in.chain_data)
-                raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
-            account = await self._account(wallet, token_in)
-            await unlock(self._session.call, wallet)
-            return await self._swap(wallet, account, token_in)
-        except WalletError as error:
-            raise of_wallet_error(error) from None
+        await make_ready(self._session)
+        token_in = find_token(self._request.sell, self._desk, field="from")
+        if self._desk.wallet.link(token_in.chain_data.short_name) is None:
+            # Before the pass phrase, which could not help.
+            said = no_node(self._session.settings, token_in.chain_data)
+            raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
+        account = await self._account(token_in)
+        await unlock(self._session)
+        return await self._swap(account, token_in)
 
-    async def _account(self, wallet: LocalWallet, token_in: Token) -> Account:
+    async def _account(self, token_in: Token) -> Account:
         """The one that was named, else the first of the chain of the token that is sold."""
         chain = token_in.chain_data
         kind = KINDS.get(chain.kind)
         if kind is None:
             message = f"This wallet has no accounts of {chain.name}."
             raise bad_input("NO_SUCH_CHAIN", message, field="from")
-        accounts = await wallet.accounts()
+        accounts = await self._desk.wallet.accounts()
         return account_on(accounts, kind, chain.name, self._request.account, field="account")
 
-    async def _swap(self, wallet: LocalWallet, account: Account, token_in: Token) -> int:
+    async def _swap(self, account: Account, token_in: Token) -> int:
         link = self._session.link
         flow = DexSwapFlow(
             link.api,
             link.exchange,
             self._desk.journal,
             self._desk.clock,
-            await wallet.client(),
+            await self._desk.wallet.client(),
             self._look,
         )
         await self._take_on(flow)
-        chosen = await self._chosen(account, token_in)
-        self._confirm(chosen.intent, chosen.payees, chosen.warned)
-        outcome = await flow.swap(chosen.intent)
+        intent, payees, warned = await self._chosen(account, token_in)
+        self._confirm(intent, payees, warned)
+        outcome = await flow.swap(intent)
         if not outcome.done:
             raise _not_swapped(outcome)
         assert outcome.order is not None  # of a swap that is done
         link.tracker.adopt(outcome.order.service_id)
-        self._tell(chosen.intent, outcome.order, outcome.hash)
+        self._tell(intent, outcome.order, outcome.hash)
         return Exit.DONE
 
-    async def _chosen(self, account: Account, token_in: Token) -> Chosen:
-        """The intent of the route that is taken, locked and not written down."""
+    async def _chosen(
+        self, account: Account, token_in: Token
+    ) -> tuple[Intent, Payees, list[CheckLine]]:
+        """The intent of the route that is taken, locked and not written down; who is paid, and
+        what is said of the tokens."""
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
@@ -184,7 +173,7 @@ class DexCreation(Creation):
         request = replace(request, receiver=receiver)
         board, row = await choose_quote(self._session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
-        return Chosen(self._frozen(board, row, payees, account), payees, warned)
+        return self._frozen(board, row, payees, account), payees, warned
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
@@ -236,32 +225,29 @@ class DexCreation(Creation):
         promise = promise_of(intent)
         least = short(from_base_units(promise.least_units, promise.buy.decimals))
         venue = intent.provider_name or intent.provider
-        if self._output.json:
-            self._output.document(
-                SwappedDocument(
-                    service_id=order.service_id,
-                    intent_id=intent.id,
-                    display_status=display_of(order),
-                    provider=intent.provider,
-                    account=promise.account,
-                    recipient=intent.recipient,
-                    hash=hash_,
-                    signed=self._signed,
-                    least_out=least,
-                    money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
-                    next="the venue",
-                    order=order,
-                )
-            )
-            return
         self._output.facts(
             [
                 ("Order", order.service_id),
                 ("Transaction", hash_ or "none: the venue settles it"),
                 ("Arrives", f"at least {least:f} {promise.buy.symbol}"),
-            ]
+            ],
+            document=SwappedDocument(
+                service_id=order.service_id,
+                intent_id=intent.id,
+                display_status=display_of(order),
+                provider=intent.provider,
+                account=promise.account,
+                recipient=intent.recipient,
+                hash=hash_,
+                signed=self._signed,
+                least_out=least,
+                money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
+                next="the venue",
+                order=order,
+            ),
         )
-        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+        if not self._output.json:
+            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:
@@ -293,17 +279,15 @@ class DexDryRun(DexCreation):
 
     async def run(self) -> int:
         """Print what would be signed. Exit 9 when the gate refuses it. Raises CommandError."""
-        session, wallet = self._session, self._desk.wallet
+        session = self._session
         await session.load_catalog()
         await session.settle()
+        await make_ready(session)
+        token_in = find_token(self._request.sell, self._desk, field="from")
+        account = await self._account(token_in)
+        intent, _, _ = await self._chosen(account, token_in)
         try:
-            await make_ready(session, wallet, fill=False)
-            token_in = find_token(self._request.sell, self._desk, field="from")
-            account = await self._account(wallet, token_in)
-            intent = (await self._chosen(account, token_in)).intent
-            told = await dry_run(session.link.api, await wallet.client(), intent)
-        except WalletError as error:
-            raise of_wallet_error(error) from None
+            told = await dry_run(session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:
             raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
         if self._output.json:

@@ -12,7 +12,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import OrderDocument, order_document
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
+from swapdesk.cli.wallet_session import account_on, make_ready, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.notation import exact_amount
@@ -21,7 +21,6 @@ from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 
 HOME = "in your wallet"
@@ -40,25 +39,20 @@ class FundingDocument(Struct, frozen=True, rename="camel"):
     order: OrderDocument
 
 
-async def fund_order(session: CommandSession, order: str, named: str | None, *, yes: bool) -> int:
-    """Pay from the account that is ``named``, else from the first of the chain, and print. Raises
+async def fund_order(session: CommandSession, order: str, account: str | None, yes: bool) -> None:
+    """Pay from ``account``, by name or address, else from the first of the chain, and print. Raises
     CommandError."""
     await session.load_catalog()
     await session.settle()
     tracked = await find_order(session, order)
-    wallet = session.desk.wallet
-    try:
-        await make_ready(session, wallet, fill=False)
-        account = await _account(wallet, tracked, named)
-        funding = await _funding(session, wallet, yes=yes)
-        if (paid := await funding.paid_before(tracked)) is not None:
-            raise _not_paid(paid)
-        await unlock(session.call, wallet)
-        chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
-        price = coin_price(session.desk.catalog, chain)
-        outcome = await funding.fund(tracked, account, price)
-    except WalletError as error:
-        raise of_wallet_error(error) from None
+    await make_ready(session)
+    payer = await _account(session.desk.wallet, tracked, account)
+    funding = await _funding(session, yes=yes)
+    if (paid := await funding.paid_before(tracked)) is not None:
+        raise _not_paid(paid)
+    await unlock(session)
+    chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
+    outcome = await funding.fund(tracked, payer, coin_price(session.desk.catalog, chain))
     if outcome.refused:
         raise _not_paid(outcome)
     if outcome.open:
@@ -70,18 +64,17 @@ async def fund_order(session: CommandSession, order: str, named: str | None, *, 
             money=MAYBE,
             next=SAME_AGAIN,
         )
-    _tell(session, tracked, account, outcome)
-    return Exit.DONE
+    _tell(session, tracked, payer, outcome)
 
 
-async def _funding(session: CommandSession, wallet: LocalWallet, *, yes: bool) -> WalletFunding:
+async def _funding(session: CommandSession, *, yes: bool) -> WalletFunding:
     desk, output = session.desk, session.call.output
 
     async def look(review: Review) -> Agreed | None:
         return consent(output, review, yes=yes)
 
     return WalletFunding(
-        await wallet.client(),
+        await desk.wallet.client(),
         desk.journal,
         desk.clock,
         look,
@@ -139,20 +132,6 @@ def _tell(
     output, order = session.call.output, tracked.order
     made = session.desk.journal.transactions.of(tracked.service_id)
     known = session.link.tracker.get(tracked.service_id) or tracked
-    if output.json:
-        output.document(
-            FundingDocument(
-                service_id=tracked.service_id,
-                account=account.address,
-                hash=outcome.hash,
-                amount=order.in_amount,
-                deposit_address=order.deposit_address,
-                money="on its way to the venue; it counts confirmations",
-                next="the venue",
-                order=order_document(known, session.desk.service_clock.now(), made),
-            )
-        )
-        return
     symbol = tracked.symbols[0]
     paid = "" if order.in_amount is None else f"{exact_amount(order.in_amount)} {symbol}"
     output.facts(
@@ -161,6 +140,17 @@ def _tell(
             ("Paid", paid),
             ("From", f"{account.name} {account.address}"),
             ("Transaction", outcome.hash or ""),
-        ]
+        ],
+        document=FundingDocument(
+            service_id=tracked.service_id,
+            account=account.address,
+            hash=outcome.hash,
+            amount=order.in_amount,
+            deposit_address=order.deposit_address,
+            money="on its way to the venue; it counts confirmations",
+            next="the venue",
+            order=order_document(known, session.desk.service_clock.now(), made),
+        ),
     )
-    output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")
+    if not output.json:
+        output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")

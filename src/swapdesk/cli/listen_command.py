@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, on_desk
 from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
@@ -23,8 +23,24 @@ LOST_SECONDS = 4.0
 """How long the service may be unreachable before another sandbox is looked for."""
 
 
+def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:
+    from swapdesk.flows.webhooks import WebhookRefused, receiver
+
+    try:
+        return receiver(url)
+    except WebhookRefused as error:
+        raise bad_input("BAD_RECEIVER", f"{error}.", field="forward-to") from None
+
+
 @click.command()
-@click.option("--forward-to", "url", required=True, metavar="URL", help="What is posted to.")
+@click.option(
+    "--forward-to",
+    "url",
+    required=True,
+    callback=_receiver,
+    metavar="URL",
+    help="What is posted to.",
+)
 @click.option(
     "--orders",
     "ids",
@@ -34,8 +50,8 @@ LOST_SECONDS = 4.0
     help="Only this order; may be given again. All orders by default.",
 )
 @click.option("--replay", "wanted", metavar="ID", help="Send one delivery again, and end.")
-@desk_command
-def listen(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> int:
+@on_desk("listen_command:post_orders", from_journal=True)
+def listen() -> None:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 
     A delivery is tried until it is answered with 200 to 299, under the same id; never before the
@@ -43,19 +59,11 @@ def listen(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None)
     their order. After an end of any kind the next call goes on where the receiver
     stood. The file webhook.secret of the profile holds what the signatures are checked with.
     """
-    from swapdesk.cli.session import run_session
-    from swapdesk.flows.webhooks import WebhookRefused, receiver
-
-    try:
-        url = receiver(url)
-    except WebhookRefused as error:
-        raise bad_input("BAD_RECEIVER", f"{error}.", field="forward-to") from None
-    return run_session(call, lambda session: _listen(session, url, ids, wanted), from_journal=True)
 
 
-async def _listen(
+async def post_orders(
     session: CommandSession, url: str, ids: tuple[str, ...], wanted: str | None
-) -> int:
+) -> None:
     from swapdesk.cli.order_reports import find_order
     from swapdesk.clock import SystemClock
     from swapdesk.flows.webhooks import (
@@ -66,7 +74,6 @@ async def _listen(
         shown,
         signing_secret,
     )
-    from swapdesk.paths import UnsafePlace
 
     only = {(await find_order(session, name)).service_id for name in ids}
     root: Path = session.settings.places.root
@@ -74,8 +81,6 @@ async def _listen(
         secret, taken = signing_secret(root / "webhook.secret"), TakenLog(root / "webhooks.db", url)
     except WebhookRefused as error:
         raise bad_input("NO_SECRET", f"{error}.") from None
-    except UnsafePlace as error:
-        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
     except OSError as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     webhooks = OrderWebhooks(
@@ -101,7 +106,7 @@ async def _listen(
                     "NOT_TAKEN",
                     f"The receiver did not take it: {made.problem or made.status}.",
                 )
-            return Exit.DONE
+            return
         session.call.output.talk(
             f"Posting to {shown(url)}. Signatures are checked with {root / 'webhook.secret'}."
         )
@@ -112,7 +117,6 @@ async def _listen(
             raise _gone(url) from None
     finally:
         await webhooks.close()
-    return Exit.DONE
 
 
 def _gone(url: str) -> CommandError:
@@ -139,12 +143,10 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
 
 
 def _tell(call: CliContext, attempt: AttemptDocument) -> None:
-    if call.output.json:
-        call.output.document(attempt)
-        return
     answered = attempt.problem or str(attempt.status)
     again = "" if attempt.taken else f", try {attempt.number}"
     call.output.say(
         f"{attempt.id}  {attempt.service_id}  {attempt.display or 'no state'}"
-        f"  {answered}{again}  {attempt.ms} ms"
+        f"  {answered}{again}  {attempt.ms} ms",
+        document=attempt,
     )

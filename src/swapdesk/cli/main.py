@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -18,12 +17,11 @@ import click
 
 from swapdesk import __version__
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, global_options, narrow
+from swapdesk.cli.cli_context import CliContext, global_options, named, narrow
 from swapdesk.cli.command_error import (
     CommandError,
     bad_input,
-    of_refused_journal,
-    of_unusable_file,
+    of_error,
 )
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import (
@@ -44,38 +42,38 @@ if TYPE_CHECKING:
     from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {
-    "quote": "swapdesk.cli.quote_command:quote",
-    "swap": "swapdesk.cli.create_commands:swap",
-    "send": "swapdesk.cli.create_commands:send",
-    "sign": "swapdesk.cli.create_commands:sign",
-    "fund": "swapdesk.cli.create_commands:fund",
-    "batch": "swapdesk.cli.batch_commands:batch",
-    "tokens": "swapdesk.cli.catalog_commands:tokens",
-    "chains": "swapdesk.cli.catalog_commands:chains",
-    "orders": "swapdesk.cli.orders_commands:orders",
-    "account": "swapdesk.cli.account_commands:account",
-    "why": "swapdesk.cli.support_commands:why",
-    "inspect": "swapdesk.cli.support_commands:inspect",
-    "support": "swapdesk.cli.support_files:support",
-    "trigger": "swapdesk.cli.trigger_command:trigger",
-    "api": "swapdesk.cli.api_command:api",
-    "listen": "swapdesk.cli.listen_command:listen",
-    "wallet": "swapdesk.cli.wallet_commands:wallet",
-    "demo": "swapdesk.cli.demo_command:demo",
-    "serve": "swapdesk.cli.serve_command:serve",
-    "node": "swapdesk.cli.serve_command:node",
-    "partner": "swapdesk.cli.partner_commands:partner",
-    "config": "swapdesk.cli.config_command:config",
-    "profile": "swapdesk.cli.config_command:profile",
-    "tape": "swapdesk.cli.tape_commands:tape",
-    "tour": "swapdesk.cli.tape_commands:tour",
-    "doctor": "swapdesk.cli.doctor_command:doctor",
-    "completion": "swapdesk.cli.completion_command:completion",
-    "commands": "swapdesk.cli.contract_commands:commands",
-    "schema": "swapdesk.cli.contract_commands:schema",
-    "errors": "swapdesk.cli.contract_commands:errors",
+    "quote": "quote_command:quote",
+    "swap": "create_commands:swap",
+    "send": "create_commands:send",
+    "sign": "create_commands:sign",
+    "fund": "create_commands:fund",
+    "batch": "batch_commands:batch",
+    "tokens": "catalog_commands:tokens",
+    "chains": "catalog_commands:chains",
+    "orders": "orders_commands:orders",
+    "account": "account_commands:account",
+    "why": "support_commands:why",
+    "inspect": "support_commands:inspect",
+    "support": "support_files:support",
+    "trigger": "trigger_command:trigger",
+    "api": "api_command:api",
+    "listen": "listen_command:listen",
+    "wallet": "wallet_commands:wallet",
+    "demo": "demo_command:demo",
+    "serve": "serve_command:serve",
+    "node": "serve_command:node",
+    "partner": "partner_commands:partner",
+    "config": "config_command:config",
+    "profile": "config_command:profile",
+    "tape": "tape_commands:tape",
+    "tour": "tape_commands:tour",
+    "doctor": "doctor_command:doctor",
+    "completion": "completion_command:completion",
+    "commands": "contract_commands:commands",
+    "schema": "contract_commands:schema",
+    "errors": "contract_commands:errors",
 }
-"""Name of a command: its module and attribute."""
+"""Name of a command: where it stands in this room."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
 """Of a command. The imports of one that connects make 90,000, and nothing of them is garbage."""
@@ -93,8 +91,7 @@ class CommandTable(click.Group):
         place = COMMANDS.get(cmd_name)
         if place is None:
             return None
-        module, _, attribute = place.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = named(place)
         return command
 
     def resolve_command(
@@ -219,7 +216,7 @@ def run(arguments: Sequence[str]) -> int:
             silence(sys.stdout)
             output.failure(_not_written(error.strerror or "no room"))
             return Exit.NOT_WRITTEN
-        refused = of_refused_journal(error) or of_unusable_file(error)
+        refused = of_error(error)
         if refused is None:
             return _report_defect(output, error)
         output.failure(refused)

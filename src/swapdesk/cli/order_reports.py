@@ -31,10 +31,8 @@ from swapdesk.flows.notation import Moment, counted
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_listing import (
     FilterLine,
-    FilterProblem,
     Sorting,
     left_out_words,
-    read_filter,
     sort_orders,
 )
 from swapdesk.flows.orders.order_status import order_status
@@ -67,22 +65,7 @@ class OrdersDocument(Struct, frozen=True):
     unknown: tuple[UnknownFacts, ...]
 
 
-class Choice(Struct, frozen=True):
-    """Which orders, in which sequence."""
-
-    kept: FilterLine
-    sorting: Sorting
-
-
-def order_choice(words: str, sorting: str) -> Choice:
-    """What ``--filter`` and ``--sort`` ask for. Exit 2 for a filter that cannot be understood."""
-    try:
-        return Choice(read_filter(words), Sorting(sorting))
-    except FilterProblem as error:
-        raise bad_input("BAD_FILTER", str(error), field="filter") from None
-
-
-async def chosen_orders(session: CommandSession, choice: Choice) -> list[TrackedOrder]:
+async def chosen_orders(session: CommandSession, kept: FilterLine, sort: str) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle(TELLING_SECONDS)
     await session.link.tracker.load_past()
@@ -95,11 +78,11 @@ async def chosen_orders(session: CommandSession, choice: Choice) -> list[Tracked
         )
     tell_left_out(session)
     now = session.desk.service_clock.now()
-    known = sort_orders(session.link.tracker.orders(), choice.sorting)
-    if choice.kept.empty:
+    known = sort_orders(session.link.tracker.orders(), Sorting(sort))
+    if kept.empty:
         return known
     desk = session.desk
-    kept = choice.kept.looked_up(desk.journal.orders.index.named, desk.book.labels())
+    kept = kept.looked_up(desk.journal.orders.index.named, desk.book.labels())
     found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
     if known and not found:
         session.call.output.talk(kept.nothing(len(known)))
@@ -113,15 +96,15 @@ def tell_left_out(session: CommandSession) -> None:
 
 
 async def export_orders(
-    session: CommandSession, form: ExportForm, choice: Choice, out: Path | None
-) -> int:
+    session: CommandSession, form: str, out: Path | None, kept: FilterLine, sort: str
+) -> None:
     """Write the orders to a file, or to standard output."""
-    orders = await chosen_orders(session, choice)
+    orders = await chosen_orders(session, kept, sort)
     made = session.desk.journal.transactions.all()
-    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
+    content = export_bytes(orders, session.desk.service_clock.now(), ExportForm(form), made)
     if out is None:
         session.call.output.file(content)
-        return Exit.DONE
+        return
     try:
         write_export_file(out, content)
     except OSError as error:
@@ -134,13 +117,12 @@ async def export_orders(
             next=CORRECT,
         ) from None
     session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
-    return Exit.DONE
 
 
-async def report_orders(session: CommandSession, choice: Choice) -> int:
+async def report_orders(session: CommandSession, kept: FilterLine, sort: str) -> None:
     """The list, refreshed from the service; as last known when it cannot be asked."""
     output = session.call.output
-    orders = await chosen_orders(session, choice)
+    orders = await chosen_orders(session, kept, sort)
     with suppress(JournalUnavailable):
         settle_payments(session.desk.journal.calls, session.link.tracker.recall)
     for call in session.desk.journal.calls.unresolved():
@@ -179,7 +161,6 @@ async def report_orders(session: CommandSession, choice: Choice) -> int:
         )
     if not session.link.tracker.count and not session.link.tracker.skipped:
         output.talk("No orders yet.")
-    return Exit.DONE
 
 
 def _unknown(intent: Intent) -> UnknownFacts:
@@ -192,30 +173,28 @@ def _unknown(intent: Intent) -> UnknownFacts:
     )
 
 
-async def report_order(session: CommandSession, name: str) -> int:
-    """One order, read now; as last known when the service cannot be asked. ``name`` is its id,
+async def report_order(session: CommandSession, order: str) -> None:
+    """One order, read now; as last known when the service cannot be asked. ``order`` is its id,
     the beginning of it, or one of its addresses, hashes or request ids."""
     await session.settle(TELLING_SECONDS)
-    return _tell_order(session, await _searched(session, name))
+    _tell_order(session, await _searched(session, order))
 
 
-def _tell_order(session: CommandSession, tracked: TrackedOrder) -> int:
+def _tell_order(session: CommandSession, tracked: TrackedOrder) -> None:
     output = session.call.output
     now = session.desk.service_clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
-    if output.json:
-        output.document(order_document(tracked, now, made))
-    elif output.form is Form.PLAIN:
-        output.say(order_sentence(tracked, now, made))
-    else:
-        output.facts(order_facts(tracked, now, made))
-    return Exit.DONE
+    output.facts(
+        order_facts(tracked, now, made),
+        plain=[order_sentence(tracked, now, made)],
+        document=order_document(tracked, now, made),
+    )
 
 
-async def put_order_away(session: CommandSession, name: str, *, undo: bool) -> int:
+async def put_order_away(session: CommandSession, order: str, undo: bool) -> None:
     """Exit 2 for an order that holds nobody up."""
     await session.settle(TELLING_SECONDS)
-    tracked, tracker = await find_order(session, name), session.link.tracker
+    tracked, tracker = await find_order(session, order), session.link.tracker
     if undo:
         tracker.take_back(tracked.service_id)
     elif tracked.trouble is not None:
@@ -228,7 +207,7 @@ async def put_order_away(session: CommandSession, name: str, *, undo: bool) -> i
             money=order_status(tracked, session.desk.service_clock.now()).money.rstrip("."),
             field="order",
         )
-    return _tell_order(session, tracker.recall(tracked.service_id) or tracked)
+    _tell_order(session, tracker.recall(tracked.service_id) or tracked)
 
 
 async def find_order(session: CommandSession, name: str) -> TrackedOrder:

@@ -43,28 +43,28 @@ class WatchedDocument(Struct, frozen=True):
 
 
 async def watch_orders(
-    session: CommandSession, ids: Sequence[str], *, refunded: bool, wait: float | None
+    session: CommandSession, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
-    """Print every change. Raises CommandError with exit 3 when ``wait`` seconds have passed."""
+    """Print every change. Raises CommandError with exit 3 when ``timeout`` seconds have passed."""
     await session.settle(TELLING_SECONDS)
     found = [await find_order(session, name) for name in ids]
     watched = list(dict.fromkeys(tracked.service_id for tracked in found))
-    watch = _Watch(session, watched, refunded)
+    watch = _Watch(session, watched, refunded=until == "refunded")
     try:
-        async with asyncio.timeout(wait):
+        async with asyncio.timeout(timeout):
             await watch.run()
     except TimeoutError:
         open_ids = ", ".join(watch.open_ids())
         raise CommandError(
             Exit.THRESHOLD,
             "TIMEOUT",
-            f"Not ended after {wait:g} s: {open_ids}.",
+            f"Not ended after {timeout:g} s: {open_ids}.",
         ) from None
     return watch.result()
 
 
 class _Watch:
-    def __init__(self, session: CommandSession, ids: Sequence[str], refunded: bool) -> None:
+    def __init__(self, session: CommandSession, ids: Sequence[str], *, refunded: bool) -> None:
         self._session = session
         self._ids = ids
         self._refunded = refunded

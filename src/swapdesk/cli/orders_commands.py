@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import on_desk
 from swapdesk.cli.command_error import bad_input
+
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_listing import FilterLine
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,6 +24,15 @@ def orders() -> None:
 
 
 SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
+
+
+def _filter_line(_: click.Context, option: click.Parameter, words: str) -> FilterLine:
+    from swapdesk.flows.orders.order_listing import FilterProblem, read_filter
+
+    try:
+        return read_filter(words)
+    except FilterProblem as error:
+        raise bad_input("BAD_FILTER", str(error), field="filter") from None
 
 
 def choosing(command: F) -> F:
@@ -35,7 +47,8 @@ def choosing(command: F) -> F:
         ),
         click.option(
             "--filter",
-            "words",
+            "kept",
+            callback=_filter_line,
             metavar="WORDS",
             default="",
             help='Orders that match every word, as "private hold >1h" or "get:eth -late"; a word'
@@ -48,17 +61,12 @@ def choosing(command: F) -> F:
 
 @orders.command("list")
 @choosing
-@desk_command
-def list_orders(call: CliContext, words: str, sort: str) -> int:
+@on_desk("order_reports:report_orders", from_journal=True)
+def list_orders() -> None:
     """Every order of this profile: ended ones that need you, open ones, the other ended ones.
 
     The journal remembers orders for longer than the 48 hours of the service.
     """
-    from swapdesk.cli.order_reports import order_choice, report_orders
-    from swapdesk.cli.session import run_session
-
-    choice = order_choice(words, sort)
-    return run_session(call, lambda session: report_orders(session, choice), from_journal=True)
 
 
 @orders.command()
@@ -76,52 +84,38 @@ def list_orders(call: CliContext, words: str, sort: str) -> int:
     help="A file (0600, replaced as a whole) instead of standard output.",
 )
 @choosing
-@desk_command
-def export(call: CliContext, form: str, out: Path | None, words: str, sort: str) -> int:
+@on_desk("order_reports:export_orders", from_journal=True)
+def export() -> None:
     """Orders for other programs, with exact amounts and ISO 8601 times.
 
     A deposit address that must not be paid is left out.
     """
-    from swapdesk.cli.order_reports import export_orders, order_choice
-    from swapdesk.cli.session import run_session
-    from swapdesk.flows.orders.order_export import ExportForm
-
-    choice = order_choice(words, sort)
-    return run_session(
-        call,
-        lambda session: export_orders(session, ExportForm(form), choice, out),
-        from_journal=True,
-    )
 
 
 @orders.command()
 @click.argument("order", shell_complete=completion.open_orders)
-@desk_command
-def show(call: CliContext, order: str) -> int:
+@on_desk("order_reports:report_order", from_journal=True)
+def show() -> None:
     """Show one order by its id or the beginning of one, or by what only this order has: a part of
     an address, a transaction hash or the request id of its create."""
-    from swapdesk.cli.order_reports import report_order
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda session: report_order(session, order), from_journal=True)
 
 
 @orders.command("put-away")
 @click.argument("order", shell_complete=completion.open_orders)
 @click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
-@desk_command
-def put_away(call: CliContext, order: str, undo: bool) -> int:
+@on_desk("order_reports:put_order_away", from_journal=True)
+def put_away() -> None:
     """Put a failed order away once it was dealt with; it stays in the journal.
 
     Only an order whose money is stuck, or whose transaction failed, can be put away. It counts
     again when something else goes wrong with it.
     """
-    from swapdesk.cli.order_reports import put_order_away
-    from swapdesk.cli.session import run_session
 
-    return run_session(
-        call, lambda session: put_order_away(session, order, undo=undo), from_journal=True
-    )
+
+def _seconds(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
+    return value
 
 
 @orders.command()
@@ -135,20 +129,16 @@ def put_away(call: CliContext, order: str, undo: bool) -> int:
     show_default=True,
     help="Whether an expired or failed order is waited on until it is refunded.",
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="Stop watching then, with exit 3.")
-@desk_command
-def watch(call: CliContext, ids: tuple[str, ...], until: str, timeout: float | None) -> int:
+@click.option(
+    "--timeout",
+    type=float,
+    callback=_seconds,
+    metavar="SECONDS",
+    help="Stop watching then, with exit 3.",
+)
+@on_desk("order_watch:watch_orders", from_journal=True)
+def watch() -> None:
     """Follow orders until all have ended and the service has confirmed it.
 
     One line for each change. Exit 0 when all completed, 10 when one ended otherwise.
     """
-    if timeout is not None and not 0 < timeout < float("inf"):
-        raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
-    from swapdesk.cli.order_watch import watch_orders
-    from swapdesk.cli.session import run_session
-
-    return run_session(
-        call,
-        lambda session: watch_orders(session, ids, refunded=until == "refunded", wait=timeout),
-        from_journal=True,
-    )

@@ -166,8 +166,13 @@ class Output:
         JSON numbers."""
         self._json(document_text(value))
 
-    def say(self, *sentences: str) -> None:
+    # In the form of JSON ``document`` stands for what these print.
+
+    def say(self, *sentences: str, document: Struct | None = None) -> None:
         """Data as sentences, one a line."""
+        if document is not None and self.json:
+            self.document(document)
+            return
         for sentence in sentences:
             self._out(safe_line(sentence))
 
@@ -179,12 +184,15 @@ class Output:
         numbers: Collection[int] = (),
         least: Sequence[int] | None = None,
         headed: bool = True,
+        plain: Sequence[str] | None = None,
+        document: Struct | None = None,
     ) -> None:
         """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point.
         A table that comes in parts gives all of them the ``least`` widths, and heads to one.
-        Where sentences are asked for, one for each row with its heads in it."""
-        if self.form is Form.PLAIN:
-            self.say(*(_sentence(heads, row) for row in rows))
+        Where sentences are asked for, ``plain``, else one for each row with its heads in it."""
+        if self.form is not Form.TABLE:
+            said = [_sentence(heads, row) for row in rows] if plain is None else plain
+            self.say(*said, document=document)
             return
         columns = [[self._shown(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
@@ -203,11 +211,19 @@ class Output:
         for row in zip(*columns, strict=True):
             self._out(_row(row, widths, numbers))
 
-    def facts(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Labels and values, one a line, empty values left out."""
+    def facts(
+        self,
+        rows: Sequence[tuple[str, str]],
+        *,
+        plain: Sequence[str] | None = None,
+        document: Struct | None = None,
+    ) -> None:
+        """Labels and values, one a line, empty values left out; ``plain`` where sentences are asked
+        for."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
-        if self.form is Form.PLAIN:
-            self.say(*(f"{label}: {value}" for label, value in shown))
+        if self.form is not Form.TABLE:
+            said = [f"{label}: {value}" for label, value in shown] if plain is None else plain
+            self.say(*said, document=document)
             return
         width = max((cells(label) for label, _ in shown), default=0)
         for label, value in shown:
@@ -217,8 +233,11 @@ class Output:
         """JSON text of another program, escaped for the terminal and otherwise as it came."""
         self._json(_escaped(text))
 
-    def file(self, content: bytes) -> None:
+    def file(self, content: bytes, *, document: Struct | None = None) -> None:
         """A whole file of text, as it would be on disk; to a terminal through its filter."""
+        if document is not None and self.json:
+            self.document(document)
+            return
         out = self._stdout or sys.stdout
         text = content.decode("utf-8")
         if out.isatty():
@@ -237,8 +256,11 @@ class Output:
 
     # Talk
 
-    def talk(self, *sentences: str) -> None:
+    def talk(self, *sentences: str, document: Struct | None = None) -> None:
         """What is going on, for whoever watches; never part of the data."""
+        if document is not None and self.json:
+            self.document(document)
+            return
         for sentence in sentences:
             self._aside(safe_line(sentence))
 

@@ -12,16 +12,12 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
-    CommandError,
     bad_input,
-    of_client_error,
     of_unusable_file,
     unusable_journal,
 )
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
-from swapdesk.client.credentials import CredentialsError
-from swapdesk.client.errors import ClientError
 from swapdesk.flows.connected_desk import ConnectedDesk
 from swapdesk.flows.connection import (
     Connection,
@@ -31,7 +27,6 @@ from swapdesk.flows.connection import (
 )
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.tracking.open_business import intent_words
-from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings
 
 if TYPE_CHECKING:
@@ -137,8 +132,6 @@ async def open_session(
     try:
         # First: beside a journal that must not be used no sandbox is started.
         desk = Desk.open(settings)
-    except UnsafePlace as error:
-        raise _unsafe(error) from None
     except (OSError, sqlite3.Error) as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     session = CommandSession(call, settings, desk, sandbox)
@@ -184,39 +177,23 @@ def _live_connection(settings: Settings) -> Connection:
         return live_connection(settings)
     except NotConfigured as error:
         raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
-    except CredentialsError as error:
-        raise bad_input("CREDENTIALS", f"{error}.", field="profile") from None
-    except UnsafePlace as error:
-        raise _unsafe(error) from None
 
 
 async def _sandbox_connection(session: CommandSession) -> Connection:
     assert session.sandbox is not None  # every profile that is not live has one
-    try:
-        ready = await session.sandbox.ready()
-        if put_aside := ready.get("putAside"):
-            session.call.output.talk(f"{put_aside}.")
-        return sandbox_connection(ready, session.settings)
-    except UnsafePlace as error:
-        raise _unsafe(error) from None
-
-
-def _unsafe(error: UnsafePlace) -> CommandError:
-    return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
+    ready = await session.sandbox.ready()
+    if put_aside := ready.get("putAside"):
+        session.call.output.talk(f"{put_aside}.")
+    return sandbox_connection(ready, session.settings)
 
 
 def run_session(
     call: CliContext, work: Callable[[CommandSession], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Open the desk, do the work, close it; a failed call becomes a CommandError."""
+    """Open the desk, do the work, close it."""
 
     async def whole() -> T:
-        try:
-            async with open_session(call, from_journal=from_journal) as session:
-                return await work(session)
-        except CredentialsError as error:
-            raise bad_input("CREDENTIALS", f"{error}.", field="url") from None
-        except ClientError as error:
-            raise of_client_error(error) from None
+        async with open_session(call, from_journal=from_journal) as session:
+            return await work(session)
 
     return asyncio.run(whole())

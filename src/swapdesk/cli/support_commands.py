@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import on_desk
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-LONGEST = 1 << 20
-"""Bytes of a text that are read from standard input."""
 
 
 def searching(command: F) -> F:
@@ -35,35 +31,21 @@ def searching(command: F) -> F:
 
 @click.command()
 @searching
-@desk_command
-def why(call: CliContext, text: tuple[str, ...], reads: int) -> int:
+@on_desk("support_report:why", from_journal=True)
+def why() -> None:
     """Say why an order is where it is, and what to reply.
 
     TEXT is whatever names the order: an id, an address, a memo, a transaction hash, a link, a
     request id, an amount with its symbol, or a message with one of these in it. A text of - is
     read from standard input.
     """
-    return _search(call, text, reads, whole=False)
 
 
 @click.command()
 @searching
-@desk_command
-def inspect(call: CliContext, text: tuple[str, ...], reads: int) -> int:
+@on_desk("support_report:inspect", from_journal=True)
+def inspect() -> None:
     """As why, with what TEXT was read as, every place searched, and the time line.
 
     TEXT is whatever names the order, as for why; - is standard input.
     """
-    return _search(call, text, reads, whole=True)
-
-
-def _search(call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool) -> int:
-    from swapdesk.cli.session import run_session
-    from swapdesk.cli.support_report import report_search
-
-    pasted = sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text)
-    return run_session(
-        call,
-        lambda session: report_search(session, pasted, reads, whole=whole),
-        from_journal=True,
-    )

@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.error_table import CORRECT, UNMOVED
 from swapdesk.cli.exit_codes import Exit
@@ -36,6 +36,16 @@ def support() -> None:
     """Write an order into a file that may be posted publicly, and read such files."""
 
 
+def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
+    from swapdesk.flows.support.case_file import Shown
+
+    kinds = {word.strip() for word in words.split(",") if word.strip()}
+    if unknown := sorted(kinds - set(KINDS)):
+        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
+        raise bad_input("NO_SUCH_KIND", said, field="with")
+    return {Shown(kind) for kind in kinds}
+
+
 @support.command()
 @click.argument("order", shell_complete=completion.open_orders)
 @click.option("--out", type=FILE, help="The file; by default one named after the order, here.")
@@ -44,28 +54,22 @@ def support() -> None:
     "shown",
     metavar="KINDS",
     default="",
+    callback=_kinds,
     help=f"What is not masked, with commas: {', '.join(KINDS)}.",
 )
-@desk_command
-def bundle(call: CliContext, order: str, out: Path | None, shown: str) -> int:
+@on_desk("support_files:write_bundle", from_journal=True)
+def bundle() -> None:
     """Write ORDER with its updates, requests, diagnosis and versions into one file (0600).
 
     ORDER is its id or the beginning of one. Nothing is sent. Keys, secrets and tokens never stand
     in the file; addresses, amounts, memos, hashes and names are masked unless --with names them.
     A file that is there is not replaced.
     """
-    from swapdesk.cli.session import run_session
-    from swapdesk.flows.support.case_file import Shown
-
-    kinds = {word.strip() for word in shown.split(",") if word.strip()}
-    if unknown := sorted(kinds - set(KINDS)):
-        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
-        raise bad_input("NO_SUCH_KIND", said, field="with")
-    wanted = {Shown(kind) for kind in kinds}
-    return run_session(call, lambda session: _write(session, order, out, wanted), from_journal=True)
 
 
-async def _write(session: CommandSession, name: str, out: Path | None, shown: set[Shown]) -> int:
+async def write_bundle(
+    session: CommandSession, order: str, out: Path | None, shown: set[Shown]
+) -> None:
     from swapdesk.cli.order_reports import find_order
     from swapdesk.flows.support.case_file import (
         NotWritten,
@@ -77,7 +81,7 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
     )
     from swapdesk.flows.support.support_case import calls_about, facts_of
 
-    tracked = await find_order(session, name)
+    tracked = await find_order(session, order)
     facts = facts_of(session.desk, tracked.service_id)
     assert facts is not None  # it was just read
     settings = session.settings
@@ -95,11 +99,9 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
         raise bad_input(
             "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
         ) from None
-    if output.json:
-        output.document(BundleWritten(str(path), file.masked))
-    else:
-        output.say(f"Written to {path}. Nothing was sent.")
-    return Exit.DONE
+    output.say(
+        f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), file.masked)
+    )
 
 
 @support.command("open")

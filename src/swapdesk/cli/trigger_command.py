@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox
 from swapdesk.cli.command_error import bad_input
-from swapdesk.cli.error_table import UNMOVED
-
-if TYPE_CHECKING:
-    from swapdesk.cli.session import CommandSession
 
 PRACTICE = "practice"
 NO_FILES = (
@@ -54,73 +46,47 @@ def trigger() -> None:
 @click.option(
     "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
 )
-@desk_command
-def set_fault(call: CliContext, target: str | None, **given: Any) -> int:
+@in_sandbox("trigger_report:report_fault")
+def set_fault() -> None:
     """Set a fault on TARGET: an order, provider, chain, group, quote or operation.
 
     An order may be given by the beginning of its id.
     """
-    from swapdesk.cli.trigger_report import report_fault
-
-    name = click.get_current_context().info_name or ""
-    members = {key: value for key, value in given.items() if value is not None}
-    if "seconds" in members:
-        members["seconds"] = Decimal(str(members["seconds"]))
-    return _run(call, lambda session: report_fault(session, name, target, members))
 
 
 @trigger.command("list")
-@desk_command
-def list_faults(call: CliContext) -> int:
+@in_sandbox("trigger_report:report_faults")
+def list_faults() -> None:
     """Every fault, what it may meet and what it shows; then those that are set."""
-    from swapdesk.cli.trigger_report import report_faults
-
-    return _run(call, report_faults)
 
 
 @trigger.command()
-@desk_command
-def clear(call: CliContext) -> int:
+@in_sandbox("trigger_report:report_cleared")
+def clear() -> None:
     """End every fault and every hold."""
-    from swapdesk.cli.trigger_report import report_cleared
-
-    return _run(call, report_cleared)
 
 
 @trigger.command()
 @click.argument("step")
-@desk_command
-def clock(call: CliContext, step: str) -> int:
+@in_sandbox("trigger_report:report_clock")
+def clock() -> None:
     """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
-    from swapdesk.cli.trigger_report import report_clock
-
-    return _run(call, lambda session: report_clock(session, step))
 
 
 @trigger.command()
 @click.argument("cases", metavar="practice")
 @click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
 @desk_command
-def run(call: CliContext, cases: str, answers: bool) -> int:
+def run(call: CliContext, cases: str, answers: bool) -> None:
     """Make twelve orders, each stuck in its way, to practise on.
 
     Each case is printed with what its customer writes and sends; give that to "swapdesk why".
     """
-    from swapdesk.cli.trigger_report import report_answers, report_run
+    from swapdesk.cli.trigger_report import report_answers, report_run, run_in_sandbox
 
     if cases != PRACTICE:
         raise bad_input("REMOVED", NO_FILES, field="cases")
     if answers:
-        return report_answers(call.output)
-    return _run(call, report_run)
-
-
-def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
-    """Exit 2 on a live profile, before its service is asked anything."""
-    from swapdesk.cli.session import run_session
-
-    if call.settings().live:
-        from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
-
-        raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
-    return run_session(call, work)
+        report_answers(call.output)
+    else:
+        run_in_sandbox(call, report_run)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from typing import Any, TypeVar
 
+import click
 from msgspec import Struct
 
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.error_table import UNMOVED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.client.errors import ApiError
-from swapdesk.flows.faults.practice import PRACTICE, CaseFailed, PlayedCase, Practice
-from swapdesk.flows.faults.triggers import Triggers
-from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.faults.practice import PRACTICE, Case, CaseFailed, PlayedCase, Practice
+from swapdesk.flows.faults.triggers import NOT_A_SANDBOX, Triggers
 from swapdesk.wire.faults import FAULTS, FaultRefused, targets_of
 
 T = TypeVar("T")
@@ -56,88 +58,72 @@ class CasesDocument(Struct, frozen=True):
     cases: tuple[PlayedCase, ...]
 
 
-class AnswerRow(Struct, frozen=True):
-    """What support should find: words of the diagnosis, and why in a sentence."""
-
-    case: str
-    rule: str
-    money: str
-    """Words that the diagnosis has of the money's place."""
-    owner: Owner
-    why: str
-
-
 class AnswersDocument(Struct, frozen=True):
     """What is right, case by case."""
 
-    answers: tuple[AnswerRow, ...]
+    answers: tuple[Case, ...]
 
 
-async def report_fault(
-    session: CommandSession, name: str, target: str | None, members: Mapping[str, Any]
-) -> int:
-    """Set one fault. Exit 2 for what is no fault or no target, 4 where it comes too late."""
+def run_in_sandbox(call: CliContext, work: Callable[[CommandSession], Awaitable[T]]) -> T:
+    """Exit 2 on a live profile, before its service is asked anything."""
+    if call.settings().live:
+        raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
+    return run_session(call, work)
+
+
+async def report_fault(session: CommandSession, target: str | None, **given: Any) -> None:
+    """Set the fault that the command is named by. Exit 2 for what is no fault or no target, 4 where
+    it comes too late."""
     await session.load_catalog()
+    name = click.get_current_context().info_name or ""
+    members = {key: value for key, value in given.items() if value is not None}
+    if "seconds" in members:
+        members["seconds"] = Decimal(str(members["seconds"]))
     triggers = Triggers(session.desk)
     try:
         call = triggers.read_call(name, target, members)
     except FaultRefused as problem:
         raise _problem(problem) from None
     await _accepted(triggers.set(call))
-    output = session.call.output
-    if output.json:
-        output.document(call)
-    else:
-        output.say(call.said)
-    return Exit.DONE
+    session.call.output.say(call.said, document=call)
 
 
-async def report_faults(session: CommandSession) -> int:
+async def report_faults(session: CommandSession) -> None:
     """The table of faults, and what is set."""
     active = await Triggers(session.desk).active()
     output = session.call.output
-    if output.json:
-        listed = (
-            FaultFacts(
-                fault.name,
-                tuple(targets_of(fault).split(" or ")),
-                tuple(sorted(fault.takes)),
-                None,
-                fault.does,
-            )
-            for fault in FAULTS.values()
+    listed = tuple(
+        FaultFacts(
+            fault.name,
+            tuple(targets_of(fault).split(" or ")),
+            tuple(sorted(fault.takes)),
+            None,
+            fault.does,
         )
-        output.document(FaultsDocument(tuple(listed), tuple(active)))
-        return Exit.DONE
+        for fault in FAULTS.values()
+    )
     rows = [(fault.name, targets_of(fault), fault.does) for fault in FAULTS.values()]
-    output.table(("fault", "meets", "shows"), rows)
-    output.talk(*(f"Set: {one}." for one in active))
-    return Exit.DONE
+    document = FaultsDocument(listed, tuple(active))
+    output.table(("fault", "meets", "shows"), rows, document=document)
+    if not output.json:
+        output.talk(*(f"Set: {one}." for one in active))
 
 
-async def report_cleared(session: CommandSession) -> int:
+async def report_cleared(session: CommandSession) -> None:
     await Triggers(session.desk).clear()
-    if session.call.output.json:
-        session.call.output.document(ActiveDocument(()))
-    else:
-        session.call.output.say("Every fault and every hold has ended.")
-    return Exit.DONE
+    session.call.output.say("Every fault and every hold has ended.", document=ActiveDocument(()))
 
 
-async def report_clock(session: CommandSession, step: str) -> int:
+async def report_clock(session: CommandSession, step: str) -> None:
     """Move the clock. Exit 2 for what is no step."""
     try:
         now = await _accepted(Triggers(session.desk).advance(step))
     except FaultRefused as problem:
         raise _problem(problem) from None
-    if session.call.output.json:
-        session.call.output.document(ClockDocument(now))
-    else:
-        session.call.output.say(f"The sandbox's clock shows {now}.")
-    return Exit.DONE
+    session.call.output.say(f"The sandbox's clock shows {now}.", document=ClockDocument(now))
 
 
-async def report_run(session: CommandSession) -> int:
+async def report_run(session: CommandSession) -> None:
     """Make the orders to practise on. Exit 9 for a case that does not come about; the orders made
     before it stay."""
     await session.load_catalog()
@@ -149,24 +135,18 @@ async def report_run(session: CommandSession) -> int:
             output.talk(f"Case {len(played)} of {len(PRACTICE)} is ready: {case.case}.")
     except CaseFailed as failed:
         raise CommandError(Exit.OWN_REFUSAL, "CASE_FAILED", str(failed)) from None
-    if output.json:
-        output.document(CasesDocument(tuple(played)))
-    else:
-        rows = [(case.case, case.pasted, case.customer) for case in played]
-        output.table(("case", "sent", "the customer writes"), rows)
+    rows = [(case.case, case.pasted, case.customer) for case in played]
+    document = CasesDocument(tuple(played))
+    output.table(("case", "sent", "the customer writes"), rows, document=document)
+    if not output.json:
         output.talk('Give what was sent to "swapdesk why". --answers shows what is right.')
-    return Exit.DONE
 
 
-def report_answers(output: Output) -> int:
+def report_answers(output: Output) -> None:
     """What is right, case by case; no sandbox is asked."""
-    rows = [AnswerRow(one.name, one.rule, one.money, one.owner, one.why) for one in PRACTICE]
-    if output.json:
-        output.document(AnswersDocument(tuple(rows)))
-    else:
-        table = [(row.case, row.rule, row.money, row.owner, row.why) for row in rows]
-        output.table(("case", "rule", "the money is", "who acts", "why"), table)
-    return Exit.DONE
+    rows = [(one.name, one.rule, one.money, one.owner, one.why) for one in PRACTICE]
+    document = AnswersDocument(PRACTICE)
+    output.table(("case", "rule", "the money is", "who acts", "why"), rows, document=document)
 
 
 async def _accepted(asked: Awaitable[T]) -> T:

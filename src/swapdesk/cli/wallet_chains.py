@@ -19,11 +19,10 @@ from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
 from swapdesk.flows.notation.amounts import split_at_point
-from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
@@ -137,21 +136,21 @@ def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> 
     return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
-async def show_balances(session: CommandSession, wallet: LocalWallet, named: str | None) -> int:
+async def show_balances(session: CommandSession, account: str | None) -> int:
     """One document, or the chains in their order; on a terminal as they answer, because a chain
     may be silent for long and a person waits."""
-    account = await _account(wallet, named)
-    output = session.call.output
+    output, wallet = session.call.output, session.desk.wallet
+    whose = await _account(wallet, account)
     owned = smart_accounts(session.desk.journal)
     if output.to_person:
         held = BalanceTable(output)
-        told = await wallet.holdings(account, held.heard)
-        smart = await wallet.smart_holdings(owned, account)
+        told = await wallet.holdings(whose, held.heard)
+        smart = await wallet.smart_holdings(owned, whose)
         held.add(smart)
         told += smart
     else:
-        told = await wallet.holdings(account)
-        told += await wallet.smart_holdings(owned, account)
+        told = await wallet.holdings(whose)
+        told += await wallet.smart_holdings(owned, whose)
         if output.json:
             output.document(BalancesDocument(tuple(told)))
             output.talk(*(unread_words(one) for one in told if one.problem is not None))
@@ -167,31 +166,27 @@ async def show_balances(session: CommandSession, wallet: LocalWallet, named: str
     return _end_of(told)
 
 
-async def show_allowances(session: CommandSession, wallet: LocalWallet, named: str | None) -> int:
-    account = await _account(wallet, named)
-    told = await wallet.allowances(account)
-    output = session.call.output
-    if output.json:
-        output.document(AllowancesDocument(tuple(told)))
-    else:
-        rows = [
-            (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
-             each.spender, spender_words(each, session.desk.catalog.provider_name))
-            for one in told
-            for each in one.allowances
-        ]  # fmt: skip
-        if output.form is Form.PLAIN:
-            output.say(
-                *(
-                    f"{spender} ({who}) may take {amount} {symbol} of {name} on {chain}."
-                    for name, chain, symbol, amount, spender, who in rows
-                )
-            )
-        else:
-            heads = ("account", "chain", "token", "may take", "spender", "venue")
-            output.table(heads, rows, numbers=(3,))
-        if not rows and all(one.problem is None and one.complete for one in told):
-            output.talk("Nobody is allowed to take anything.")
+async def show_allowances(session: CommandSession, account: str | None) -> int:
+    output, wallet = session.call.output, session.desk.wallet
+    told = await wallet.allowances(await _account(wallet, account))
+    rows = [
+        (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
+         each.spender, spender_words(each, session.desk.catalog.provider_name))
+        for one in told
+        for each in one.allowances
+    ]  # fmt: skip
+    output.table(
+        ("account", "chain", "token", "may take", "spender", "venue"),
+        rows,
+        numbers=(3,),
+        plain=[
+            f"{spender} ({who}) may take {amount} {symbol} of {name} on {chain}."
+            for name, chain, symbol, amount, spender, who in rows
+        ],
+        document=AllowancesDocument(tuple(told)),
+    )
+    if not (rows or output.json) and all(one.problem is None and one.complete for one in told):
+        output.talk("Nobody is allowed to take anything.")
     for one in told:
         if not one.complete and one.problem is None:
             output.talk(f"{one.chain_name} does not list every approval: there may be more.")
@@ -204,95 +199,65 @@ def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
     return Exit.UNREACHABLE if unread else Exit.DONE
 
 
-class RevocationRequest(Struct, frozen=True):
-    """Which allowance is to end: token by symbol or contract, spender by address, or by code or
-    name of its venue."""
-
-    token: str
-    spender: str
-    chain: str
-    account: str | None
-    permit2: bool | None = None
-    """Whether it was given in Permit2; None for either."""
-
-    def fits(self, one: Allowance, venue: str | None) -> bool:
-        token = {one.token.symbol.lower(), (one.token.contract or "").lower()}
-        spender = {name.lower() for name in (one.spender, one.venue, venue) if name}
-        kept = self.permit2 is None or self.permit2 is one.permit2
-        return kept and self.token.lower() in token and self.spender.lower() in spender
-
-
 async def revoke_allowance(
     session: CommandSession,
-    wallet: LocalWallet,
-    wanted: RevocationRequest,
+    token: str,
+    spender: str,
+    chain: str,
+    account: str | None,
+    permit2: bool | None,
     yes: bool,
-) -> int:
-    link = wallet.link(wanted.chain)
+) -> None:
+    """End the allowance of a token, by symbol or contract, to a spender, by address, or by code or
+    name of its venue. ``permit2``: whether it was given in Permit2; None for either."""
+    wallet = session.desk.wallet
+    link = wallet.link(chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {wanted.chain!r}; there are {known}."
+        message = f"There is no node of {chain!r}; there are {known}."
         raise bad_input("NO_SUCH_CHAIN", message, field="chain")
-    named = session.desk.catalog.provider_name
-    account, allowance = await _allowance(wallet, wanted, link, named)
-    revoking = Revoking(wallet, session.desk.clock)
-    step = await revoking.propose(account, link, allowance)
-    before = "This revocation was signed before. The same transaction is sent again."
-    await prepare(session, wallet, step, yes=yes, before=before)
-    outcome = await revoking.send(step)
-    require_done(outcome)
-    return _told(session.call.output, account, allowance, link.name, outcome)
+    provider_name = session.desk.catalog.provider_name
 
+    def fits(one: Allowance) -> bool:
+        tokens = {one.token.symbol.lower(), (one.token.contract or "").lower()}
+        names = (one.spender, one.venue, provider_name(one.venue))
+        spenders = {name.lower() for name in names if name}
+        kept = permit2 is None or permit2 is one.permit2
+        return kept and token.lower() in tokens and spender.lower() in spenders
 
-async def _allowance(
-    wallet: LocalWallet,
-    wanted: RevocationRequest,
-    link: ChainLink,
-    named: Callable[[str | None], str | None],
-) -> tuple[Account, Allowance]:
-    account = await _account(wallet, wanted.account)
     # No other chain is read: that takes a node hundreds of calls.
-    told = await wallet.allowances(account, link)
+    told = await wallet.allowances(await _account(wallet, account), link)
     for one in told:
         if one.problem is not None:
             raise CommandError(
                 Exit.UNREACHABLE, UNREAD, f"{one.chain_name} could not be read: {one.problem}.",
             )  # fmt: skip
-    found = [
-        (one.account, each)
-        for one in told
-        for each in one.allowances
-        if wanted.fits(each, named(each.venue))
-    ]
-    if len(found) == 1:
-        return found[0]
+    found = [(one.account, each) for one in told for each in one.allowances if fits(each)]
     if not found:
-        raise CommandError(
-            Exit.NOT_FOUND, "NO_ALLOWANCE",
-            f"{wanted.spender} may take no {wanted.token} on {link.name}.",
-        )  # fmt: skip
-    several = "; ".join(
-        f"{account.name}: {each.token.contract} to {each.spender}"
-        f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
-        for account, each in found
+        said = f"{spender} may take no {token} on {link.name}."
+        raise CommandError(Exit.NOT_FOUND, "NO_ALLOWANCE", said)
+    if len(found) > 1:
+        several = "; ".join(
+            f"{owner.name}: {each.token.contract} to {each.spender}"
+            f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
+            for owner, each in found
+        )
+        raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
+    [(owner, allowance)] = found
+    revoking = Revoking(wallet, session.desk.clock)
+    step = await revoking.propose(owner, link, allowance)
+    before = "This revocation was signed before. The same transaction is sent again."
+    await prepare(session, step, yes=yes, before=before)
+    outcome = await revoking.send(step)
+    require_done(outcome)
+    contract, taker = allowance.token.contract, allowance.spender
+    session.call.output.say(
+        f"Revoked: {grouped_address(taker)} may take no {allowance.token.symbol}"
+        f" of {owner.name} on {link.name} any more.",
+        f"Transaction {outcome.hash}",
+        document=RevokedDocument(owner.address, link.name, contract, taker, outcome.hash),
     )
-    raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
 
 
 async def _account(wallet: LocalWallet, named: str | None) -> Account | None:
     return None if named is None else account_named(await wallet.accounts(), named)
-
-
-def _told(
-    output: Output, account: Account, allowance: Allowance, chain: str, ended: Outcome
-) -> int:
-    if output.json:
-        token, spender = allowance.token.contract, allowance.spender
-        output.document(RevokedDocument(account.address, chain, token, spender, ended.hash))
-    else:
-        output.say(
-            f"Revoked: {grouped_address(allowance.spender)} may take no {allowance.token.symbol}"
-            f" of {account.name} on {chain} any more.",
-            f"Transaction {ended.hash}",
-        )
-    return Exit.DONE

@@ -24,6 +24,7 @@ from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
 from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
+from swapdesk.cli.wallet_commands import FORMS
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -170,32 +171,31 @@ class LockedDocument(Struct, frozen=True):
     locked: bool
 
 
-async def list_accounts(call: CliContext, wallet: LocalWallet) -> int:
+async def list_accounts(call: CliContext, wallet: LocalWallet) -> None:
     known, output = await wallet.accounts(), call.output
-    if output.json:
-        output.document(AccountsDocument(known.accounts, known.unusable, known.read_only))
-        return Exit.DONE
-    if output.form is Form.PLAIN:
-        for one in known.accounts:
-            output.say(f"{one.name} is an account of {one.kind}, {one.address} ({one.origin}).")
-    else:
-        rows = [
+    output.table(
+        ("name", "kind", "address", "origin", "path"),
+        [
             (o.name, str(o.kind), grouped_address(o.address), str(o.origin), o.path or "")
             for o in known.accounts
-        ]
-        output.table(("name", "kind", "address", "origin", "path"), rows)
+        ],
+        plain=[
+            f"{one.name} is an account of {one.kind}, {one.address} ({one.origin})."
+            for one in known.accounts
+        ],
+        document=AccountsDocument(known.accounts, known.unusable, known.read_only),
+    )
+    if output.json:
+        return
     if not known.accounts:
         output.talk("This wallet has no account. swapdesk wallet new makes one.")
     output.talk(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
     if known.read_only:
         output.talk("Another desk has this wallet; here it is read only.")
-    return Exit.DONE
 
 
-async def new_account(call: CliContext, wallet: LocalWallet, kind: Kind, name: str) -> int:
-    phrase = await _phrase(call, wallet)
-    _kept(call, await wallet.create(kind, name, phrase))
-    return Exit.DONE
+async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: str) -> None:
+    _kept(call, await wallet.create(Kind(kind), name, await _phrase(call, wallet)))
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
@@ -214,10 +214,10 @@ async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
 
 
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
+    said = f"{account.name}  {grouped_address(account.address)}"
+    call.output.say(said, document=AccountDocument(account))
     if call.output.json:
-        call.output.document(AccountDocument(account))
         return
-    call.output.say(f"{account.name}  {grouped_address(account.address)}")
     place = f"The key is in {account.profile}'s wallet"
     if imported:
         call.output.talk(f"{place} too. Whoever has what it came from can spend with it as well.")
@@ -225,62 +225,57 @@ def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None
         call.output.talk(f"{place} and nowhere else. Keep a copy: wallet export makes one.")
 
 
-class KeySource(Struct, frozen=True):
-    """What is imported, and from where. ``file`` None: the secret is typed or from ``secret``."""
-
-    origin: KeyOrigin
-    kind: Kind | None
-    paths: tuple[str, ...]
-    file: Path | None
-    secret: int | None
-    file_passphrase: int | None
-
-
 async def import_account(
     call: CliContext,
     wallet: LocalWallet,
-    source: KeySource,
+    form: str,
+    kind: str | None,
+    paths: tuple[str, ...],
+    file: Path | None,
+    secret: int | None,
+    theirs: int | None,
     name: str,
     yes: bool,
-) -> int:
-    """Show the addresses a secret leads to, keep the one that is confirmed."""
-    kind = source.kind or OF_KIND.get(source.origin)
-    if kind is None:
+) -> None:
+    """Show the addresses a secret leads to, keep the one that is confirmed. ``secret`` and
+    ``theirs``, the pass phrase of a keystore, are descriptors."""
+    origin = KeyOrigin(FORMS[form])
+    chains = Kind(kind) if kind else OF_KIND.get(origin)
+    if chains is None:
         raise bad_input("NEEDS_KIND", "A mnemonic leads to either: add --kind evm or solana.")
-    material = _material(call, source)
-    theirs = None
-    if source.origin is KeyOrigin.KEYSTORE:
+    material = _file_secret(file) if file is not None else _secret(call, origin, secret)
+    phrase = None
+    if origin is KeyOrigin.KEYSTORE:
         option = "--file-passphrase-fd"
-        theirs = read_secret(call, "pass phrase of the file", source.file_passphrase, option)
+        phrase = read_secret(call, "pass phrase of the file", theirs, option)
     client = await wallet.client()
     choices = await client.preview(
-        kind, source.origin, material, paths=source.paths or None, file_passphrase=theirs
+        chains, origin, material, paths=paths or None, file_passphrase=phrase
     )
     choice = _chosen(call, choices, yes)
-    phrase = await _phrase(call, wallet)
-    account = await client.import_key(
-        choice, source.origin, name, material, phrase, file_passphrase=theirs
-    )
+    ours = await _phrase(call, wallet)
+    account = await client.import_key(choice, origin, name, material, ours, file_passphrase=phrase)
     _kept(call, account, imported=True)
-    return Exit.DONE
 
 
-def _material(call: CliContext, source: KeySource) -> Secret:
-    if source.file is None:
-        if source.origin is KeyOrigin.MNEMONIC:
-            return read_secret(call, "mnemonic", source.secret, "--secret-fd", words=FEWEST_WORDS)
-        return read_secret(call, "key", source.secret, "--secret-fd")
+def _secret(call: CliContext, origin: KeyOrigin, descriptor: int | None) -> Secret:
+    if origin is KeyOrigin.MNEMONIC:
+        return read_secret(call, "mnemonic", descriptor, "--secret-fd", words=FEWEST_WORDS)
+    return read_secret(call, "key", descriptor, "--secret-fd")
+
+
+def _file_secret(path: Path) -> Secret:
     try:
-        with source.file.open("rb") as file:
+        with path.open("rb") as file:
             content = file.read(MAX_SECRET + 1)
         if len(content) > MAX_SECRET:
-            raise bad_input("BAD_FILE", f"{source.file} is larger than {MAX_SECRET} bytes.")
+            raise bad_input("BAD_FILE", f"{path} is larger than {MAX_SECRET} bytes.")
         return Secret(without_mark(content).decode("utf-8"))
     except OSError as error:
-        message = f"{source.file} cannot be read: {error.strerror}."
+        message = f"{path} cannot be read: {error.strerror}."
         raise bad_input("BAD_FILE", message, field="file") from None
     except UnicodeDecodeError:
-        raise bad_input("BAD_FILE", f"{source.file} is no text.", field="file") from None
+        raise bad_input("BAD_FILE", f"{path} is no text.", field="file") from None
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
@@ -310,43 +305,35 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 
 
 async def export_key(
-    call: CliContext,
-    wallet: LocalWallet,
-    named: str,
-    typed: str | None,
-    out: Path | None,
-) -> int:
+    call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
+) -> None:
     """The key in plain, once its phrase was typed: into a file of its owner alone, to a program
     behind a pipe, or for half a minute on the terminal."""
-    account = account_named(await wallet.accounts(), named)
-    wanted = export_phrase(account.address)
+    kept = account_named(await wallet.accounts(), account)
+    wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)
-    if typed is None:
+    if confirm is None:
         if not call.interactive:
             message = f'Without a terminal add --confirm "{wanted}".'
             raise bad_input("NEEDS_CONFIRMATION", message, field="confirm")
         call.output.talk(
-            f"{account.name}  {grouped_address(account.address)}",
+            f"{kept.name}  {grouped_address(kept.address)}",
             "Whoever sees the key has all that is on this account, for ever.",
         )
-        typed = call.output.ask(f'Type "{wanted}":')
-    if typed != wanted:
-        raise own_refusal(
-            "NOT_CONFIRMED",
-            f'Not exported: "{wanted}" was not typed.',
-        )
+        confirm = call.output.ask(f'Type "{wanted}":')
+    if confirm != wanted:
+        raise own_refusal("NOT_CONFIRMED", f'Not exported: "{wanted}" was not typed.')
     phrase = None
     if wallet.live or call.passphrase_fd is not None:
         phrase = read_passphrase(call)
     phrase = phrase or sandbox_passphrase(wallet.settings.places)
-    key = await (await wallet.client()).export(account.address, typed, phrase)
+    key = await (await wallet.client()).export(kept.address, confirm, phrase)
     # The process with the keys is not needed while one of them is looked at.
     await wallet.close()
     try:
-        _give(call, account, key, out, on_screen=on_screen)
+        _give(call, kept, key, out, on_screen=on_screen)
     finally:
         key.wipe()
-    return Exit.DONE
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
@@ -373,10 +360,8 @@ def _give(
         except OSError as error:
             message = f"{out} cannot be written: {error.strerror}."
             raise bad_input("BAD_FILE", message, field="out") from None
-        if call.output.json:
-            call.output.document(ExportDocument(account, file=str(out)))
-        else:
-            call.output.say(f"The key of {account.name} is in {out}, readable by you alone.")
+        said = f"The key of {account.name} is in {out}, readable by you alone."
+        call.output.say(said, document=ExportDocument(account, file=str(out)))
         return
     if on_screen:
         above = (f"The key of {account.name}", grouped_address(account.address))
@@ -384,13 +369,10 @@ def _give(
         call.output.talk("The key is hidden again.")
         return
     text = bytes(key.reveal()).decode("ascii")
-    if call.output.json:
-        call.output.document(ExportDocument(account, key=text))
-    else:
-        call.output.say(text)
+    call.output.say(text, document=ExportDocument(account, key=text))
 
 
-async def lock_wallet(call: CliContext, wallet: LocalWallet) -> int:
+async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
     """Say who holds open keys. Those of a command are gone when it ends."""
     known = await wallet.accounts()
     if known.read_only:
@@ -401,8 +383,5 @@ async def lock_wallet(call: CliContext, wallet: LocalWallet) -> int:
             next="you: lock it there, w and l, or close that desk",
         )
     await wallet.lock()
-    if call.output.json:
-        call.output.document(LockedDocument(True))
-    else:
-        call.output.say("Locked: no process has keys of this wallet open.")
-    return Exit.DONE
+    said = "Locked: no process has keys of this wallet open."
+    call.output.say(said, document=LockedDocument(True))

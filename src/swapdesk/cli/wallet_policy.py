@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -32,6 +33,7 @@ from swapdesk.wallet.spending import (
     PolicyToken,
     Price,
     SpendingPolicy,
+    SpendWindow,
     plain_amount,
 )
 
@@ -61,7 +63,24 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
     return _told(call.output, await (await wallet.client()).policy())
 
 
-async def set_policy(session: CommandSession, wallet: LocalWallet, change: PolicyChange) -> int:
+async def set_policy(
+    session: CommandSession,
+    per_call: tuple[str, ...],
+    per_payment: tuple[str, ...],
+    per_hour: tuple[str, ...],
+    per_day: tuple[str, ...],
+    **rules: Any,
+) -> int:
+    """Set limits and the other ``rules`` of a :class:`PolicyChange`. Exit 2 without any."""
+    limits = {
+        SpendWindow.CALL: per_call,
+        SpendWindow.PAYMENT: per_payment,
+        SpendWindow.HOUR: per_hour,
+        SpendWindow.DAY: per_day,
+    }
+    change, wallet = PolicyChange(limits, **rules), session.desk.wallet
+    if change.says_nothing:
+        raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
     try:
         policy = await proposed_policy(wallet, change)
     except PolicyProblem as problem:

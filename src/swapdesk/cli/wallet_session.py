@@ -19,62 +19,31 @@ from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.notation import counted
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
-from swapdesk.paths import UnsafePlace
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.protocol import RefusalCode
 
 T = TypeVar("T")
 
-_ENDS = {
-    MISSING: Exit.BAD_INPUT,
-    GONE: Exit.UNKNOWN,
-    **{
-        code.upper(): end
-        for end, codes in {
-            Exit.BAD_INPUT: (
-                RefusalCode.BAD_REQUEST,
-                RefusalCode.WRONG_PASSPHRASE,
-                RefusalCode.UNSAFE_FILES,
-                RefusalCode.KEY_FILE,
-                RefusalCode.ACCOUNT_EXISTS,
-                RefusalCode.BAD_KEY,
-            ),
-            Exit.NOT_FOUND: (RefusalCode.NO_ACCOUNT, RefusalCode.NO_TRANSACTION),
-            Exit.UNREACHABLE: (RefusalCode.CHAIN_UNREACHABLE,),
-            Exit.DEFECT: (RefusalCode.DEFECT,),
-        }.items()
-        for code in codes
-    },
-}
-"""Ends by code; every other one is the wallet's own refusal."""
 
-
-def run_wallet(call: CliContext, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
+def run_wallet(call: CliContext, work: Callable[[CliContext, LocalWallet], Awaitable[T]]) -> T:
     """Keys alone: no service is asked and no sandbox is started."""
     settings = call.settings()
 
     async def whole() -> T:
         wallet = LocalWallet(settings, SystemClock())
         try:
-            return await work(wallet)
+            return await work(call, wallet)
         finally:
             await wallet.close()
 
     try:
         return asyncio.run(whole())
-    except WalletError as error:
-        raise of_wallet_error(error) from None
-    except UnsafePlace as error:
-        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
     except OSError as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
 
 
 def run_on_chains(
     call: CliContext,
-    work: Callable[[CommandSession, LocalWallet], Awaitable[T]],
+    work: Callable[[CommandSession], Awaitable[T]],
     *,
     fill: bool = False,
 ) -> T:
@@ -94,19 +63,15 @@ def run_on_chains(
             if session.desk.catalog.age is None:
                 said = unsent(error).cause
                 call.output.talk(f"The service's list of chains could not be read. {said}")
-        wallet = session.desk.wallet
-        try:
-            await make_ready(session, wallet, fill=fill)
-            return await work(session, wallet)
-        except WalletError as error:
-            raise of_wallet_error(error) from None
+        await make_ready(session, fill=fill)
+        return await work(session)
 
     return run_session(call, whole)
 
 
-async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool) -> None:
+async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
     """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
-    output = session.call.output
+    output, wallet = session.call.output, session.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
 
@@ -134,16 +99,9 @@ async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool
     output.talk(*gifts.problems)
 
 
-def of_wallet_error(error: WalletError) -> CommandError:
-    """Exit 9 unless the code says more."""
-    said = failure_of_wallet(error)
-    end = _ENDS.get(said.code, Exit.OWN_REFUSAL)
-    return CommandError(end, said.code, said.cause, said.money, said.next)
-
-
-async def unlock(call: CliContext, wallet: LocalWallet) -> None:
+async def unlock(session: CommandSession) -> None:
     """Open the keys: in the sandbox without a question."""
-    phrase = None
+    call, wallet, phrase = session.call, session.desk.wallet, None
     if wallet.live or call.passphrase_fd is not None:
         phrase = read_passphrase(call)
     for one in await wallet.unlock(phrase):

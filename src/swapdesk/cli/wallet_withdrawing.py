@@ -11,14 +11,13 @@ from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import account_named
+from swapdesk.cli.wallet_session import account_on
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.notation import exact_amount, grouped_address
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.promise import Purpose
 
@@ -34,51 +33,45 @@ class WithdrawalDocument(Struct, frozen=True):
     deployment: str | None
 
 
-class WithdrawalRequest(Struct, frozen=True):
-    """What is to be taken out: ``token`` by symbol or contract, everything where it is None."""
-
-    chain: str
-    token: str | None
-    account: str | None
-    despite_bundle: bool
-
-
 async def withdraw(
     session: CommandSession,
-    wallet: LocalWallet,
-    wanted: WithdrawalRequest,
+    chain: str,
+    token: str | None,
+    account: str | None,
+    despite_bundle: bool,
     yes: bool,
-) -> int:
-    """Exit 0 once it is back with the owner, 5 where there is nothing to take out, 9 where it is
-    not to be taken out, 10 where a transaction failed, 8 while one is on its way."""
-    link = wallet.link(wanted.chain)
+) -> None:
+    """Take out ``token``, by symbol or contract, or everything. Exit 0 once it is back with the
+    owner, 5 where there is nothing to take out, 9 where it is not to be taken out, 10 where a
+    transaction failed, 8 while one is on its way."""
+    wallet = session.desk.wallet
+    link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
         known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
-        message = f"There are smart accounts on {known}, and none on {wanted.chain!r}."
+        message = f"There are smart accounts on {known}, and none on {chain!r}."
         raise bad_input("NO_SUCH_CHAIN", message, field="chain")
-    account = await _owner(wallet, wanted.account, link)
-    flow = Withdrawing(wallet, session.desk.journal, session.desk.clock)
+    owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
     try:
-        return await _withdrawn(session, wallet, flow, account, link, wanted, yes)
+        await _withdraw(session, owner, link, token, despite_bundle, yes)
     except JournalUnavailable:
         raise CommandError(
             Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NO_JOURNAL.money, NO_JOURNAL.next
         ) from None
 
 
-async def _withdrawn(
+async def _withdraw(
     session: CommandSession,
-    wallet: LocalWallet,
-    flow: Withdrawing,
     account: Account,
     link: ChainLink,
-    wanted: WithdrawalRequest,
+    token: str | None,
+    despite_bundle: bool,
     yes: bool,
-) -> int:
+) -> None:
     output, deployment = session.call.output, None
+    flow = Withdrawing(session.desk.wallet, session.desk.journal, session.desk.clock)
     before = "This was signed before. The same transaction is sent again."
     while True:
-        step = await flow.propose(account, link, wanted.token, despite_bundle=wanted.despite_bundle)
+        step = await flow.propose(account, link, token, despite_bundle=despite_bundle)
         if isinstance(step, Outcome):
             nothing = step.code == NOTHING_HELD
             require_done(step, refused=Exit.NOT_FOUND if nothing else Exit.OWN_REFUSAL)
@@ -88,33 +81,20 @@ async def _withdrawn(
             output.talk(*_plan(step, link))
             money = f"in your smart account {step.sender}"
         signing = step.proposal if isinstance(step, Withdrawal) else step
-        await prepare(session, wallet, signing, yes=yes, before=before, money=money)
+        await prepare(session, signing, yes=yes, before=before, money=money)
         outcome = await flow.send(step)
         require_done(outcome, refused=Exit.ENDED_OTHERWISE)
         taken = flow.taken(step)
         if taken is not None:
-            return _told(session, account, link, outcome, taken, deployment)
+            break
         deployment = outcome.hash
         output.talk(f"The smart account exists now. Transaction {deployment}")
-
-
-async def _owner(wallet: LocalWallet, named: str | None, link: ChainLink) -> Account:
-    accounts = await wallet.accounts()
-    if named is not None:
-        account = account_named(accounts, named)
-        if account.kind is not link.kind:
-            raise bad_input(
-                "WRONG_CHAIN", f"{named!r} is no account of {link.name}.", field="account"
-            )
-        return account
-    found = next((one for one in accounts.accounts if one.kind is link.kind), None)
-    if found is None:
-        raise CommandError(
-            Exit.NOT_FOUND,
-            "NO_ACCOUNT",
-            f"This wallet has no account on {link.name}.",
-        )
-    return found
+    whole = ", ".join(map(_words, taken)) or "What the smart account held"
+    output.say(
+        f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
+        f"Transaction {outcome.hash}",
+        document=WithdrawalDocument(account.address, link.name, taken, outcome.hash, deployment),
+    )
 
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
@@ -129,31 +109,3 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
 def _words(one: Taken) -> str:
     kept = ", prepaid for gas" if one.prepaid else ""
     return f"{exact_amount(one.amount)} {one.symbol}{kept}"
-
-
-def _told(
-    session: CommandSession,
-    account: Account,
-    link: ChainLink,
-    outcome: Outcome,
-    taken: Sequence[Taken],
-    deployment: str | None,
-) -> int:
-    output = session.call.output
-    if output.json:
-        output.document(
-            WithdrawalDocument(
-                account.address,
-                link.name,
-                taken,
-                outcome.hash,
-                deployment,
-            )
-        )
-    else:
-        whole = ", ".join(map(_words, taken)) or "What the smart account held"
-        output.say(
-            f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
-            f"Transaction {outcome.hash}",
-        )
-    return Exit.DONE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -60,6 +60,10 @@ class Step(Struct, frozen=True):
 class Case(Struct, frozen=True, kw_only=True):
     """``rule``, ``money`` and ``owner`` are words of the diagnosis that is right, ``why`` says it
     in a sentence."""
+
+    PRINTED: ClassVar = {
+        "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
+    }  # fmt: skip
 
     name: str
     customer: str
@@ -299,7 +303,7 @@ class Practice:
         for row in board.ranking.rows:
             wanted = case.provider in (None, row.quote.swap)
             back = bool(case.refund) or not needs_refund_address(row)
-            if wanted and back and row.choosable and not row.expired(now):
+            if wanted and back and row.pays and not row.expired(now):
                 return row
         raise CaseFailed(f"{case.name}: no route is usable for {case.sell}.")
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct
@@ -30,11 +29,8 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, note_of
-from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind, note_of
 from swapdesk.wire.quotes import RouteType
-
-_MILLIONTH = Decimal("0.000001")
 
 NOTE_WIDTH = 6
 """Cells of the notes at least."""
@@ -69,11 +65,6 @@ class QuoteColumn(Struct, frozen=True):
         return head if isinstance(head, str) else head(wish)
 
 
-def share(percent: Decimal | None) -> Decimal | None:
-    """A derived percentage with six decimals; amounts alone are exact."""
-    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
-
-
 def value_text(board: QuoteResult, row: RankedQuote) -> str:
     """``−0.4 %`` of the value sent, fees included."""
     difference = board.value_difference(row)
@@ -91,9 +82,9 @@ def _net_head(wish: QuoteRequest) -> str:
 
 
 def _fees(row: RankedQuote) -> str:
-    if row.fees_text_kind == "in price":
+    if fees_kind(row.quote) == "in price":
         return "in price"
-    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else NOTHING
+    return usd(row.quote.fee_usd)
 
 
 QUOTE_COLUMNS = (
