@@ -280,8 +280,7 @@ EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 async def test_a_query_sends_texts_and_a_repeated_name_a_list(
     api: httpx2.AsyncClient, name: str, sent: Any
 ) -> None:
-    body = await refusal(api, "/quotes", {**asked(), name: sent})
-    assert body["status"] == 422
+    body = (await api.get("/quotes", params={**asked(), name: sent})).json()
     assert body["fields"][name]["value"] == sent
 
 
