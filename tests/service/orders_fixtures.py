@@ -28,6 +28,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderList, OrderQuery
 from swapdesk.wire.tokens import Token
@@ -241,9 +242,13 @@ async def only_order(floor: Floor) -> Order:
     return listed.orders[0]
 
 
-async def refused(call: Awaitable[Any]) -> ServiceError:
+async def refused(
+    call: Awaitable[Any], code: str = ErrorCode.VALIDATION_ERROR, field: str = ""
+) -> ServiceError:
+    """The refusal with this code, and for this field alone where there is one."""
     with pytest.raises(ServiceError) as error:
         await call
+    assert (error.value.code, "".join(error.value.fields or ())) == (code, field)
     return error.value
 
 
