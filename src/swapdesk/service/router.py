@@ -288,8 +288,6 @@ class Surface:
         return stamp
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> None:
-        scope.setdefault("state", {})["request_id"] = seen.request_id
-
         async def stamped(message: Message) -> None:
             if message["type"] in ("websocket.http.response.start", "websocket.accept"):
                 message["headers"] = [*message.get("headers", ()), *self._stamp(seen)]
@@ -305,22 +303,17 @@ class Surface:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
+            seen.route = STREAM_PATH
+            check = partial(_no_parameters, scope["query_string"])
+            await self._parts.stream(websocket, sent_by, check, paying)
         except ServiceError as error:
             seen.refused(error)
-            denial = Response(
-                encode_json(error.body(seen.request_id)),
-                status_code=error.status,
-                media_type="application/json",
-            )
+            body = encode_json(error.body(seen.request_id))
+            denial = Response(body, error.status, error.headers, "application/json")
             await websocket.send_denial_response(denial)
-            return
         except PaymentNeeded as needed:
             denial = Response(b"{}", 402, needed.headers, "application/json")
             await websocket.send_denial_response(denial)
-            return
-        seen.route = STREAM_PATH
-        check = partial(_no_parameters, scope["query_string"])
-        await self._parts.stream(websocket, check, paying)
 
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
