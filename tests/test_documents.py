@@ -359,12 +359,12 @@ def test_the_manual_page_is_read_without_a_warning(reference: dict[str, str]) ->
 def test_every_key_of_everywhere_leads_somewhere() -> None:
     """It opens a page, or every page or the application does it."""
     for verb in everywhere_commands():
-        if verb.OPENS:
-            module, _, name = verb.OPENS.rpartition(".")
+        if verb.opens:
+            module, _, name = verb.opens.rpartition(".")
             assert issubclass(getattr(importlib.import_module(module), name), Page)
         else:
-            assert hasattr(Page, verb.method()) != hasattr(DeskApp, verb.method()), verb
-    places = [verb.PLACE for verb in everywhere_commands()]
+            assert hasattr(Page, verb.method) != hasattr(DeskApp, verb.method), verb
+    places = [verb.place for verb in everywhere_commands()]
     assert len(places) == len(set(places))
 
 

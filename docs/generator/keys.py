@@ -1,4 +1,4 @@
-"""Keys of every page of the desk, from the command classes that the page lists."""
+"""Keys of every page of the desk, from the verbs that the page lists."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from generator.markdown import code, page, plain, section, table
 from generator.source import defined, imports, modules, path_of
 from swapdesk.tui.base_screen import STILL_SECONDS
 from swapdesk.tui.commands import all_commands, everywhere_commands
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
 
-Verbs = list[type[Command]]
+Verbs = list[Verb]
 SCREENS = "tui/screens"
 OPTIONS = "tui/screens/quote_options.py"
 HEADS = ("Key", "Verb", "Does", "Name in `[keys]`", "Money")
@@ -28,7 +28,7 @@ def keys_page() -> str:
         - {verb for *_, verbs in pages for verb in verbs}
         - set(everywhere_commands())
     )
-    assert not left, f"on no page: {sorted(one.__qualname__ for one in left)}"
+    assert not left, f"on no page: {sorted(one.id for one in left)}"
     return page(
         "Keys of the desk",
         "Every key by page, from the commands that the page lists. `?` shows those that work at"
@@ -72,8 +72,8 @@ def _listed(node: ast.ClassDef) -> ast.expr | None:
     return None
 
 
-def _verbs(path: str, listed: ast.expr) -> Iterator[type[Command]]:
-    """The classes that a tuple names, also over the names of other tuples."""
+def _verbs(path: str, listed: ast.expr) -> Iterator[Verb]:
+    """The verbs that a tuple names, also over the names of other tuples."""
     if isinstance(listed, ast.Starred):
         listed = listed.value
     if isinstance(listed, ast.Tuple):
@@ -91,9 +91,9 @@ def _verbs(path: str, listed: ast.expr) -> Iterator[type[Command]]:
         yield from _named(path, listed.id)
 
 
-def _named(path: str, name: str) -> Iterator[type[Command]]:
+def _named(path: str, name: str) -> Iterator[Verb]:
     found = defined(path, name)
-    if isinstance(found, ast.ClassDef):
+    if isinstance(found, ast.Call):
         yield getattr(importlib.import_module(_module(path)), name)
     elif isinstance(found, ast.expr):
         yield from _verbs(path, found)
@@ -108,18 +108,18 @@ def _module(path: str) -> str:
     return found
 
 
-def _table(verbs: Iterable[type[Command]]) -> str:
+def _table(verbs: Iterable[Verb]) -> str:
     return table(
         HEADS,
         (
-            (_keys(one), one.VERB, one.help(), code(one.id()), "yes" if one.MONEY else "")
+            (_keys(one), one.words, one.help(), code(one.id), "yes" if one.money else "")
             for one in verbs
         ),
     )
 
 
-def _keys(verb: type[Command]) -> str:
-    shown = [code(shown_key(one)) for one in split_keys(verb.KEY)]
+def _keys(verb: Verb) -> str:
+    shown = [code(shown_key(one)) for one in split_keys(verb.key)]
     return ", ".join(dict.fromkeys(shown))
 
 

@@ -31,7 +31,7 @@ from agent.gate_world import (
 from agent.node import URL, Contract, Move, Node, chains, token, word
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.process.request import AgentRefusal
-from swapdesk.agent.process.service import OPERATIONS
+from swapdesk.agent.process.service import answered
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
@@ -199,7 +199,7 @@ class _InProcess:
         held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items() if one}
         frame = Frame({"do": operation, **(arguments or {})}, held)
         try:
-            return (await OPERATIONS[operation](self._opened, frame))[0]
+            return (await answered(self._opened, operation, frame))[0]
         except AgentRefusal as refusal:
             raise Refused(refusal.code, refusal.words, refusal.findings) from None
 
@@ -253,7 +253,7 @@ class Trader:
             nodes[chain] = Node(IDS[chain], GENESIS, contracts)
             nodes[chain].coins = HELD
         self.nodes: dict[str, Node] = nodes
-        opened._chains = chains(**nodes)
+        opened._chains = chains(opened.records.genesis, **nodes)
         self.account = Account("", Kind.EVM, "", "sandbox", None, None, self.clock.now())  # type: ignore[arg-type]
         self.links = tuple(
             ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items()

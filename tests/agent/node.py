@@ -149,9 +149,9 @@ class Node(EvmClient):
         return "0x" + found.hex()
 
 
-def chains(**nodes: Node) -> Chains:
+def chains(genesis: Callable[[str], str | None] = lambda _: None, **nodes: Node) -> Chains:
     """By the short names of their chains."""
     links = (ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items())
-    made = Chains(links)
+    made = Chains(links, genesis)
     made._evm.update(nodes)
     return made

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH
 from agent.node import Answer, Contract, Node, chains, octets_of, token, word
 from corpus import Case, load
-from swapdesk.agent.process.holdings import evm_balances, payment_fee, smart_account
+from swapdesk.agent.process.chain_handlers import evm_balances, payment_fee
 from swapdesk.chain.calldata import erc20
-from swapdesk.wallet.accounts import Kind, WalletPlace
+from swapdesk.wallet.accounts import Kind
 
 UNITS = 3_000_000_000
 NONE = replace(USDC, contract=BOB)
@@ -24,8 +24,8 @@ def node(decimals: Answer | int) -> Node:
 
 
 def told(read: Node, *assets):
-    link = chains(eth=read).link("eth", Kind.EVM)
-    return asyncio.run(evm_balances(read, link, GENESIS, ALICE, assets)).balances
+    nodes = chains(eth=read)
+    return asyncio.run(evm_balances(nodes, nodes.link("eth", Kind.EVM), ALICE, assets))[0]
 
 
 def test_a_list_that_says_otherwise_changes_no_amount() -> None:
@@ -41,10 +41,6 @@ SILENT = [one for one in load("decimals", name="token_answers") if one.expect["t
 def test_a_token_that_does_not_say_has_no_amount(case: Case) -> None:
     read = node(None if case.input is None else octets_of(case.input))
     assert [one.units for one in told(read, USDC, ETH)] == [None, 10**19]
-    place = WalletPlace("/nowhere", "sandbox")
-    link = chains(eth=read).link("eth", Kind.EVM)
-    smart = asyncio.run(smart_account(place, read, link, GENESIS, ALICE, [USDC]))
-    assert [one.units for one in smart.balances] == [None]
 
 
 def test_nobody_is_asked_for_the_decimals_of_nothing() -> None:

@@ -139,7 +139,6 @@ class Scene(Struct):
     def verdict(self) -> GateVerdict:
         claim = read_bundle(self.payload)
         read = operation_nonce_read(claim)
-        assert read is not None
         key = self.operation.nonce >> 64
         code = {self.entry_point: b"\x60"}
         if self.stands is not None:

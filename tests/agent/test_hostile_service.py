@@ -204,7 +204,6 @@ async def approval(trader: Trader, service: Service) -> bool:
 
 def document(name: str, domain: dict[str, Any], **message: Any) -> dict[str, Any]:
     payload = DOCUMENTS[name].payload
-    assert isinstance(payload, TypedDataPayload)
     told = payload.document
     return {**told, "domain": domain, "message": {**told["message"], **message}}
 

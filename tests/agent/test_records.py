@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,24 +17,24 @@ from msgspec.structs import replace
 
 from sampling import examples as how_many
 from swapdesk.agent.gate.case import PastSignature, Taking
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, NonceKind
-from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
-from swapdesk.agent.transactions.records import (
-    AlreadySigned,
-    BadReplacement,
-    NonceTaken,
-    OtherChain,
-    Records,
-    TransactionDraft,
-    Unresolved,
-)
+from swapdesk.agent.transactions.file import FILE, RecordsFile
+from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import FINAL, TransactionState
 
 State = TransactionState
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 OPEN = frozenset(State) - FINAL
-REFUSALS = (AlreadySigned, Unresolved, NonceTaken, BadReplacement)
+
+
+@contextmanager
+def refused(*codes: Code, match: str | None = None) -> Iterator[None]:
+    with pytest.raises(AgentRefusal, match=match) as raised:
+        yield
+    assert raised.value.code in codes
 
 
 @pytest.fixture
@@ -85,9 +86,9 @@ def test_a_second_signature_of_an_intent(records: Records, state: State, purpose
     ):
         write(records, second, 1)
     else:
-        with pytest.raises((AlreadySigned, Unresolved)):
+        with refused(Code.ALREADY_SIGNED, Code.UNRESOLVED):
             write(records, second, 1)
-        assert [one.hash for one in records.transactions()] == [first.hash]
+        assert [one.hash for one in records.page()[0]] == [first.hash]
 
 
 def test_an_allowance_is_set_to_zero_and_then_to_the_amount(records: Records) -> None:
@@ -103,7 +104,7 @@ def test_an_expired_payment_on_solana_may_be_signed_again(records: Records) -> N
 def test_what_is_signed_and_not_sent_comes_first(records: Records) -> None:
     write(records, draft("first"))
     other = draft("other", 1, intent_id="other")
-    with pytest.raises(Unresolved):
+    with refused(Code.UNRESOLVED):
         write(records, other)
     assert records.move("0xfirst", State.SENT, among=OPEN)
     write(records, other)
@@ -117,7 +118,7 @@ def test_nonces_follow_each_other_also_when_the_node_is_behind(records: Records)
     put(records, draft("a", 5), State.SENT, 5)
     assert records.next_nonce("base", "0xme", 5) == 6
     assert records.next_nonce("base", "0xme", 9) == 9
-    with pytest.raises(NonceTaken):
+    with refused(Code.STALE_REVIEW):
         write(records, draft("b", 5, intent_id="b"), 5)
     put(records, draft("c", 6, intent_id="c"), State.ABANDONED, 5)
     assert records.next_nonce("base", "0xme", 5) == 6
@@ -135,17 +136,17 @@ def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
         replace(bump, intent_id="other"),
         replace(bump, replaces="0xunknown"),
     ):
-        with pytest.raises((BadReplacement, AlreadySigned)):
+        with refused(Code.STALE_REVIEW, Code.ALREADY_SIGNED):
             write(records, wrong)
     write(records, bump)
     assert records.fees("0xbump") == (110, 11)
-    [told] = records.transactions(open_only=True)[1:]
+    [told] = records.page()[0][1:]
     assert (told.replaces, [one.hash for one in records.twins(told)]) == (
         first.hash,
         [first.hash],
     )
     records.move(first.hash, State.MINED, among=OPEN)
-    with pytest.raises((BadReplacement, AlreadySigned)):
+    with refused(Code.STALE_REVIEW, Code.ALREADY_SIGNED):
         write(records, replace(bump, hash="0xlate", fee=200, priority=20))
 
 
@@ -160,7 +161,7 @@ def test_a_name_means_one_chain_for_ever(records: Records) -> None:
     records.bind_chain("base", 8453, "0xaa")
     records.bind_chain("base", 8453, "0xaa")
     for chain_id, genesis in ((8453, "0xbb"), (1, "0xaa"), (None, "0xaa")):
-        with pytest.raises(OtherChain):
+        with refused(Code.OTHER_CHAIN):
             records.bind_chain("base", chain_id, genesis)
     assert records.genesis("base") == "0xaa"
 
@@ -204,7 +205,7 @@ def test_whatever_happens_an_intent_pays_once(
     records = Records(RecordsFile(tmp_path_factory.mktemp("records"), writable=True))
     try:
         for number, (intent, state, bump, behind) in enumerate(actions):
-            known = records.transactions(intent)
+            known = records.page(intent)[0]
             of_node = max(0, number - behind)
             one = draft(str(number), intent_id=intent, fee=100 * 2**number, priority=2**number)
             if bump and known:
@@ -213,17 +214,17 @@ def test_whatever_happens_an_intent_pays_once(
                 one = replace(one, nonce=records.next_nonce("base", "0xme", of_node))
             try:
                 write(records, one, of_node)
-            except REFUSALS:
+            except AgentRefusal:
                 if known:
                     records.move(known[-1].hash, state, among=OPEN)
             arriving = [
                 each
-                for each in records.transactions(intent)
+                for each in records.page(intent)[0]
                 if each.state not in (State.ABANDONED, State.REPLACED)
             ]
             assert len({each.nonce for each in arriving}) <= 1
         taken: dict[int | None, set[str]] = {}
-        for each in records.transactions():
+        for each in records.page()[0]:
             if each.state is not State.ABANDONED:
                 taken.setdefault(each.nonce, set()).add(each.intent_id)
         assert all(len(intents) == 1 for intents in taken.values())
@@ -236,29 +237,29 @@ def test_the_file_is_ours_alone_and_damage_is_no_reason_to_write(tmp_path: Path)
     file = tmp_path / FILE
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o644)
-    with pytest.raises(RecordsUnavailable, match="other users"):
+    with refused(Code.RECORDS, match="other users"):
         RecordsFile(tmp_path, writable=True)
     file.chmod(0o600)
     content = file.read_bytes()
     file.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
-    with pytest.raises(RecordsUnavailable):
+    with refused(Code.RECORDS):
         RecordsFile(tmp_path, writable=True)
     file.unlink()
     file.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RecordsUnavailable):
+    with refused(Code.RECORDS):
         RecordsFile(tmp_path, writable=True)
 
 
 def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
     reader = Records(RecordsFile(tmp_path, writable=False))
-    assert reader.transactions() == ()
+    assert reader.page()[0] == ()
     reader.close()
     assert not (tmp_path / FILE).exists()
     writer = Records(RecordsFile(tmp_path, writable=True))
     write(writer, draft("a"))
     reader = Records(RecordsFile(tmp_path, writable=False))
-    assert [one.hash for one in reader.transactions()] == ["0xa"]
-    with pytest.raises(RecordsUnavailable):
+    assert [one.hash for one in reader.page()[0]] == ["0xa"]
+    with refused(Code.RECORDS):
         reader.move("0xa", State.SENT, among=OPEN)
     reader.close()
     writer.close()
@@ -267,11 +268,11 @@ def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
 def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_path: Path) -> None:
     blocker = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
-    with pytest.raises(RecordsUnavailable):
+    with refused(Code.RECORDS):
         write(records, draft("a"))
     blocker.execute("ROLLBACK")
     blocker.close()
-    assert records.transactions() == ()
+    assert records.page()[0] == ()
 
 
 def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
@@ -281,13 +282,13 @@ def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
     records.write(first, given(first), 0, NOW)
     records.move("0xaa", State.SENT, among=OPEN)
     alone = draft("ca", purpose=Purpose.CANCEL, content=b"", nonce=1)
-    with pytest.raises(BadReplacement):
+    with refused(Code.STALE_REVIEW):
         records.write(alone, given(alone), 1, NOW)
     cheap = replace(alone, nonce=0, replaces="0xaa", fee=109, priority=11)
-    with pytest.raises(BadReplacement):
+    with refused(Code.STALE_REVIEW):
         records.write(cheap, given(cheap), 1, NOW)
     elsewhere = replace(cheap, fee=110, intent_id="another")
-    with pytest.raises(BadReplacement):
+    with refused(Code.STALE_REVIEW):
         records.write(elsewhere, given(elsewhere), 1, NOW)
     back = replace(cheap, fee=110)
     records.write(back, given(back), 1, NOW)
@@ -297,13 +298,13 @@ def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
     dearest = replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb")
     records.write(dearest, given(dearest), 1, NOW)
     bumped = draft("ab", fee=200, priority=40, replaces="0xaa")
-    with pytest.raises(AlreadySigned):
+    with refused(Code.ALREADY_SIGNED):
         records.write(bumped, given(bumped), 1, NOW)
     for name in ("0xaa", "0xca", "0xcb"):
         records.move(name, State.REPLACED, among=OPEN)
     records.move("0xcc", State.SUCCEEDED, among=OPEN)
     again = draft("ad", nonce=1)
-    with pytest.raises(AlreadySigned):
+    with refused(Code.ALREADY_SIGNED):
         records.write(again, given(again), 1, NOW)
     other = draft("ae", nonce=1, intent_id="another")
     records.write(other, given(other), 1, NOW)
@@ -343,7 +344,6 @@ def test_the_dearest_of_a_nonce_that_is_on_its_way_is_the_one_to_keep(records: R
     first = draft("a")
     put(records, first, State.SENT)
     cheap, dear = records.find("0xa"), replace(first, hash="0xb", fee=120, priority=12)
-    assert cheap is not None
     assert records.outbidding(cheap) is None
     records.write(replace(dear, replaces="0xa"), given(dear), None, NOW)
     assert records.outbidding(cheap) is None, "it has not left the wallet"

@@ -91,7 +91,6 @@ class Made(Struct, frozen=True):
 
 def document(name: str, promise: Promise, **message: object) -> TypedDataPayload:
     payload = DOCUMENTS[name].payload
-    assert isinstance(payload, TypedDataPayload)
     told = {**payload.document, "message": {**payload.document["message"], **message}}
     return replace(payload, document=told)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, field
 
-from swapdesk.client.api_connection import find_operation
+from swapdesk.client.api import find_operation
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import OpenEnum

@@ -7,24 +7,33 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
-from service.world import BTC, ETH
+from service.plain_bundler import PlainBundler
+from service.world import BTC, ETH, TOKENS
+from swapdesk.chain.smart_account import account_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
     AccessError,
-    AmountOutOfRange,
     NotFound,
-    QuoteUnusable,
     ValidationFailed,
 )
 from swapdesk.clock import ManualClock
+from swapdesk.service.app import Onchain
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.multi import (
+    MultiBuildRequest,
+    MultiExchangeRequest,
+    MultiOrderRequest,
+    MultiSubmitRequest,
+)
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimitsQuery
 from swapdesk.wire.quotes import PrivateSendQuery, QuoteQuery, RouteType
@@ -94,13 +103,46 @@ async def test_every_operation_is_understood_both_ways(world: World) -> None:
         assert len(await api.get_chart(ChartQuery(metric=ChartMetric.VOLUME))) == 30
 
 
+OWNER = Account.from_key("0x" + "11" * 32)
+
+
+async def test_a_group_is_understood_both_ways(tmp_path: Path) -> None:
+    tokens = [token.model_copy(update={"has_bundler": True}) for token in TOKENS]
+    onchain = Onchain(bundler=PlainBundler(funded={account_address(OWNER.address)}))
+    clock = ManualClock()
+    asked = MultiOrderRequest(
+        from_=ETH.id, to=BTC.id, amount=Decimal("0.5"), address_to=BTC_ADDRESS, anonymous=False
+    )
+    async with (
+        open_world(tmp_path, clock, venues_at(), tokens=tokens, onchain=onchain) as opened,
+        opened.api as api,
+    ):
+        receipt = await api.create_multi_exchange(MultiExchangeRequest(orders=[asked]))
+        assert receipt.request_id
+        await opened.service.worker.step(clock.now())
+        multi_id = receipt.made.multi_id
+        request = MultiBuildRequest(sender=OWNER.address)
+        (batch,) = (await api.build_multi_transactions(multi_id, request)).transactions
+        signed = OWNER.sign_message(encode_defunct(hexstr=batch.tx_data.user_op_hash))
+        signatures = ["0x" + signed.signature.hex().removeprefix("0x")]
+        submission = await api.submit_multi_transactions(
+            multi_id, MultiSubmitRequest(signatures=signatures)
+        )
+        assert submission.user_op_hashes == [batch.tx_data.user_op_hash]
+        await opened.service.bundles.step()
+        assert (await api.get_multi_exchange(multi_id)).bundle_status == "confirmed"
+        with pytest.raises(ValidationFailed) as refused:
+            await api.get_multi_transactions(multi_id, OWNER.address)
+        assert list(refused.value.fields) == ["multiId"]
+
+
 async def test_refusals_of_the_service_have_their_classes(world: World) -> None:
     async with world.new_api() as api:
         with pytest.raises(NotFound):
             await api.get_order("unknown")
-        with pytest.raises(AmountOutOfRange):
+        with pytest.raises(ValidationFailed, match="AMOUNT_TOO_LOW"):
             await api.get_quotes(swap("0.0000001"))
-        with pytest.raises(QuoteUnusable):
+        with pytest.raises(ValidationFailed, match="INVALID_SWAP"):
             await api.create_exchange(ExchangeRequest(quote_id="0" * 24, address_to=BTC_ADDRESS))
         with pytest.raises(ValidationFailed) as caught:
             await api.call("GET", "/quotes", [("amount", "1,5"), ("from", ETH.id), ("to", BTC.id)])

@@ -11,8 +11,7 @@ import pytest
 from client.rude_server import EagerClock, RudeServer, answer
 from corpus import Case, load
 from service.world import BTC
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.api_connection import find_operation
+from swapdesk.client.api import PartnerApi, find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
     AnswerRefused,

@@ -1,4 +1,5 @@
-"""Budget, exchange log, server time, retries: each by itself."""
+"""Budget, exchange log, server time, retries: each by itself. Of rate limits, what the headers of
+an answer say is shown, and what they do not say is counted here."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pytest
 
 from corpus import load
 from swapdesk.client.budget import Budget, Window
-from swapdesk.client.exchange_log import MASK, Attempt, ExchangeLog
+from swapdesk.client.exchange_log import MASK, ExchangeLog
 from swapdesk.client.retry import RetryBudget
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
@@ -27,7 +28,7 @@ def limits(minute: int, hour: int, day: int) -> RateLimits:
 def test_the_window_that_binds_is_the_one_with_the_fewest_left() -> None:
     clock = ManualClock(START)
     budget = Budget(clock.now)
-    budget.learn(limits(5, 7, 50))
+    budget.limits = limits(5, 7, 50)
     for _ in range(4):
         budget.count(RateClass.QUOTE)
     left = budget.left("quote")
@@ -46,7 +47,7 @@ def test_how_long_until_a_number_of_calls_is_allowed() -> None:
     clock = ManualClock(START)
     budget = Budget(clock.now)
     assert budget.wait_for("quote", 1_000_000) == 0.0
-    budget.learn(limits(5, 6, 50))
+    budget.limits = limits(5, 6, 50)
     assert budget.wait_for("quote", 5) == 0.0
     assert budget.wait_for("quote", 6) is None
     for _ in range(5):
@@ -59,8 +60,81 @@ def test_how_long_until_a_number_of_calls_is_allowed() -> None:
     assert budget.used(RateClass.NONE, Window.DAY) == 0
 
 
-def attempt(number: int, body: bytes = b"", secret: str = "") -> Attempt:
-    return Attempt(
+def headers(limit: object, remaining: object, reset: object) -> dict[str, str]:
+    named = {"limit": limit, "remaining": remaining, "reset": reset}
+    return {f"ratelimit-{name}": str(value) for name, value in named.items() if value is not None}
+
+
+def test_reads_come_from_the_headers_alone() -> None:
+    clock = ManualClock(START)
+    budget = Budget(clock.now)
+    budget.count(RateClass.READ)
+    assert budget.left("read") is None
+    assert budget.used_this_hour("read") == 1
+    budget.tell(RateClass.READ, headers(500, 480, 2250))
+    left = budget.left("read")
+    assert (left.left, left.limit, left.resets_in, left.window) == (480, 500, 2250.0, Window.HOUR)
+    clock.advance(2250)
+    assert budget.left("read") is None
+
+
+def test_the_smaller_of_own_count_and_header_is_shown() -> None:
+    budget = Budget(ManualClock(START).now)
+    budget.limits = limits(20, 500, 5000)
+    budget.count(RateClass.QUOTE)
+    # Another program of the partner used 9 of this minute.
+    budget.tell(RateClass.QUOTE, headers(20, 10, 10))
+    left = budget.left("quote")
+    assert (left.left, left.window) == (10, Window.MINUTE)
+    assert budget.wait_for("quote", 11) == 10.0
+    assert budget.wait_for("quote", 10) == 0.0
+
+
+def test_answers_that_overtake_each_other_never_give_calls_back() -> None:
+    clock = ManualClock(START)
+    budget = Budget(clock.now)
+    budget.tell(RateClass.READ, headers(500, 478, 2250))
+    budget.tell(RateClass.READ, headers(500, 479, 2250))
+    assert budget.left("read").left == 478  # type: ignore[union-attr]
+    clock.advance(2250)
+    budget.tell(RateClass.READ, headers(500, 499, 3600))
+    assert budget.left("read").left == 499  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        headers(500, None, 10),
+        headers("many", 1, 10),
+        headers(-1, 1, 10),
+        headers("9" * 13, 1, 10),
+        headers("٣", 1, 10),
+        headers("1.5", 1, 10),
+    ],
+)
+def test_headers_that_cannot_be_read_say_nothing(said: dict[str, str]) -> None:
+    budget = Budget(ManualClock(START).now)
+    budget.tell(RateClass.READ, said)
+    assert budget.left("read") is None
+
+
+def test_more_left_than_the_limit_is_the_limit() -> None:
+    budget = Budget(ManualClock(START).now)
+    budget.tell(RateClass.READ, headers(5, 900, 10))
+    assert budget.left("read").left == 5  # type: ignore[union-attr]
+
+
+def test_a_refused_call_tells_that_nothing_is_left() -> None:
+    budget = Budget(ManualClock(START).now)
+    budget.tell(RateClass.EXCHANGE, headers(5, 0, 41))
+    assert budget.wait_for("exchange") == 41.0
+    budget.tell(RateClass.NONE, headers(5, 0, 41))
+    assert budget.left("none") is None
+
+
+def record(log: ExchangeLog, number: int, body: bytes = b"", secret: str = "") -> None:
+    log.record(
         at=START,
         operation="get_order",
         method="GET",
@@ -80,20 +154,20 @@ def attempt(number: int, body: bytes = b"", secret: str = "") -> Attempt:
 def test_the_log_is_a_ring_bounded_in_number_and_bytes() -> None:
     log = ExchangeLog(entries=3, body_bytes=10, total_bytes=1 << 20)
     for number in range(5):
-        log.record(attempt(number, b"x" * 50))
+        record(log, number, b"x" * 50)
     assert [entry.number for entry in log] == [3, 4, 5]
     assert {len(entry.answer_body) for entry in log} == {10}
     assert {entry.answer_size for entry in log} == {50}
     small = ExchangeLog(entries=1000, body_bytes=1000, total_bytes=10_000)
     for number in range(100):
-        small.record(attempt(number, b"x" * 1000))
+        record(small, number, b"x" * 1000)
     assert 1 <= len(small) <= 4
 
 
 def test_the_log_masks_when_it_writes() -> None:
     log = ExchangeLog(body_bytes=12)
     log.hide("planted-secret", "ab")
-    log.record(attempt(1, b"123456 planted-secret", "planted-secret"))
+    record(log, 1, b"123456 planted-secret", "planted-secret")
     (entry,) = log
     assert "planted" not in repr(entry)
     assert dict(entry.request_headers) == {"Authorization": MASK, "Accept": "x"}
@@ -138,13 +212,6 @@ def test_server_time_follows_a_jump_and_ignores_nonsense() -> None:
     assert clock.now().isoformat() == "2026-11-23T00:00:00+00:00"
     base.advance(60)
     assert clock.now().isoformat() == "2026-11-23T00:01:00+00:00"
-
-
-async def test_server_time_sleeps_on_the_clock_beneath() -> None:
-    base = ManualClock(START)
-    clock = ServerClock(base)
-    await clock.sleep(0)
-    assert clock.monotonic() == base.monotonic()
 
 
 def test_a_retry_costs_what_ten_calls_earn() -> None:

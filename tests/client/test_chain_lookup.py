@@ -91,39 +91,54 @@ async def look(
     return await reader.transaction(text, solana=text == SIGNATURE)
 
 
-async def test_a_payment_in_coins() -> None:
-    found = await look(node(MINED))
-    assert found == ChainTransaction(
-        "base", HASH, (Payment(TO, 10**18),), 10, datetime.fromtimestamp(AT, UTC)
-    )
+def mined(sent: dict[str, Any] | None = None, **receipt: Any) -> dict[str, Any]:
+    """What a node says of a transaction in a block, with other members of it and its receipt."""
+    return {
+        **MINED,
+        "eth_getTransactionByHash": {**MINED["eth_getTransactionByHash"], **(sent or {})},
+        "eth_getTransactionReceipt": {**MINED["eth_getTransactionReceipt"], **receipt},
+    }
 
 
-async def test_a_payment_in_tokens_is_read_from_its_events() -> None:
-    other = {"address": TOKEN, "topics": ["0x" + "00" * 32], "data": "0x"}
-    logs = [other, log(12_000_000), log(5, contract="0x" + "3c" * 20), {**log(7), "data": "0x07"}]
-    called = {"value": "0x0", "to": TOKEN, "gasPrice": "0x10"}
-    receipt = {**MINED["eth_getTransactionReceipt"], "logs": logs}
-    found = await look(
-        node({**MINED, "eth_getTransactionByHash": called, "eth_getTransactionReceipt": receipt})
-    )
-    assert found.payments == (
-        Payment(TO, 12_000_000, TOKEN, decimals=6),
-        Payment(TO, 5, "0x" + "3c" * 20, decimals=6),
-    )
+OTHER = "0x" + "3c" * 20
+LOGS = [
+    {"address": TOKEN, "topics": ["0x" + "00" * 32], "data": "0x"},
+    log(12_000_000),
+    log(5, contract=OTHER),
+    {**log(7), "data": "0x07"},
+]
+IN_TOKENS = (Payment(TO, 12_000_000, TOKEN, decimals=6), Payment(TO, 5, OTHER, decimals=6))
+MANY = tuple(Payment(TO, at + 1, TOKEN, decimals=6) for at in range(MOST_PAYMENTS))
+
+
+@pytest.mark.parametrize(
+    ("answers", "payments", "failed"),
+    [
+        pytest.param(mined(), (Payment(TO, 10**18),), False, id="coins"),
+        pytest.param(
+            mined({"value": "0x0", "to": TOKEN}, logs=LOGS), IN_TOKENS, False, id="events of tokens"
+        ),
+        pytest.param(mined(status="0x0", logs=[log(1)]), (), True, id="failed"),
+        pytest.param(mined({"to": None}), (), False, id="no receiver"),
+        pytest.param(
+            mined({"value": "0x0"}, logs=[log(at + 1) for at in range(5_000)]),
+            MANY,
+            False,
+            id="very many",
+        ),
+    ],
+)
+async def test_what_a_transaction_in_a_block_paid(
+    answers: dict[str, Any], payments: tuple[Payment, ...], failed: bool
+) -> None:
+    at = datetime.fromtimestamp(AT, UTC)
+    assert await look(node(answers)) == ChainTransaction("base", HASH, payments, 10, at, failed)
 
 
 @pytest.mark.parametrize("told", ["0x", "0x" + "f" * 64, None, "six", {}])
 async def test_a_token_that_states_no_decimals_has_none(told: object) -> None:
-    receipt = {**MINED["eth_getTransactionReceipt"], "logs": [log(5)]}
-    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt, "eth_call": told}))
-    assert found is not None
+    found = await look(node({**mined(logs=[log(5)]), "eth_call": told}))
     assert [one.decimals for one in found.payments] == [None, None]
-
-
-async def test_one_that_failed_moved_nothing() -> None:
-    receipt = {**MINED["eth_getTransactionReceipt"], "status": "0x0", "logs": [log(1)]}
-    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
-    assert (found.failed, found.payments, found.confirmations) == (True, (), 10)
 
 
 @pytest.mark.parametrize(
@@ -164,18 +179,6 @@ async def test_a_transaction_of_solana_by_what_its_accounts_gained() -> None:
     in_vain["getTransaction"]["meta"]["err"] = {"InstructionError": [0, "Custom"]}
     failed = await look(node(in_vain), SIGNATURE)
     assert (failed.failed, failed.payments) == (True, ())
-
-
-async def test_a_contract_without_a_receiver_pays_nobody() -> None:
-    made = {"value": "0x5", "to": None, "gasPrice": "0x10"}
-    found = await look(node({**MINED, "eth_getTransactionByHash": made}))
-    assert found.payments == ()
-
-
-async def test_of_very_many_payments_some_are_kept() -> None:
-    receipt = {**MINED["eth_getTransactionReceipt"], "logs": [log(at + 1) for at in range(5_000)]}
-    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
-    assert len(found.payments) == MOST_PAYMENTS
 
 
 def says(content: bytes, status: int = 200) -> Callable[[httpx2.Request], httpx2.Response]:

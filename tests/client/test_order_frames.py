@@ -198,14 +198,6 @@ def test_what_did_not_change_is_not_read_again(
     assert frames.read(text_of(moved)) is second
 
 
-def test_a_frame_that_is_refused_leaves_what_was_known() -> None:
-    frames = OrderFrames(MAX_MESSAGE)
-    good = text_of(plain())
-    first = frames.read(good)
-    assert frames.read(good.replace("14.524108", '"much"')) is None
-    assert frames.read(good) is first
-
-
 @pytest.mark.parametrize(
     "frame",
     [

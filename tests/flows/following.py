@@ -1,4 +1,4 @@
-"""One order of one desk, created and followed over a socket."""
+"""One order of one desk, created and followed over a socket; and a tracker that follows nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from pathlib import Path
 from msgspec import Struct
 
 import manual_time
+from flows.orders import NOW
+from swapdesk.client.api import PartnerApi
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.self_paid_orders import BatchPayments
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.orders import DisplayStatus, LegStatus
-from world import FIRST_KEY, World
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from world import FIRST_KEY, URL, World
 
 
 class Followed(Struct):
@@ -73,3 +79,36 @@ async def following(trade: World) -> AsyncIterator[Followed]:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             await trade.api.aclose()
+
+
+def tracker_of(
+    journal: Journal,
+    clock: ManualClock | None = None,
+    *,
+    batch_payments: BatchPayments | None = None,
+    loaded: bool = True,
+) -> Tracker:
+    """The orders of a journal as a desk that starts now knows them. Nobody is asked."""
+    clock = clock or ManualClock(NOW)
+    api = PartnerApi(URL, FIRST_KEY, clock=clock)
+    stream = OrderStream(None, FIRST_KEY, clock, api, random.Random(2))
+    tracker = Tracker(journal, api, clock, stream, batch_payments=batch_payments)
+    if loaded:
+        tracker.load_newest()
+    return tracker
+
+
+def sighted(tracker: Tracker, seen: Order, source: Source = "stream") -> TrackedOrder:
+    """An order after one more sighting; of an end also before the journal has it."""
+    tracker._apply(seen, source)
+    tracked = tracker._newest(seen.service_id)
+    assert tracked is not None
+    return tracked
+
+
+def announced(tracker: Tracker) -> list[str | None]:
+    """The orders that a look at their payments tells of."""
+    told: asyncio.Queue[str | None] = asyncio.Queue()
+    tracker._listeners.append(told)
+    tracker.look_at_payments()
+    return [told.get_nowait() for _ in range(told.qsize())]

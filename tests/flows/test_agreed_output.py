@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from flows.following import sighted, tracker_of
 from flows.orders import created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.minimum_received import agreed_output, lower_output, moved_output
@@ -16,7 +17,7 @@ from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.known_orders import KnownOrders
+from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 CONFIRMED = Decimal("14.524108")
@@ -28,7 +29,7 @@ class Known(Struct):
 
     path: Path
     journal: Journal
-    orders: KnownOrders
+    orders: Tracker
 
     @property
     def now(self) -> TrackedOrder:
@@ -37,20 +38,17 @@ class Known(Struct):
         return tracked
 
     def seen(self, source: Source = "stream", **changes: Any) -> TrackedOrder:
-        after = self.orders.see(order(**changes), source, self.now).order
+        after = sighted(self.orders, order(**changes), source)
         self.journal.orders.record([(after.order, source, after.ended)])
-        self.orders.put(after)
         return after
 
     def accept(self, amount: Decimal) -> TrackedOrder:
         self.journal.orders.accept_output(order().service_id, amount)
-        self.orders.put(self.orders.adopt(order().service_id, self.now)[0])
+        self.orders.adopt(order().service_id)
         return self.now
 
     def restarted(self) -> TrackedOrder:
-        again = KnownOrders(self.journal, ManualClock())
-        again.load_newest()
-        tracked = again.get(order().service_id)
+        tracked = tracker_of(self.journal).get(order().service_id)
         assert tracked is not None
         return tracked
 
@@ -58,9 +56,7 @@ class Known(Struct):
 @pytest.fixture
 def known(path: Path, journal: Journal, clock: ManualClock) -> Known:
     created_here(journal, order())
-    orders = KnownOrders(journal, clock)
-    orders.load_newest()
-    return Known(path, journal, orders)
+    return Known(path, journal, tracker_of(journal, clock))
 
 
 def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
@@ -143,25 +139,18 @@ def test_a_contradiction_is_never_accepted(known: Known) -> None:
 def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
     fallen = order(out_amount=HALF)
     other_journal = Journal.open(known.path, ManualClock())
-    other = KnownOrders(other_journal, ManualClock())
-    other.load_newest()
+    other = tracker_of(other_journal)
     known.seen(out_amount=HALF)
     known.accept(HALF)
-    theirs = other.get(fallen.service_id)
-    assert theirs is not None
-    seen = other.see(fallen, "stream", theirs).order
+    seen = sighted(other, fallen)
     assert (seen.withheld, seen.accepted) == (None, HALF)
     other_journal.close()
 
 
 def test_a_journal_that_takes_nothing_still_hides_and_shows_nothing(known: Known) -> None:
     known.journal.close()
-    assert known.orders.see(order(out_amount=HALF), "stream", known.now).order is not None
-    after = known.orders.see(order(out_amount=HALF), "stream", known.now)
-    assert after.judged
-    assert after.order.standing is DepositRelease.LOWER
-    back = known.orders.see(order(), "stream", after.order).order
-    assert back.standing is DepositRelease.LOWER
+    assert sighted(known.orders, order(out_amount=HALF)).standing is DepositRelease.LOWER
+    assert sighted(known.orders, order()).standing is DepositRelease.LOWER
 
 
 def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:

@@ -15,7 +15,6 @@ from swapdesk.flows.quotes.quote_presets import QuotePresets, read_options, writ
 from swapdesk.flows.quotes.quote_request import (
     PLAIN,
     LegFilter,
-    OnChain,
     QuoteOptions,
     QuoteRequest,
     Rotation,
@@ -163,15 +162,15 @@ def test_slippage_and_account_go_with_routes_on_chains_alone() -> None:
     assert written_options(options) == texts
     assert options_in_words(options) == "slippage 0.3%, paid by trading"
     assert read_options({"slippage": "auto"}).slippage is None
-    wish = QuoteRequest.of(options, BTC, ETH, Decimal(1), on_chain=OnChain("0xme"))
+    wish = QuoteRequest.of(options, BTC, ETH, Decimal(1), sender="0xme")
     sent = dict(encode_query(wish.query(fixed=False)))
     assert (sent["slippage"], sent["senderAddress"]) == ("0.3", "0xme")
     assert "slippage" not in dict(encode_query(wish.query(fixed=True)))
     private = QuoteRequest.of(options, ETH, ETH, Decimal(1), private_send=True)
     assert (private.slippage, private.account) == (None, "")
     other = wish.with_options(replace(options, account="second"))
-    assert other.on_chain.sender is None, "another account is another sender"
-    assert wish.with_options(replace(options, slippage=Decimal(1))).on_chain.sender == "0xme"
+    assert other.sender is None, "another account is another sender"
+    assert wish.with_options(replace(options, slippage=Decimal(1))).sender == "0xme"
     with pytest.raises(WishRefused, match="0 to 50 percent"):
         read_options({"slippage": "51"})
     with pytest.raises(WishRefused, match="alone"):

@@ -114,15 +114,6 @@ async def test_what_cannot_be_resolved_says_why(spec: str, problem: str, catalog
     assert (found.token, found.candidates, found.problem) == (None, (), problem)
 
 
-async def test_a_preferred_candidate_is_chosen_and_any_other_id_is_not(catalog: Catalog) -> None:
-    others = resolve("usdc", catalog).candidates
-    found = resolve("usdc", catalog, prefer=others[2].id)
-    assert found.token.id == others[2].id
-    assert found.candidates == others
-    stranger = resolve("usdc", catalog, prefer=catalog.rows_of_symbol("btc")[0].id)
-    assert stranger.token.id == others[0].id
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(text=st.text(max_size=60))
 async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:

@@ -15,7 +15,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.catalog.confusables import skeleton
 from swapdesk.flows.catalog.search import imitated_by, lookalikes, search
-from swapdesk.flows.catalog.token_list import ListedToken, TextColumn, TokenList, pack
+from swapdesk.flows.catalog.token_list import TextColumn, TokenList, pack
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
@@ -62,21 +62,19 @@ def test_what_is_disabled_can_nothing() -> None:
         assert any(row.can(what) for row in ROWS)
         assert not any(row.can(what) for row in off)
         assert not any(columns.can(at, what) for at in range(len(off)))
-        assert columns.chain_names(what) == set()
-        assert LIST.chain_names(what) == {row.chain for row in ROWS if row.can(what)}
 
 
 def test_rows_are_added_at_their_places() -> None:
     some = random.Random(5).sample(ROWS, 40)
     rest = TokenList.of(row for row in ROWS if row not in some)
-    assert list(rest.with_rows(map(ListedToken, some))) == ROWS
-    assert list(TokenList.of([]).with_rows([ListedToken(ROWS[0])])) == ROWS[:1]
+    assert list(rest.with_rows(some)) == ROWS
+    assert list(TokenList.of([]).with_rows(ROWS[:1])) == ROWS[:1]
 
 
 def test_a_benign_scan_grows_old_and_no_other() -> None:
     benign = next(row for row in ROWS if row.verdict is Verdict.BENIGN)
     warned = next(row for row in ROWS if row.verdict is Verdict.WARNING)
-    part = pack([ListedToken(benign, 1000.0), ListedToken(warned, 1000.0)])
+    part = pack([(benign, 1000.0), (warned, 1000.0)])
     young, old = TokenList.joined([part], 999.9), TokenList.joined([part], 1000.0)
     assert [row.verdict for row in young] == [Verdict.BENIGN, Verdict.WARNING]
     assert [row.verdict for row in old] == [Verdict.STALE, Verdict.WARNING]
@@ -173,7 +171,6 @@ def test_facts_of_a_chain() -> None:
     assert LIST.contracts_on("Base") == {
         row.contract for row in ROWS if row.chain == "base" and row.contract
     }
-    assert LIST.chain_names(CanDo.CEX) == {row.chain for row in ROWS if row.can(CanDo.CEX)}
 
 
 def stored(path: Path, steps: list[list[Token]]) -> TokenList:

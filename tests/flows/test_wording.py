@@ -16,7 +16,6 @@ import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
 from swapdesk.cli.error_table import OWN_ROWS, UNSENT, Row
-from swapdesk.client.errors import QuoteUnusable
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows.failure_messages import FAILURES, failure_of
 from swapdesk.flows.tracking.announcements import failure_of_error
@@ -64,7 +63,6 @@ def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
     refused = refusal_of(case.input["status"], {}, body, datetime(2026, 7, 3, tzinfo=UTC))
     assert refused.code == case.expect["code"]
     assert failure_of_error(refused).cause == case.expect["cause"]
-    assert isinstance(refused, QuoteUnusable) is (refused.code == "QUOTE_EXPIRED")
 
 
 CODE = re.compile(r"SELECT |INSERT |CREATE |json_extract\(|%\(complete_func\)s|^ *#compdef")

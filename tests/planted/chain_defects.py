@@ -6,9 +6,9 @@ from .defect import Defect
 
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
-_EVM_KILL = "tests/sandbox/evm/test_evm_kill.py"
 _EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
 _EVM_CLIENTS = "tests/sandbox/evm/test_evm_web3.py"
+_SURVIVES = "tests/sandbox/test_node_process.py::test_what_its_chains_have_told_survives_it"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
 EVM = (
@@ -18,7 +18,10 @@ EVM = (
         f"{_EVM}/chain.py",
         "        self._log.append(msgspec.msgpack.encode(mined))\n",
         "",
-        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start", _EVM_KILL),
+        (
+            f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",
+            _SURVIVES,
+        ),
     ),
     Defect(
         "mined-log-in-the-cache-of-the-drive",
@@ -182,7 +185,7 @@ SOLANA = (
         "            pass\n",
         (
             f"{_SOLANA_CHAIN}::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",
-            "tests/sandbox/solana/test_solana_kill.py",
+            _SURVIVES,
         ),
     ),
     Defect(

@@ -32,7 +32,7 @@ SCREENS = (
     Defect(
         "two-columns-of-quotes-too-early",
         "On a screen of 100 cells the panel of a route takes the room of fees and validity.",
-        "swapdesk/tui/screens/quotes_view.py",
+        "swapdesk/tui/screens/quotes.py",
         "NORMAL, ROOMY, WIDE = 100, 120, 160",
         "NORMAL, ROOMY, WIDE = 100, 100, 160",
         ("tests/tui/test_scenes.py::test_scene",),

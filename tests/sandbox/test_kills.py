@@ -7,6 +7,7 @@ twice, and the exchanges' books say what the chains say.
 from __future__ import annotations
 
 import random
+import select
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import cycle, islice, takewhile
@@ -15,6 +16,7 @@ import pytest
 
 from sandbox.running import Running
 from sandbox.traffic import OPERATIONS, Operation, Traffic, sound
+from swapdesk.sandbox.run_file import find_running
 
 
 def play(world: Traffic, kills: int, operations: Iterable[Operation], first: int) -> None:
@@ -38,7 +40,13 @@ def play(world: Traffic, kills: int, operations: Iterable[Operation], first: int
 
 
 def test_a_killed_sandbox_loses_nothing_and_pays_nothing_twice(running: Running) -> None:
-    play(Traffic(running, random.Random(11)), 4, OPERATIONS.values(), 0)
+    """Nor its ports and its speed; and it is the sandbox that it said once."""
+    traffic = Traffic(running, random.Random(11))
+    traffic.control("/clock", speed=900)
+    play(traffic, 4, OPERATIONS.values(), 0)
+    assert traffic.tried(running.control, "GET", "/state")["speed"] == 900
+    assert find_running(running.data) == running.ready
+    assert not select.select([running.process.stdout], [], [], 0)[0], "no second ready line"
 
 
 @pytest.mark.long

@@ -11,15 +11,16 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from msgspec import Struct, field
+from solders.keypair import Keypair
 
 from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
     LedgerMethod,
@@ -27,6 +28,7 @@ from swapdesk.chain.rpc.ledger import (
     LedgerUnreachable,
     RpcCode,
 )
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
@@ -41,19 +43,12 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     LegOrder,
-    LegReport,
-    Rejected,
     Transient,
-    Unavailable,
-    VenueQuote,
 )
-from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.tokens import Token
 
 TOKENS = {token.id: token for token in build_tokens(build_chains(), SystemClock().now())}
 BTC = TOKENS[find_token("bitcoin", "BTC").token_id]
 ETH = TOKENS[find_token("ethereum", "ETH").token_id]
-HALYARD = VENUE_ROWS[0]
 
 
 class NodeProcess(Struct):
@@ -75,8 +70,6 @@ class NodeProcess(Struct):
             stderr=subprocess.DEVNULL,
             pass_fds=[self.listener.fileno()],
         )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         orders = {
             "fd": self.listener.fileno(),
             "token": "secret",
@@ -94,9 +87,8 @@ class NodeProcess(Struct):
 
     def collect(self) -> None:
         self.process.wait(PATIENCE)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 @pytest.fixture
@@ -109,75 +101,48 @@ async def node(tmp_path: Path) -> AsyncIterator[NodeProcess]:
     started.listener.close()
 
 
-def exchange(ledger: LedgerClient, row: Any = HALYARD) -> SimulatedExchange:
-    return SimulatedExchange(row, Market(7), SystemClock(), ledger, lambda: Decimal(3000))
-
-
-def leg(key: str, token_in: Token = BTC, token_out: Token = ETH, amount: str = "0.5") -> LegOrder:
-    receiver = derive_address(token_out.chain_data.kind, seed_bytes("receiver", key))
-    expires = SystemClock().now() + timedelta(minutes=30)
-    return LegOrder(
-        key, token_in, token_out, Decimal(amount), Decimal(1), receiver, None, None, None, expires
-    )
-
-
-async def finished(venue: SimulatedExchange, key: str) -> LegReport:
-    for _ in range(500):
-        report = await venue.report(key)
-        if report is not None and report.status is LegStatus.FINISHED:
-            return report
-        await asyncio.sleep(0.02)  # between two looks
-    raise AssertionError(f"{key} did not finish")
-
-
-async def test_the_whole_life_of_a_leg_and_the_bounds_of_an_exchange(node: NodeProcess) -> None:
-    async with LedgerClient(node.url, "secret") as ledger:
-        venue = exchange(ledger)
-        quote = await venue.quote(BTC, ETH, Decimal("0.5"))
-        assert isinstance(quote, VenueQuote)
-        place = await venue.open(leg("a:in"))
-        assert place == await venue.open(leg("a:in")) == await venue.find("a:in")
-        assert place.amount_in == Decimal("0.5")
-        assert await venue.find("b:in") is None
-        assert await venue.report("b:in") is None
-        waiting = await venue.report("a:in")
-        assert waiting.status is LegStatus.WAITING
-        await ledger.call(
-            LedgerMethod.FAUCET_PAY, key="1", token=BTC.id, address=place.address, units="50000000"
-        )
-        report = await finished(venue, "a:in")
-        assert (report.amount_in, report.amount_out) == (Decimal("0.5"), place.amount_out)
-        assert report.payout_hash is not None
-        low = await venue.quote(BTC, ETH, Decimal("0.00001"))
-        high = await venue.quote(BTC, ETH, Decimal(100))
-        assert isinstance(low, Unavailable)
-        assert isinstance(high, Unavailable)
-        assert "below minimum" in low.reason
-        assert low.limits == high.limits == venue.limits(BTC, ETH)
-        with pytest.raises(Rejected):
-            await venue.open(leg("c:in", amount="0.00001"))
-        assert not venue.supports(BTC, BTC)
-        tide = TOKENS[find_token("arbitrum", "TIDE").token_id]
-        assert isinstance(await venue.quote(BTC, tide, Decimal(1)), Unavailable)
-        assert venue.limits(BTC, tide) is None
+async def test_what_its_chains_have_told_survives_it(node: NodeProcess) -> None:
+    address, payee = "0x" + "5a" * 20, str(Keypair().pubkey())
+    async with (
+        LedgerClient(node.url, "secret", deadline=30) as ledger,
+        EvmClient(f"{node.url}evm/polygon", deadline=30) as polygon,
+        SolanaClient(f"{node.url}solana", deadline=30, commitment="processed") as solana,
+    ):
+        asked = {"chain": "polygon", "address": address, "units": "12345"}
+        paid = (await ledger.call(LedgerMethod.EVM_FUND, **asked))["hash"]
+        sent = await ledger.call(LedgerMethod.SOLANA_FUND, address=payee, units=str(10**9))
+        receipt = None
+        while receipt is None:
+            receipt = await polygon.receipt(paid)
+        node.kill()
+        node.start()
+        assert await polygon.receipt(paid) == receipt
+        assert await polygon.balance(address) == 12_345
+        assert await solana.status(sent["signature"]) is not None
+        assert await solana.balance(payee) == 10**9
 
 
 async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous(node: NodeProcess) -> None:
     node.kill()
-    async with LedgerClient(node.url, "secret", deadline=0.3) as ledger:
+    url, expires = node.url, SystemClock().now() + timedelta(minutes=30)
+    receiver = derive_address("evm", seed_bytes("receiver"))
+    leg = LegOrder(
+        "a:in", BTC, ETH, Decimal("0.5"), Decimal(1), receiver, None, None, None, expires
+    )
+    async with LedgerClient(url, "secret", deadline=0.3) as ledger:
+        venue = SimulatedExchange(
+            VENUE_ROWS[0], Market(7), SystemClock(), ledger, lambda: Decimal(3000)
+        )
         # The listening socket lives on, so that the request leaves and no answer comes.
-        venue = exchange(ledger)
         with pytest.raises(Ambiguous):
-            await venue.open(leg("a:in"))
+            await venue.open(leg)
         with pytest.raises(Transient):
             await venue.find("a:in")
-    url = node.url
-    node.listener.close()
-    async with LedgerClient(url, "secret", deadline=1) as ledger:
+        node.listener.close()
         with pytest.raises(LedgerUnreachable):
             await ledger.call(LedgerMethod.CLOCK_GET)
         with pytest.raises(Transient):
-            await exchange(ledger).open(leg("a:in"))
+            await venue.open(leg)
 
 
 async def test_strangers_are_refused(node: NodeProcess) -> None:
@@ -235,7 +200,5 @@ async def test_bad_calls_are_answered_with_their_code_and_it_ends_with_its_start
 
 def test_a_node_without_orders_ends() -> None:
     command = [sys.executable, "-m", "swapdesk.sandbox.node"]
-    assert (
-        subprocess.run(command, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False).returncode
-        == 1
-    )
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
+    assert ended.returncode == 1

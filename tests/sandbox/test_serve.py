@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import select
 import signal
 import sqlite3
 import stat
-import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
 
-import httpx2
 import pytest
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
@@ -21,7 +17,8 @@ from websockets.sync.client import connect
 
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
-from sandbox.running import Running, alive, children_of, create_order, status_of, until
+from sandbox.chain_money import chain_of
+from sandbox.running import Running, alive, children_of, create_order, until
 from swapdesk.sandbox.node.solana.node import OLDER_FILE
 from swapdesk.sandbox.partner_keys import KEY_FILE
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
@@ -32,8 +29,10 @@ BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
-def test_ready_line_and_run_file(tmp_path: Path) -> None:
+def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
     with in_fresh_interpreters(), Running(tmp_path) as sandbox:
+        # Of one directory there is one sandbox: the other one waits for the lock.
+        second, begin = Running(tmp_path).spawn(), time.monotonic()
         line = json.loads(sandbox.first_line)
         assert set(line) >= {"url", "control", "controlToken", "partners"}
         assert line["url"].startswith("http://127.0.0.1:")
@@ -46,7 +45,11 @@ def test_ready_line_and_run_file(tmp_path: Path) -> None:
             assert {"partnerId", "apiKey", "apiSecret", "tier"} <= set(partner)
         for name in (RUN_FILE, "sandbox.key", "node.db"):
             assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600, name
-        assert find_running(tmp_path) == sandbox.ready
+        for chain in line["chains"]:
+            asked = (
+                ("eth_chainId", hex(chain["chainId"])) if chain["chainId"] else ("getHealth", "ok")
+            )
+            assert chain_of(sandbox, chain["shortName"])(asked[0]) == asked[1]
         with sandbox.api() as api:
             assert api.get("/health").json()["status"] == "ok"
             assert api.get("/tokens").json()["total"] >= 60
@@ -55,7 +58,21 @@ def test_ready_line_and_run_file(tmp_path: Path) -> None:
             assert limits["quote"]["perMinute"] == 500
         with sandbox.api(2) as free:
             assert free.get("/rateLimits").json()["exchange"]["perDay"] == 10
-        sandbox.process.send_signal(signal.SIGTERM)
+        assert (second.wait(PATIENCE), second.communicate()[0]) == (2, "")
+        assert time.monotonic() - begin >= 4.5, "it waits for the lock"
+        assert find_running(tmp_path) == sandbox.ready
+        keys = line["partners"][0]
+        stream = connect(
+            line["url"].replace("http://", "ws://") + "/ws",
+            additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+            proxy=None,
+        )
+        with stream:
+            assert json.loads(stream.recv())["type"] == "welcome"
+            sandbox.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed) as closed:
+                stream.recv(timeout=PATIENCE)
+        assert closed.value.rcvd.code == CloseCode.SHUTDOWN
         assert sandbox.process.wait(PATIENCE) == 0
         assert sandbox.process.stdout.read() == "", "exactly one line on standard output"
         assert find_running(tmp_path) is None
@@ -63,30 +80,34 @@ def test_ready_line_and_run_file(tmp_path: Path) -> None:
 
 
 def _refused(running: Running) -> int:
-    process = running.spawn()
-    try:
+    with running.spawn() as process:
         return process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    finally:
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
 
 
-def test_keys_and_orders_outlive_a_restart_and_other_options_are_refused(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox, sandbox.api() as api:
-        partners = sandbox.ready.partners
-        order = create_order(api, BTC, ETH, "0.5", ALICE)
-    with Running(tmp_path, seed=None, speed=None) as again, again.api() as api:
-        assert again.ready.partners == partners
-        kept = api.get(f"/orders/{order['serviceId']}").json()
-        assert kept["depositAddress"] == order["depositAddress"]
-        assert kept["inAmount"] == order["inAmount"]
-        with again.control() as control:
-            state = control.get("/state").json()
-            assert (state["seed"], state["speed"]) == (7, 600)
+def test_keys_and_orders_outlive_a_kill_and_other_options_are_refused(tmp_path: Path) -> None:
+    """Children end with a killed supervisor, and with a lifeline."""
+    with Running(tmp_path) as sandbox:
+        with sandbox.api() as api:
+            order = create_order(api, BTC, ETH, "0.5", ALICE)
+        children = children_of(sandbox.process.pid)
+        assert len(children) == 2
+        sandbox.kill()
+        until(lambda: not any(map(alive, children)), what="children ended")
+        assert read_run_file(tmp_path) == sandbox.ready, "nobody was left to remove it"
+        assert find_running(tmp_path) is None
+        with Running(tmp_path, seed=None, speed=None, lifeline=True) as again:
+            assert again.ready.partners == sandbox.ready.partners
+            with again.api() as api:
+                kept = api.get(f"/orders/{order['serviceId']}").json()
+            for name in ("depositAddress", "inAmount"):
+                assert kept[name] == order[name]
+            with again.control() as control:
+                state = control.get("/state").json()
+                assert (state["seed"], state["speed"]) == (7, 600)
+            children = children_of(again.process.pid)
+            again.process.stdin.close()
+            assert again.process.wait(PATIENCE) == 0
+            until(lambda: not any(map(alive, children)), what="children ended")
     assert _refused(Running(tmp_path, seed=8)) == 2
     (tmp_path / "sandbox.key").chmod(0o644)
     assert _refused(Running(tmp_path)) == 2
@@ -120,77 +141,6 @@ def test_the_world_of_an_earlier_release_is_put_aside_and_its_keys_go_on(tmp_pat
     assert _refused(Running(data)) == 2
     assert f"{data}: restore it, or move it away" in Running(data).said.read_text()
     assert (data / "node.db").read_bytes().startswith(b"no database")
-
-
-def test_children_end_with_a_killed_supervisor_and_with_a_lifeline(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox:
-        children = children_of(sandbox.process.pid)
-        assert len(children) == 2
-        sandbox.kill()
-        until(lambda: not any(map(alive, children)), what="children ended")
-        assert read_run_file(tmp_path) == sandbox.ready, "nobody was left to remove it"
-        assert find_running(tmp_path) is None
-        with Running(tmp_path, lifeline=True) as again:
-            assert find_running(tmp_path) == again.ready
-            others = children_of(again.process.pid)
-            again.process.stdin.close()
-            assert again.process.wait(PATIENCE) == 0
-            until(lambda: not any(map(alive, others)), what="children ended")
-
-
-def test_a_killed_service_and_a_killed_node_come_back(tmp_path: Path) -> None:
-    """On the same port, with the order, the money and the speed."""
-    with Running(tmp_path) as sandbox, sandbox.api() as api, sandbox.control() as control:
-        order = create_order(api, BTC, ETH, "0.5", ALICE)
-        first = sandbox.child("swapdesk.sandbox.service_process")
-        os.kill(first, signal.SIGKILL)
-
-        def answered() -> httpx2.Response | None:
-            try:
-                return api.get(f"/orders/{order['serviceId']}")
-            except httpx2.TransportError:
-                return None
-
-        back = until(answered, what="the service is back")
-        assert back.json()["depositAddress"] == order["depositAddress"]
-        assert sandbox.child("swapdesk.sandbox.service_process") != first
-        assert find_running(tmp_path) == sandbox.ready
-        assert sandbox.process.stdout is not None
-        assert not select.select([sandbox.process.stdout], [], [], 0)[0], "no second ready line"
-
-        assert control.post("/clock", json={"speed": 900}).status_code == 200
-        paid = control.post("/deposits", json={"serviceId": order["serviceId"]})
-        assert paid.status_code == 200
-        os.kill(sandbox.child("swapdesk.sandbox.node"), signal.SIGKILL)
-        until(lambda: status_of(api, order["serviceId"]) == 4, what="the order finished")
-        assert control.get("/state").json()["speed"] == 900
-
-
-def test_one_sandbox_per_directory_and_its_end_is_told(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox:
-        second = Running(tmp_path).spawn()
-        try:
-            begin = time.monotonic()
-            assert second.wait(PATIENCE) == 2
-            assert time.monotonic() - begin >= 4.5, "it waits for the lock"
-            assert second.stdout.read() == ""
-        finally:
-            for pipe in (second.stdin, second.stdout):
-                if pipe is not None:
-                    pipe.close()
-        assert find_running(tmp_path) == sandbox.ready
-        keys = sandbox.ready.partners[0]
-        stream = connect(
-            sandbox.ready.url.replace("http://", "ws://") + "/ws",
-            additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
-            proxy=None,
-        )
-        with stream:
-            assert json.loads(stream.recv())["type"] == "welcome"
-            sandbox.process.terminate()
-            with pytest.raises(ConnectionClosed) as closed:
-                stream.recv(timeout=PATIENCE)
-        assert closed.value.rcvd.code == CloseCode.SHUTDOWN
 
 
 def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:

@@ -162,22 +162,6 @@ def test_what_is_traded_thinly_pays_less_and_takes_less() -> None:
     assert book.bought(dollars) < mid * Decimal("0.92")
 
 
-def test_exchanges_differ_in_everything() -> None:
-    enabled = [row for row in VENUE_ROWS if row.enabled]
-    assert len(enabled) >= 12
-    assert len({row.spread for row in enabled}) == len(enabled)
-    assert len({row.minimum for row in enabled}) >= 8
-    assert len({row.maximum for row in enabled}) >= 6
-    assert len({row.latency for row in enabled}) == len(enabled)
-    for trait in ("markup", "memo_deposits", "static_deposits", "requires_refund_address"):
-        assert {getattr(row, trait) for row in enabled} == {True, False}
-    assert {row.fixed_spread is None for row in enabled} == {True, False}
-    assert sum(row.slow is not None for row in enabled) == 1
-    assert sum(row.outage is not None for row in enabled) == 1
-    assert sum(row.static_deposits for row in enabled) == 1
-    assert any(row.deprecated and not row.enabled for row in VENUE_ROWS)
-
-
 def test_an_exchange_is_closed_three_minutes_of_twenty() -> None:
     fathom = VENUES["Fathom"]
     shut = [closed(fathom, NOON + timedelta(minutes=minute)) for minute in range(120)]
@@ -389,6 +373,16 @@ async def test_the_amount_to_receive_is_bounded_by_what_is_sent(bench: Bench) ->
     beyond = await halyard.quote(*BTC_ETH, Decimal(10**9), RECEIVE)
     assert isinstance(beyond, Unavailable)
     assert beyond.limits == high.limits
+
+
+async def test_what_it_does_not_trade_or_not_so_much_of(bench: Bench) -> None:
+    halyard, btc, tide = bench.exchange("Halyard"), BTC_ETH[0], wire("arbitrum", "TIDE")
+    assert isinstance(await halyard.quote(btc, tide, Decimal(1)), Unavailable)
+    assert (halyard.limits(btc, tide), halyard.supports(btc, btc)) == (None, False)
+    assert await halyard.report("nobody:in") is None
+    quote = await priced(halyard, HALF, FLOATING)
+    with pytest.raises(Rejected, match="out of bounds"):
+        await halyard.open(replace(bench.leg(quote, BTC_ETH), amount_in=Decimal("0.00001")))
 
 
 async def test_markup_of_the_quote_is_in_what_is_opened(bench: Bench) -> None:

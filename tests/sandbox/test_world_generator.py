@@ -60,10 +60,10 @@ def test_the_same_for_the_same_seed_and_the_first_of_a_larger_one() -> None:
 
 
 def test_every_token_is_one_on_the_wire() -> None:
-    data = encode_json(made())
+    data = encode_json(made()[:1_000])
     read = decode(list[Token], data, side="client", max_bytes=32 << 20)
-    assert [token.id for token in read] == [token.id for token in made()]
-    assert [token.price for token in read] == [token.price for token in made()]
+    assert [token.id for token in read] == [token.id for token in made()[:1_000]]
+    assert [token.price for token in read] == [token.price for token in made()[:1_000]]
     assert encode_json(decode(list[Token], data, side="service", max_bytes=32 << 20)) == data
 
 

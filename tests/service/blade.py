@@ -56,7 +56,4 @@ class CutVenue(PlainVenue):
     async def open(self, leg: LegOrder) -> DepositInstruction:
         if self.blade is None:
             return await super().open(leg)
-        opened: DepositInstruction = await self.blade.pass_through(
-            "open", lambda: PlainVenue.open(self, leg)
-        )
-        return opened
+        return await self.blade.pass_through("open", lambda: PlainVenue.open(self, leg))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import httpx2
 import schemathesis
@@ -103,8 +102,6 @@ CLIENT = asgi.get_client(LATE)
 """One for all calls. It asks neither the environment for proxies nor a file for passwords."""
 CLIENT.trust_env = False
 schema = schemathesis.openapi.from_asgi("/v2/openapi.json", LATE)
-# The links are those of the document; nothing is written into it.
-schema.config.phases.stateful.inference.algorithms = []
 
 
 async def read_document(app: Any) -> Any:
@@ -175,75 +172,3 @@ def hold(label: str, chosen: settings) -> None:
         feedback=feedback,
         explicit_settings=chosen,
     )()
-
-
-# One call after another, along the links of the document
-
-RECEIVERS = {
-    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
-    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-}
-FREE_TO_VARY = {
-    "get_quotes": {"markup", "sort", "sortOrder", "slippage", "rotatePayoutWallets"},
-    "get_private_send_quotes": {"markup", "rotatePayoutWallets", "rotationLookback"},
-    "create_exchange": {"quoteId", "walletInfo", "markup"},
-    "create_private_send": {"quoteId", "walletInfo", "markup"},
-}
-"""Inputs of well-formed requests that stay as they were drawn: no rule of the market binds them."""
-
-
-class Workflow(schema.as_state_machine()):  # type: ignore[misc]
-    """Quotes, creates, orders and lists after one another, as they were drawn."""
-
-    reached: ClassVar[Counter[tuple[str, int]]] = Counter()
-    made: ClassVar[dict[str, Any]] = {}
-
-    def before_call(self, case: Any) -> None:
-        """A well-formed request becomes one that can succeed; a spoiled one stays spoiled."""
-        name = case.operation.definition.raw["operationId"]
-        if name not in FREE_TO_VARY or any(
-            part.mode.is_negative for part in case.meta.components.values()
-        ):
-            return
-        drawn = case.body if name in RECEIVERS else case.query or {}
-        kept = {key: value for key, value in drawn.items() if key in FREE_TO_VARY[name]}
-        if name in RECEIVERS:
-            case.body = {**kept, "addressTo": RECEIVERS[name]}
-            return
-        case.query = {**kept, "amount": "0.5", "from": BTC.id}
-        if name == "get_quotes":
-            case.query |= {"to": ETH.id, "types": ["standard", "private"]}
-
-    def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-        headers = None if spoiled_headers(case) else dict(AS_FIRST)
-        return {"headers": headers, "session": CLIENT}
-
-    def validate_response(self, response: Any, case: Any, **more: Any) -> None:
-        beyond = beyond_a_schema(response)
-        excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond else []
-        case.validate_response(response, excluded_checks=excluded, headers=more.get("headers"))
-
-    def after_call(self, response: Any, case: Any) -> None:
-        """An order that was made is found, as it was made, alone and in the list."""
-        name = case.operation.definition.raw["operationId"]
-        self.reached[name, response.status_code] += 1
-        if response.status_code != 200:
-            return
-        if name in RECEIVERS:
-            order = response.json()
-            assert self.made.setdefault(order["serviceId"], order) == order
-        elif name == "get_order":
-            assert self.made[case.path_parameters["serviceId"]] == response.json()
-        elif name == "list_orders":
-            assert all(self.made[row["serviceId"]] == row for row in response.json()["orders"])
-
-
-CALLS = 12
-
-
-def follow(chosen: settings) -> set[str]:
-    """The operations that succeeded. Which ones a few workflows reach belongs to the draw, and
-    that moves with every constant of the source."""
-    Workflow.reached.clear()
-    Workflow.run(settings=settings(chosen, stateful_step_count=CALLS))
-    return {name for name, status in Workflow.reached if status == 200}

@@ -117,9 +117,7 @@ class Asking(Struct):
         asking = replace(self, operation=BY_NAME[QUOTES_FOR[self.operation.name]])
         answer = await asking.quote(**query)
         first = next(row for row in answer.json()["quotes"] if "error" not in row)
-        stored = await self.service.store.get_quote(FIRST.partner_id, first["quoteId"])
-        assert stored is not None
-        return stored
+        return await self.service.store.get_quote(FIRST.partner_id, first["quoteId"])
 
     async def create(
         self, quote: StoredQuote | None, headers: dict[str, str] | None = None

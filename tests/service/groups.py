@@ -25,8 +25,7 @@ async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> 
     answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
     assert answer.status_code == 200, answer.text
     decode(MultiExchange, answer.content, side="client")
-    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
-    return found
+    return json.loads(answer.content, parse_float=str)
 
 
 async def opened(service: ServiceParts, clock: ManualClock) -> None:

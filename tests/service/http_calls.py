@@ -63,8 +63,7 @@ def code(answer: httpx2.Response) -> tuple[int, str]:
 def fields(answer: httpx2.Response) -> dict[str, Any]:
     assert code(answer) == (422, "VALIDATION_ERROR")
     assert answer.json().keys() == {"message", "code", "requestId", "fields"}
-    found: dict[str, Any] = answer.json()["fields"]
-    return found
+    return answer.json()["fields"]
 
 
 async def raw_call(

@@ -203,8 +203,6 @@ async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
     tally = Tally()
     asked = json.dumps({"store": str(directory / "s.db"), "venues": str(directory / "v.db")})
     async with _nursery() as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         for _ in range(cycles):
             begin = time.monotonic()
             process.stdin.write(asked.encode() + b"\n")

@@ -170,7 +170,6 @@ class Floor:
             route,  # type: ignore[arg-type]
             exclude=frozenset(),
         )
-        assert best is not None
         now = self.clock.now()
         quote = StoredQuote(
             quote_id=f"{self.rng.getrandbits(96):024x}",
@@ -220,9 +219,7 @@ def private_send(quote: StoredQuote, to: str = EVM, **body: str) -> PrivateSendR
 
 async def row_of(floor: Floor, order: Order) -> StoredOrder:
     """What the service keeps of an order of Alice."""
-    found = await floor.store.get_order(ALICE.partner_id, order.service_id)
-    assert found is not None
-    return found
+    return await floor.store.get_order(ALICE.partner_id, order.service_id)
 
 
 async def only_order(floor: Floor) -> Order:

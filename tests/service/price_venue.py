@@ -96,7 +96,6 @@ class PriceVenue(Struct):
         if self.broken:
             raise ZeroDivisionError("a defect of the adapter")
         limits = self.limits(token_in, token_out)
-        assert limits is not None
         price_in, price_out = token_in.price or Decimal(1), token_out.price or Decimal(1)
         kept = 1 - self.fee - (self.fixed_fee if terms.fixed else 0)
         kept *= 1 - terms.markup / 100

@@ -34,17 +34,13 @@ async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]
 
 async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuote:
     """What the service keeps of a quote of the first partner."""
-    assert quote_id is not None
-    found = await service.store.get_quote(FIRST.partner_id, quote_id)
-    assert found is not None
-    return found
+    return await service.store.get_quote(FIRST.partner_id, quote_id)
 
 
 async def refusal(api: httpx2.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:
     """The body of a refusal, with its status."""
     answer = await api.get(path, params=parameters)
-    body: dict[str, Any] = {**answer.json(), "status": answer.status_code}
-    return body
+    return {**answer.json(), "status": answer.status_code}
 
 
 async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:

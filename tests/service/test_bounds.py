@@ -78,7 +78,6 @@ class Case:
         of = self.operation
         places = {"path": of.path_parameters, "query": of.query, "body": of.body}
         model = places[self.place]
-        assert model is not None
         (found,) = [
             each
             for name, each in model.model_fields.items()
@@ -94,7 +93,6 @@ class Case:
             "body": self.operation.body,
         }
         model = places[self.place]
-        assert model is not None
         beside = {wire_names(name, each)[0] for name, each in model.model_fields.items()}
         required = {
             name: value
@@ -334,7 +332,6 @@ def test_defaults_are_those_of_the_document(case: Case) -> None:
         return
     other = next((one for one in required), None)
     model: type[BaseModel] | None = case.operation.query
-    assert model is not None
     read = parse_query(model, list(required.items())) if other else parse_query(model, [])
     written = read.model_dump(by_alias=True)
     assert written[case.name] == case.schema.get("default")

@@ -21,10 +21,8 @@ from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operations import OPERATIONS
 
 EXAMPLES = 6
-WORKFLOWS = 6
 FULL_EXAMPLES = 800
 """Of each operation; with the phases before them more than 20,000 calls in all."""
-FULL_WORKFLOWS = 300
 SMALL = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -79,16 +77,3 @@ def test_contract(contract: ModuleType, label: str) -> None:
 @pytest.mark.parametrize("label", LABELS)
 def test_contract_at_full_size(contract: ModuleType, label: str) -> None:
     contract.hold(label, settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
-
-
-def test_calls_along_the_links(contract: ModuleType) -> None:
-    followed = contract.follow(settings(SMALL, max_examples=WORKFLOWS))
-    assert followed & contract.RECEIVERS.keys(), contract.Workflow.reached
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-def test_calls_along_the_links_at_full_size(contract: ModuleType) -> None:
-    followed = contract.follow(settings(SMALL, max_examples=FULL_WORKFLOWS, derandomize=False))
-    whole = {*contract.FREE_TO_VARY, "get_order", "list_orders"}
-    assert followed >= whole, contract.Workflow.reached

@@ -55,7 +55,6 @@ async def create(floor: Floor, quote: StoredQuote, **body: Any) -> Order:
     receivers = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}
     sent = {"quoteId": quote.quote_id, "addressTo": receivers[quote.token_out_id], **body}
     model = BY_NAME[f"create_{quote.purpose}"].body
-    assert model is not None
     request: Any = validate(
         model, decode_json(encode_json(sent), max_bytes=1 << 16), side="service"
     )
@@ -173,7 +172,6 @@ async def test_a_markup_lowers_what_is_paid_out(floor: Floor, purpose: str) -> N
     order = await create(floor, quote, markup=MARKUP)
     assert leg(floor, order, "out").terms.markup == MARKUP
     assert leg(floor, order, "in").terms.markup == 0
-    assert order.out_amount is not None
     paid = order.out_amount / quote.amount_out
     assert abs(paid - (1 - MARKUP / 100)) < Decimal("0.0001")
 
@@ -264,7 +262,6 @@ async def test_the_deposit_address_of_an_order_is_no_place_to_pay_to(
     to = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}[of_bob.token_out_id]
     request: Any = ExchangeRequest(quote_id=of_bob.quote_id, address_to=to)
     order = await floor.desk.create(caller(BOB), request, of_bob.purpose)
-    assert order.deposit_address is not None
     address = spelled(order.deposit_address)
     sells, buys = await sold_and_bought()
     memo = "4711" if token is XRP_TOKEN else None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from swapdesk.clock import ManualClock
-from swapdesk.service.quoting.asking import Gathered, gather
+from swapdesk.service.quoting.asking import gather
 
 
 async def after(clock: ManualClock, seconds: float) -> float:
@@ -18,8 +18,8 @@ async def after(clock: ManualClock, seconds: float) -> float:
     return seconds
 
 
-async def run(clock: ManualClock, delays: list[float]) -> tuple[Gathered[float], float]:
-    """The outcome and the seconds it took, in steps of a tenth."""
+async def run(clock: ManualClock, delays: list[float]) -> tuple[list[float | None], float, float]:
+    """The answers, the seconds that it says it took, and those that it took in steps of a tenth."""
     questions: list[Coroutine[Any, Any, float]] = [after(clock, delay) for delay in delays]
     task = asyncio.ensure_future(gather(clock, questions))
     begin = clock.monotonic()
@@ -28,7 +28,7 @@ async def run(clock: ManualClock, delays: list[float]) -> tuple[Gathered[float],
             await asyncio.sleep(0)
         if not task.done():
             clock.advance(0.1)
-    return task.result(), round(clock.monotonic() - begin, 3)
+    return *task.result(), round(clock.monotonic() - begin, 3)
 
 
 NEVER = 60.0
@@ -56,12 +56,12 @@ NEVER = 60.0
 )
 async def test_deadlines(delays: list[float], taken: float, answered: int) -> None:
     clock = ManualClock()
-    gathered, seconds = await run(clock, delays)
+    answers, waited, seconds = await run(clock, delays)
     assert seconds == pytest.approx(taken)
-    assert gathered.waited == pytest.approx(taken)
-    assert len(gathered.answers) == len(delays)
-    assert sum(answer is not None for answer in gathered.answers) == answered
-    for delay, answer in zip(delays, gathered.answers, strict=True):
+    assert waited == pytest.approx(taken)
+    assert len(answers) == len(delays)
+    assert sum(answer is not None for answer in answers) == answered
+    for delay, answer in zip(delays, answers, strict=True):
         assert answer in (None, delay)
 
 
@@ -94,6 +94,6 @@ async def test_a_question_that_raises_is_unanswered(caplog: pytest.LogCaptureFix
     async def answers() -> int:
         return 7
 
-    gathered = await gather(ManualClock(), [raises(), answers()])
-    assert gathered.answers == [None, 7]
+    found, _ = await gather(ManualClock(), [raises(), answers()])
+    assert found == [None, 7]
     assert "ZeroDivisionError" in caplog.text

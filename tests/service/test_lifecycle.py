@@ -13,6 +13,7 @@ from patience import eventually
 from service.orders_fixtures import EVM, Floor, caller, row_of
 from service.venue import PlainVenue
 from swapdesk.service.venues.adapter import LegReport
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
 
 
@@ -86,7 +87,6 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
 async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     told = order.eta
-    assert told is not None
     await floor.work(600)
     assert (await state(floor, order)).eta == told
     venue.move(key, LegStatus.CONFIRMING)
@@ -144,12 +144,9 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
     ]
     report = await second.report(second_key)
     between = await first.report(first_key)
-    assert report is not None
-    assert between is not None
     assert order.out_transaction_out_hash == report.payout_hash
     assert order.in_transaction_out_hash is None
     assert order.hash_url == f"https://bitcoin.example/tx/{report.payout_hash}"
-    assert between.payout_hash is not None
     assert between.payout_hash not in order.model_dump_json()
 
 
@@ -249,7 +246,6 @@ async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) ->
     done = await state(floor, order)
     assert (done.status, done.action_required) == (4, False)
     finished = await venue.report(key)
-    assert finished is not None
     venue.tell(key, replace(finished, held=True))
     await floor.work(24 * 3600)
     flagged = await state(floor, order)
@@ -276,7 +272,6 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
     for seconds in (1, 20, 600):
         await floor.work(seconds)
         due = await floor.store.next_due()
-        assert due is not None
         waits.append((due - floor.clock.now()).total_seconds())
     assert waits == [0.2, pytest.approx(1.05), 2.0]
     venue.move(key, LegStatus.CONFIRMING)
@@ -397,3 +392,57 @@ async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
     assert len(floor.openings) == 1, "and it still hangs"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+# What an order calls a refund: the deposited token, back on its own chain
+
+
+@pytest.mark.parametrize("intermediate", [{}, {"intermediate_refund_address": "kept"}])
+async def test_what_the_second_leg_gives_back_is_no_refund(
+    floor: Floor, intermediate: dict[str, str]
+) -> None:
+    order = await floor.create(route="private", refund_address=EVM, **intermediate)
+    row = await row_of(floor, order)
+    first, second = (floor.venue(code) for code in row.legs)
+    first.move(f"{order.service_id}:in", LegStatus.FINISHED)
+    second.tell(
+        f"{order.service_id}:out",
+        LegReport(
+            LegStatus.REFUNDED,
+            deposit_arrived=True,
+            refund_hash="hash between the legs",
+            refund_chain="monero",
+            refund_amount=Decimal(8),
+        ),
+    )
+    await floor.work()
+    shown = await floor.desk.get(caller(), order.service_id)
+    assert (shown.status, shown.display_status, shown.action_required) == (6, "FAILED", True)
+    assert (shown.refund_hash, shown.refund_chain, shown.refund_amount) == (None, None, None)
+    assert shown.order_finished_received is None
+    sent = encode_json(shown).decode()
+    assert "monero" not in sent
+    assert "between" not in sent
+
+
+async def test_a_private_deposit_given_back_by_the_first_leg_is_a_refund(floor: Floor) -> None:
+    order = await floor.create(route="private", refund_address=EVM)
+    row = await row_of(floor, order)
+    floor.venue(row.legs[0]).tell(
+        f"{order.service_id}:in",
+        LegReport(
+            LegStatus.REFUNDED,
+            deposit_arrived=True,
+            refund_hash="0xaa",
+            refund_chain="ethereum",
+            refund_amount=Decimal("0.49"),
+        ),
+    )
+    await floor.work()
+    shown = await floor.desk.get(caller(), order.service_id)
+    assert (shown.status, shown.refund_chain, shown.refund_amount) == (
+        7,
+        "ethereum",
+        Decimal("0.49"),
+    )
+    assert shown.action_required is False

@@ -15,6 +15,7 @@ import pytest
 import manual_time
 from service.groups import group, opened, row
 from service.orders_fixtures import EVM, XRP, venues_at
+from service.test_http_inputs import posted
 from service.valid import require_valid
 from service.venue import PlainVenue
 from service.world import (
@@ -54,8 +55,7 @@ async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     answer = await api.get(f"/exchanges/multi/{multi_id}")
     assert answer.status_code == 200, answer.text
     decode(MultiExchangeStatus, answer.content, side="client")
-    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
-    return found
+    return json.loads(answer.content, parse_float=str)
 
 
 @pytest.fixture
@@ -341,7 +341,6 @@ async def test_a_deleted_order_is_an_id_and_a_state(
     told = await group(api, row(0.5), row(0.6))
     await opened(service, clock)
     gone = await store.get_order(FIRST.partner_id, ids(told)[0])
-    assert gone is not None
     assert await delete_order(store, gone, clock.now())
     shown = await status(api, told["multiId"])
     document = (await api.get("/openapi.json")).json()
@@ -406,8 +405,7 @@ async def test_a_group_counts_as_one_exchange(api: httpx2.AsyncClient) -> None:
 async def status_of(
     api: httpx2.AsyncClient, multi_id: str, headers: dict[str, str]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
-    return found
+    return (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
 
 
 @pytest.mark.parametrize("anonymous", [False, True])
@@ -428,8 +426,7 @@ async def test_the_maximum_of_an_order_is_that_of_the_live_limits(
             headers={"content-type": "application/json"},
         )
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        return answer.json()
 
     (above,) = (await asked(most + unit))["orders"]
     assert above["error"]["code"] == "QUOTE_OVER_LIMIT"
@@ -441,3 +438,19 @@ async def test_the_maximum_of_an_order_is_that_of_the_live_limits(
     (order,) = (await status(api, at_most["multiId"]))["orders"]
     assert order["status"] == 0
     assert order["depositAddress"]
+
+
+@pytest.mark.parametrize(
+    ("field", "order", "told"),
+    [
+        ("amount", {"amount": 0.00000015}, "number 0.00000015"),
+        ("amount", {"amount": 9e25}, 90000000000000000000000000),
+        ("filters.onlySwaps", {"filters": {"onlySwaps": ["aa", "zz"]}}, ["aa", "zz"]),
+        ("addressTo", {"addressTo": "nowhere"}, "nowhere"),
+    ],
+)
+async def test_an_order_of_a_group_sends_values_too(
+    api: httpx2.AsyncClient, field: str, order: dict[str, Any], told: Any
+) -> None:
+    answer = await posted(api, "/exchanges/multi", json.dumps({"orders": [row() | order]}))
+    assert answer["orders"][0]["error"]["fields"][field]["value"] == told

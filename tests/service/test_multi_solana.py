@@ -88,8 +88,7 @@ async def asked(api: httpx2.AsyncClient, multi_id: str, sender: str = SENDER) ->
     answer = await api.get(f"/exchanges/multi/{multi_id}/tx", params={"sender": sender})
     assert answer.status_code == 200, answer.text
     decode(MultiTransactions, answer.content, side="client")
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
 def messages(told: dict[str, Any]) -> list[ReadMessage]:

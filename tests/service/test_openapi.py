@@ -28,21 +28,18 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
 async def served(api: httpx2.AsyncClient) -> dict[str, Any]:
     answer = await api.get("/openapi.json")
     assert answer.headers["content-type"] == "application/json"
-    body: dict[str, Any] = answer.json()
-    return body
+    return answer.json()
 
 
 def resolved(served: dict[str, Any], answer: dict[str, str]) -> dict[str, Any]:
     """An answer that several operations share."""
     where, name = answer["$ref"].rsplit("/", 1)
     assert where == "#/components/responses"
-    found: dict[str, Any] = served["components"]["responses"][name]
-    return found
+    return served["components"]["responses"][name]
 
 
 def described(served: dict[str, Any], operation: Operation) -> dict[str, Any]:
-    found: dict[str, Any] = served["paths"][operation.path][operation.method.lower()]
-    return found
+    return served["paths"][operation.path][operation.method.lower()]
 
 
 def test_the_document_is_valid() -> None:

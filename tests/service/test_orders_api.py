@@ -11,8 +11,9 @@ import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
+from service.quote_calls import stored_quote
 from service.venue import PlainVenue
-from service.world import BTC, ETH, SOL
+from service.world import AS_SECOND, BTC, ETH, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339
@@ -32,8 +33,7 @@ async def quote_of(
         "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
     )
     assert answer.status_code == 200, answer.text
-    best: str = answer.json()["quotes"][0]["quoteId"]
-    return best
+    return answer.json()["quotes"][0]["quoteId"]
 
 
 async def created(
@@ -43,8 +43,7 @@ async def created(
     body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
     answer = await api.post("/exchanges", json=body)
     assert answer.status_code == 200, answer.text
-    order: dict[str, Any] = json.loads(answer.content, parse_float=str, parse_int=str)
-    return order
+    return json.loads(answer.content, parse_float=str, parse_int=str)
 
 
 async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int, int]:
@@ -72,7 +71,14 @@ async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncCli
         assert order.in_token.chain_data.short_name == "ethereum"
         assert "receiverTag" in details.json()
         assert details.json()["receiverTag"] is None
-        for absent in ("metadata", "multiId", "depositTag", "refundHash", "orderFinishedReceived"):
+        for absent in (
+            "metadata",
+            "multiId",
+            "depositTag",
+            "refundHash",
+            "orderFinishedReceived",
+            "isX402",
+        ):
             assert absent not in details.json()
 
 
@@ -202,3 +208,86 @@ async def test_each_dialect_says_that_a_recipient_is_a_deposit_address(
     sent = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS, "refundAddress": deposit}
     refused = (await api.post("/exchanges", json=sent)).json()
     assert (refused["code"], refused["fields"].keys()) == ("VALIDATION_ERROR", {"refundAddress"})
+
+
+# One partner never sees a byte of another
+
+
+UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
+
+
+@pytest.fixture
+async def secrets(api: httpx2.AsyncClient) -> list[str]:
+    """What belongs to the first partner alone."""
+    found = []
+    for kind in ("standard", "private"):
+        order = await created(api, kind=kind)
+        found += [order["serviceId"], order["id"], order["depositAddress"]]
+    return found
+
+
+@pytest.mark.proves("code NOT_FOUND", "input get_order serviceId")
+async def test_details_of_a_foreign_order_are_those_of_none(
+    api: httpx2.AsyncClient, secrets: list[str]
+) -> None:
+    for service_id in (secrets[0], secrets[3]):
+        foreign = await api.get(f"/orders/{service_id}", headers=AS_SECOND)
+        unknown = await api.get(f"/orders/{UNKNOWN}", headers=AS_SECOND)
+        assert foreign.status_code == 404
+        assert without_id(foreign) == without_id(unknown)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"status": "0"},
+        {"anonymous": "true"},
+        {"anonymous": "false"},
+        {"inTokenId": ETH.id},
+        {"outTokenId": BTC.id},
+        {"from": "2020-01-01", "to": "2030-01-01"},
+        {"sortBy": "amount"},
+        {"sortBy": "updated", "sortOrder": "asc"},
+        {"pageSize": "1", "page": "1"},
+        {"pageSize": "1", "page": "2"},
+        {"multiId": UNKNOWN},
+    ],
+)
+async def test_no_filter_of_the_list_shows_foreign_orders(
+    api: httpx2.AsyncClient, secrets: list[str], query: dict[str, str]
+) -> None:
+    answer = await api.get("/orders", params=query, headers=AS_SECOND)
+    assert answer.json() == {"orders": [], "total": 0, "totalPages": 0}
+    own = await api.get("/orders", params=query)
+    assert (own.json()["total"] > 0) == ("multiId" not in query)
+
+
+async def test_a_foreign_quote_is_no_quote(
+    api: httpx2.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
+) -> None:
+    quote_id = await quote_of(api)
+    answers = [
+        await api.post(path, json={"quoteId": used, "addressTo": BTC_ADDRESS}, headers=AS_SECOND)
+        for path in ("/exchanges", "/exchanges/private-send")
+        for used in (quote_id, "f" * 24)
+    ]
+    assert {answer.status_code for answer in answers} == {422}
+    assert len({json.dumps(without_id(answer)[2]) for answer in answers}) == 1
+    assert len({without_id(answer)[1] for answer in answers}) == 1
+    assert sum(len(venue.opened) for venue in venue_list) == 0
+    stored = await stored_quote(service, quote_id)
+    assert stored.consumed_by is None, "and it is still good for its owner"
+    body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
+    assert (await api.post("/exchanges", json=body)).status_code == 200
+    again = await api.post("/exchanges", json=body, headers=AS_SECOND)
+    assert without_id(again)[1] == without_id(answers[0])[1]
+
+
+async def test_a_foreign_quote_tells_nothing_by_its_addresses(api: httpx2.AsyncClient) -> None:
+    quote_id = await quote_of(api)
+    body = {"quoteId": quote_id, "addressTo": "not-an-address"}
+    foreign = await api.post("/exchanges", json=body, headers=AS_SECOND)
+    body["quoteId"] = "f" * 24
+    unknown = await api.post("/exchanges", json=body, headers=AS_SECOND)
+    assert without_id(foreign) == without_id(unknown)

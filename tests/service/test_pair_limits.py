@@ -59,7 +59,6 @@ async def test_what_limits_promise_quotes_do(
 async def test_every_amount_between_the_limits_is_priced(api: httpx2.AsyncClient) -> None:
     found = await limits(api, BTC.id, ETH.id)
     for route, bucket in (("standard", found.cex), ("private", found.private)):
-        assert bucket is not None
         for share in ("0.0001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999"):
             amount = bucket.min + (bucket.max - bucket.min) * Decimal(share)
             inside = plain(quantize(amount, BTC.decimals, up=False))
@@ -110,7 +109,6 @@ async def test_limits_bound_the_amount_alone(
     for venue in (aa, bb, cc):
         venue.fee = Decimal("0.4")
     found = await limits(api, USDC.id, ETH.id)
-    assert before.cex is not None
     assert (found.cex.min, found.cex.max) == (before.cex.min, before.cex.max)
     assert found.cex.max_out == Decimal("79.999666666666666666")
     rows = await quotes(api, asked(plain(found.cex.max), USDC.id, ETH.id, types="standard"))
@@ -173,7 +171,6 @@ async def test_limits_hold_while_prices_move(
 ) -> None:
     """A first leg that pays 1 % less a moment later still reaches the second one's minimum."""
     found = await limits(api, BTC.id, ETH.id)
-    assert found.private is not None
     for venue in (aa, bb, cc):
         venue.fee += Decimal("0.01")
     rows = await quotes(api, asked(plain(found.private.min), types="private"))

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import subprocess
-import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec import Struct
 from msgspec.structs import replace
 
-from patience import PATIENCE
-from sampling import examples
-from service.new_store import open_new
 from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, venues_at
 from service.test_store import order
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST, FREE, SECOND
@@ -37,7 +27,7 @@ from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.service.venues.registry import Venues
-from swapdesk.wire.account import ChartQuery, CommissionQuery, Granularity
+from swapdesk.wire.account import CommissionQuery
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.orders import LegStatus
 
@@ -49,7 +39,6 @@ FEES = {"aa": ("0.4", "0.9"), "bb": ("0.25", "1"), "cc": ("0", "0")}
 def give_fees(venues: Venues) -> None:
     for code, (floating, fixed) in FEES.items():
         venue = venues.by_code(code)
-        assert venue is not None
         traits = VenueTraits(fixed=True, fee=Decimal(floating), fixed_fee=Decimal(fixed))
         venue._venue.traits = traits  # type: ignore[misc]
 
@@ -176,6 +165,9 @@ async def history(store: SqliteStore) -> None:
         (usual(4, FIRST, None), at("2026-10-05 12:00"), FIRST),
         (usual(5, SECOND, "7"), at("2026-11-30 12:00"), SECOND),
         (usual(6, FREE, "50000"), at("2026-12-01 12:00"), FREE),
+        # Each earns less than half of what the wire shows, both together more.
+        (usual(8, FREE, "0.000001", markup=Decimal("0.333")), at("2026-01-01 12:00"), FREE),
+        (usual(9, FREE, "0.000001", markup=Decimal("0.333")), at("2026-12-01 12:00"), FREE),
     )
     await store.begin_group(
         StoredGroup("open", "nobody", START, "ethereum"), [usual(7, FIRST, "123456")]
@@ -188,7 +180,7 @@ def figures(answer: httpx2.Response) -> Any:
 
 
 @pytest.mark.usefixtures("history")
-async def test_volume(api: httpx2.AsyncClient) -> None:
+async def test_volume(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     assert figures(await api.get("/stats/volume")) == {
         "count": 4,
         "totalOrders": 4,
@@ -197,10 +189,13 @@ async def test_volume(api: httpx2.AsyncClient) -> None:
         "lastMonthVolumeUsd": Decimal("1000.5"),
         "thisMonthOrders": 2,
     }
+    clock.advance(timedelta(days=29).total_seconds())
+    last_of_the_month = figures(await api.get("/stats/volume"))
+    assert last_of_the_month["lastMonthVolumeUsd"] == Decimal("1000.5")
 
 
 @pytest.mark.usefixtures("history")
-async def test_weeks(api: httpx2.AsyncClient) -> None:
+async def test_weeks(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     weeks = figures(await api.get("/stats/weeklyVolume"))
     assert [(week["year"], week["week"]) for week in weeks] == [(2026, n) for n in range(41, 50)]
     assert weeks[0] == {
@@ -215,6 +210,11 @@ async def test_weeks(api: httpx2.AsyncClient) -> None:
         "volume": Decimal("3000.500001"),
         "commission": Decimal("12.4004"),  # of the smallest, eight places are 0
     }
+    clock.advance(timedelta(days=7).total_seconds())
+    later = figures(await api.get("/stats/weeklyVolume"))
+    assert (later[:-1], later[-1]["week"], later[-1]["count"]) == (weeks, 50, 0)
+    of_another_year = figures(await api.get("/stats/weeklyVolume", headers=AS_FREE))[0]
+    assert (of_another_year["year"], of_another_year["week"]) == (2026, 1), "it begins in 2025"
 
 
 @pytest.mark.proves(
@@ -298,8 +298,7 @@ async def test_a_chart_has_no_points_outside_of_its_calendar(
 @pytest.mark.usefixtures("history")
 async def test_a_month_scopes_the_summary(api: httpx2.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:
-        found: dict[str, Any] = figures(await api.get("/commissions/summary", params=month))
-        return found
+        return figures(await api.get("/commissions/summary", params=month))
 
     months = {"thisMonthEarnings": Decimal("11.6"), "lastMonthEarnings": Decimal("0.8004")}
     assert await summary() == months | {
@@ -334,8 +333,8 @@ async def test_each_partner_is_told_of_its_own_orders_alone(
 ) -> None:
     assert figures(await api.get(PATHS[1], headers=AS_SECOND))["totalTransactedUSD"] == 7
     free = figures(await api.get(PATHS[1], headers=AS_FREE))
-    assert (free["count"], free["totalTransactedUSD"]) == (1, 50000)
-    assert figures(await api.get(PATHS[0], headers=AS_FREE))["totalEarnings"] == 0
+    assert (free["count"], free["totalTransactedUSD"]) == (3, Decimal("50000.000002"))
+    assert figures(await api.get(PATHS[0], headers=AS_FREE))["totalEarnings"] == Decimal("1e-8")
     for path in PATHS:
         refused = await anyone.get(path, headers=BY_PARTNER_ID)
         assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
@@ -462,51 +461,20 @@ async def test_an_order_counts_once_however_often_it_is_written(store: SqliteSto
     assert (day.orders, day.volume, day.entries) == (1, 1000, 1)
 
 
-_KILLED = """
-import asyncio, os, signal, sys
-from msgspec.structs import replace
-from swapdesk.service.store.sqlite import SqliteStore
-
-async def main(path, partner_id, service_id):
-    store = SqliteStore.open(path)
-    def die(*_):
-        os.kill(os.getpid(), signal.SIGKILL)
-    store._file._writer._connection.create_function("die", 0, die)
-    row = await store.get_order(partner_id, service_id)
-    ended = replace(row, status=4, rank=8, detail={"finished": "2026-11-20T14:02:11.000Z"})
-    await store.advance_order(ended, expected_version=1)
-
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
 @pytest.mark.parametrize("table", ["outbox", "commissions", "day_sums"])
-async def test_a_kill_does_not_separate_an_order_from_its_sums(tmp_path: Path, table: str) -> None:
-    path = tmp_path / "service.db"
-    store = open_new(path)
+async def test_an_order_and_its_sums_are_written_together(
+    store: SqliteStore, db: sqlite3.Connection, table: str
+) -> None:
     begun = usual(1, ALICE)
+    ended = finished(begun, START, ALICE)
     await store.begin_group(StoredGroup("g", "n", START, "ethereum"), [begun])
-    await store.close()
-    db = connect(path)
-    db.execute(f"CREATE TRIGGER dies AFTER INSERT ON {table} BEGIN SELECT die(); END")
-    killed = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", _KILLED, str(path), ALICE.partner_id, begun.service_id],
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert killed.returncode == -9
-    db.execute("DROP TRIGGER dies")
-    db.close()
-    store = SqliteStore.open(path)
-    try:
-        row = await store.get_order(ALICE.partner_id, begun.service_id)
-        assert row == begun
-        assert not (await store.partner_book(ALICE.partner_id)).days
-        assert await store.advance_order(finished(row, START, ALICE), expected_version=1)
-        assert [day.orders for day in (await store.partner_book(ALICE.partner_id)).days] == [1]
-    finally:
-        await store.close()
+    db.execute(f"CREATE TRIGGER fails AFTER INSERT ON {table} BEGIN SELECT RAISE(ABORT, ''); END")
+    assert not await store.advance_order(ended, expected_version=1)
+    db.execute("DROP TRIGGER fails")
+    assert await store.get_order(ALICE.partner_id, begun.service_id) == begun
+    assert not (await store.partner_book(ALICE.partner_id)).days
+    assert await store.advance_order(ended, expected_version=1)
+    assert [day.orders for day in (await store.partner_book(ALICE.partner_id)).days] == [1]
 
 
 async def test_sums_that_were_spoiled_are_found_and_written_anew(
@@ -515,7 +483,7 @@ async def test_sums_that_were_spoiled_are_found_and_written_anew(
     await finish(
         store,
         *((usual(n, ALICE), START + timedelta(days=n % 4), ALICE) for n in range(1, 9)),
-        (usual(9, BOB), START, BOB),
+        (usual(9, BOB, route="private"), START, BOB),
     )
     whole = [await store.partner_book(of.partner_id) for of in (ALICE, BOB)]
     books.reverse(db, usual(1, ALICE).service_id, START + timedelta(days=9))
@@ -530,148 +498,3 @@ async def test_sums_that_were_spoiled_are_found_and_written_anew(
     books.rebuild(db, found)
     assert books.recount(db).agrees
     assert [await store.partner_book(of.partner_id) for of in (ALICE, BOB)] == whole
-
-
-class Ended(Struct):
-    """One order of a generated history."""
-
-    other: bool
-    minutes: int
-    usd: Decimal | None
-    private: bool
-    fixed: bool
-    markup: Decimal
-
-
-ENDED = st.builds(
-    Ended,
-    other=st.booleans(),
-    minutes=st.integers(0, 120 * 24 * 60),
-    usd=st.none() | st.decimals(min_value=0, max_value=400_000, places=6),
-    private=st.booleans(),
-    fixed=st.booleans(),
-    markup=st.sampled_from([Decimal(0), Decimal("0.5"), Decimal("0.333"), Decimal(4)]),
-)
-FROM = at("2026-10-20 00:00")
-
-
-def wire(amount: Fraction) -> Decimal:
-    """Eight places, half to even."""
-    return Decimal(round(amount * 10**8)).scaleb(-8)
-
-
-def value(ended: Sequence[Ended]) -> Fraction:
-    return sum((Fraction(each.usd or 0) for each in ended), Fraction(0))
-
-
-def earned(each: Ended, share: int) -> Fraction:
-    legs = ("aa", "bb") if each.private else ("aa",)
-    fee = sum((Fraction(FEES[code][each.fixed]) for code in legs), Fraction(0))
-    return Fraction(each.usd or 0) / 100 * (Fraction(each.markup) + fee * share / 100)
-
-
-def earnings(ended: Sequence[Ended], share: int) -> Decimal:
-    return wire(sum((earned(each, share) for each in ended), Fraction(0)))
-
-
-def day_of(each: Ended) -> date:
-    return (FROM + timedelta(minutes=each.minutes)).date()
-
-
-@pytest.fixture(scope="module")
-def long_lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
-    """One file; every history has partners of its own."""
-    opened = open_new(tmp_path_factory.mktemp("histories") / "service.db")
-    yield opened
-    asyncio.run(opened.close())
-
-
-NUMBERS = iter(range(1, 10**9))
-
-
-@settings(max_examples=examples(1_000), deadline=None)
-@given(
-    history=st.lists(ENDED, max_size=12), share=st.sampled_from([0, 20, 33]), age=st.integers(0, 70)
-)
-async def test_statistics_are_a_recomputation_from_the_orders(
-    long_lived: SqliteStore, history: list[Ended], share: int, age: int
-) -> None:
-    store, number = long_lived, next(NUMBERS)
-    who, other = (
-        replace(ALICE, partner_id=f"{name} {number}", fee_share=Decimal(share))
-        for name in ("own", "other")
-    )
-    rows = []
-    for each in history:
-        of = other if each.other else who
-        row = usual(
-            next(NUMBERS) + 100_000,
-            of,
-            route="private" if each.private else "standard",
-            legs=("aa", "bb") if each.private else ("aa",),
-            fixed=each.fixed,
-            markup=each.markup,
-        )
-        moment = FROM + timedelta(minutes=each.minutes)
-        rows.append((replace(row, amount_in_usd=each.usd), moment, of))
-    await finish(store, *rows)
-    own = [each for each in history if not each.other]
-    latest = max((each.minutes for each in own), default=0)
-    now = FROM + timedelta(minutes=latest, days=age)
-    account = PartnerAccount(store, ManualClock(now))
-
-    by_month: dict[str, list[Ended]] = defaultdict(list)
-    by_day: dict[str, list[Ended]] = defaultdict(list)
-    by_week: dict[tuple[int, int], list[Ended]] = defaultdict(list)
-    for each in own:
-        day = day_of(each)
-        by_month[f"{day:%Y-%m}"].append(each)
-        by_day[day.isoformat()].append(each)
-        by_week[day.isocalendar()[:2]].append(each)
-    this_month, last_month = f"{now:%Y-%m}", f"{now.replace(day=1) - timedelta(days=1):%Y-%m}"
-
-    volume = await account.volume(by(who))
-    assert volume.count == volume.total_orders == len(own)
-    assert volume.total_transacted_usd == wire(value(own))
-    assert volume.this_month_volume_usd == wire(value(by_month[this_month]))
-    assert volume.last_month_volume_usd == wire(value(by_month[last_month]))
-    assert volume.this_month_orders == len(by_month[this_month])
-
-    weeks = await account.weeks(by(who))
-    if own:
-        first, last = min(map(day_of, own)), now.date()
-        days = (first + timedelta(days=n) for n in range((last - first).days + 1))
-        assert [(row.year, row.week) for row in weeks] == list(
-            dict.fromkeys(day.isocalendar()[:2] for day in days)
-        )
-    for row in weeks:
-        found = by_week[row.year, row.week]
-        assert (row.count, row.anonymous) == (len(found), sum(each.private for each in found))
-        assert row.volume == wire(value(found))
-        assert row.commission == earnings(found, share)
-
-    for granularity, by_name in ((Granularity.DAY, by_day), (Granularity.MONTH, by_month)):
-        query = ChartQuery(metric="volume", granularity=granularity, **{"from": FROM}, to=now)
-        points = await account.chart(by(who), query)
-        assert len({point.date for point in points}) == len(points)
-        assert {name for name, ended in by_name.items() if ended} <= {p.date for p in points}
-        for point in points:
-            found = by_name[point.date]
-            assert (point.count, point.volume_usd) == (len(found), wire(value(found)))
-
-    for month in (None, *by_month):
-        found = own if month is None else by_month[month]
-        summary = await account.commissions(by(who), CommissionQuery(month=month))
-        assert summary.total_earnings == summary.pending_commissions == earnings(found, share)
-        assert summary.commission_count == sum(earned(each, share) > 0 for each in found)
-        assert summary.this_month_earnings == earnings(by_month[this_month], share)
-        assert summary.last_month_earnings == earnings(by_month[last_month], share)
-
-
-async def test_the_histories_agree_with_their_orders(long_lived: SqliteStore) -> None:
-    await finish(long_lived, (usual(99_999, BOB), START, BOB))
-    db = connect(long_lived.path)
-    try:
-        assert books.recount(db).agrees
-    finally:
-        db.close()

@@ -1,28 +1,369 @@
-"""``GET /rateLimits``: the effective limits, and a count that survives."""
+"""Rate limits: exactly as many calls as the limits state, whatever happens around them."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from service.http_calls import running
-from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST
+from service.http_calls import calling, running, small_service
+from service.new_store import open_new
+from service.world import AS_FREE, AS_SECOND, BTC, BY_PARTNER_ID, ETH, FIRST, FREE
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
+from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.rate_limits import RequestCounter
-from swapdesk.service.store.records import StoreUnavailable
+from swapdesk.service.rate_limits import (
+    STRANGER_READS,
+    WINDOW_SECONDS,
+    CallShare,
+    CountedCall,
+    LimitReached,
+    RateDecision,
+    RateLimiter,
+    RequestCounter,
+    limits_of,
+)
+from swapdesk.service.store.records import StoreUnavailable, Usage
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.operation import RateClass
+
+MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
+QUOTE = {"amount": "0.5", "from": BTC.id, "to": ETH.id}
+ROOMY = RateWindows(per_minute=100_000, per_hour=100_000, per_day=100_000)
+
+
+def asked(rows: list[Usage], limits: RateWindows, clock: ManualClock) -> RateDecision:
+    """One call against these counts, which it changes when it passes."""
+    call = CountedCall("p", RateClass.QUOTE, limits, clock)
+    try:
+        rows[:] = call.take(list(rows))
+    except LimitReached as full:
+        return full.decision
+    return call.decision
+
+
+def passed(rows: list[Usage], limits: RateWindows, clock: ManualClock, calls: int) -> int:
+    return sum(asked(rows, limits, clock).retry_after is None for _ in range(calls))
+
+
+@pytest.mark.parametrize(("index", "length"), list(enumerate(WINDOW_SECONDS)))
+def test_a_window_begins_anew_at_its_edge_and_not_a_millisecond_before(
+    index: int, length: int
+) -> None:
+    limit = [100_000, 100_000, 100_000]
+    limit[index] = 7
+    limits = RateWindows(per_minute=limit[0], per_hour=limit[1], per_day=limit[2])
+    clock, rows = ManualClock(MIDNIGHT), list[Usage]()
+    assert passed(rows, limits, clock, 57) == 7
+    clock.advance(length - 0.001)
+    assert passed(rows, limits, clock, 50) == 0
+    clock.advance(0.001)
+    assert passed(rows, limits, clock, 57) == 7
+    clock.advance(0.001)
+    assert passed(rows, limits, clock, 50) == 0
+
+
+@given(
+    limits=st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 20)),
+    steps=st.lists(st.integers(0, 4_000), max_size=60),
+)
+def test_no_window_ever_holds_more_calls_than_its_limit(
+    limits: tuple[int, int, int], steps: list[int]
+) -> None:
+    clock, rows, times = ManualClock(MIDNIGHT), list[Usage](), []
+    allowed = RateWindows(per_minute=limits[0], per_hour=limits[1], per_day=limits[2])
+    for step in steps:
+        clock.advance(step)
+        decision = asked(rows, allowed, clock)
+        if decision.retry_after is None:
+            times.append(clock.now().timestamp())
+        else:
+            # After the wait it states, and not a second before, the same call passes.
+            again, wait = list(rows), timedelta(seconds=decision.retry_after)
+            early = ManualClock(clock.now() + wait - timedelta(seconds=1))
+            assert asked(again, allowed, early).retry_after is not None
+            assert asked(again, allowed, ManualClock(clock.now() + wait)).retry_after is None
+    assert_within(limits, times)
+
+
+def assert_within(limits: tuple[int, int, int], times: list[float]) -> None:
+    for length, limit in zip(WINDOW_SECONDS, limits, strict=True):
+        counted = Counter(int(moment // length) for moment in times)
+        assert max(counted.values(), default=0) <= limit
+
+
+_STEPS = st.tuples(st.integers(0, 2), st.sampled_from(["call"] * 8 + ["give back", "kill", "wait"]))
+
+
+@given(
+    limits=st.tuples(st.integers(1, 40), st.integers(1, 70), st.integers(1, 100)),
+    steps=st.lists(_STEPS, max_size=200),
+    waits=st.lists(st.integers(1, 4_000), min_size=1, max_size=9),
+)
+def test_shares_of_several_processes_never_let_more_through_than_the_limit(
+    limits: tuple[int, int, int], steps: list[tuple[int, str]], waits: list[int]
+) -> None:
+    """Whichever process is killed; and without a kill nothing is lost."""
+    clock, rows, times = ManualClock(MIDNIGHT), dict[int, Usage](), list[float]()
+    allowed = RateWindows(per_minute=limits[0], per_hour=limits[1], per_day=limits[2])
+    shares = dict[int, CallShare]()
+    killed = False
+
+    def give_back(process: int) -> None:
+        share = shares.pop(process, None)
+        for unused in () if share is None else share.unused:
+            row = rows[unused.seconds]
+            if row.number == unused.number:
+                rows[unused.seconds] = replace(row, used=row.used - unused.used)
+
+    def passes(process: int) -> bool:
+        share = shares.get(process)
+        if share is not None and share.let_through(allowed) is not None:
+            return True
+        give_back(process)
+        shares[process] = share = CallShare("p", RateClass.READ, allowed, clock)
+        try:
+            rows.update({row.seconds: row for row in share.take(list(rows.values()))})
+        except LimitReached:
+            held = sum(other.left for other in shares.values())
+            assert killed or len(times) + held >= min(limits), "refused with room left"
+            raise
+        assert share.let_through(allowed) is not None
+        return True
+
+    for number, (process, step) in enumerate(steps):
+        if step == "wait":
+            clock.advance(waits[number % len(waits)])
+        elif step == "kill":
+            killed = killed or bool(process in shares and shares.pop(process).left)
+        elif step == "give back":
+            give_back(process)
+        else:
+            with contextlib.suppress(LimitReached):
+                assert passes(process)
+                times.append(clock.now().timestamp())
+    assert_within(limits, times)
+    for process in list(shares):
+        give_back(process)
+    if not killed:
+        for row in rows.values():
+            in_window = [moment for moment in times if int(moment // row.seconds) == row.number]
+            assert row.used == len(in_window), "exactly what was let through"
+
+
+async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
+    store: SqliteStore, clock: ManualClock
+) -> None:
+    limits = RateWindows(per_minute=30, per_hour=60, per_day=90)
+    keys = tuple(ApiKey(name, digest(b"secret")) for name in ("one", "two"))
+    partner = Partner("p", "P", Tier.PRO, keys, limits, limits, limits)
+    parts = small_service(clock, store, [partner])
+    async with calling(build_service(parts)) as api:
+        for minute in range(3):
+            answers = await asyncio.gather(
+                *(
+                    api.get("/chains", headers={"Authorization": f"{keys[number % 2].key}:secret"})
+                    for number in range(80)
+                )
+            )
+            codes = [answer.status_code for answer in answers]
+            assert codes.count(200) == (30, 30, 0)[minute]
+            assert codes.count(429) == 80 - codes.count(200)
+            clock.advance(60)
+
+
+async def test_what_is_reported_is_what_is_enforced(
+    api: httpx2.AsyncClient, clock: ManualClock
+) -> None:
+    """A caller that asks whenever it may gets exactly the reported numbers."""
+    clock.advance(86_400 - clock.now().timestamp() % 86_400)
+    day, times = clock.now().date(), []
+    while clock.now().date() == day:
+        answer = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
+        if answer.status_code == 200:
+            times.append(clock.now().timestamp())
+        else:
+            clock.advance(float(answer.headers["retry-after"]))
+    reported = (await api.get("/rateLimits", headers=AS_FREE)).json()["quote"]
+    for name, length in zip(("perMinute", "perHour", "perDay"), WINDOW_SECONDS, strict=True):
+        assert max(Counter(int(moment // length) for moment in times).values()) == reported[name]
+
+
+async def test_open_operations_and_unknown_paths_carry_no_limits(
+    anyone: httpx2.AsyncClient,
+) -> None:
+    for path in ("/health", "/nothing"):
+        for _ in range(STRANGER_READS + 1):
+            assert "ratelimit-limit" not in (await anyone.get(path)).headers
+
+
+async def test_an_address_without_credentials_has_sixty_reads_a_minute(
+    service: ServiceParts, clock: ManualClock
+) -> None:
+    """Whatever is asked for; another address, and whoever has credentials, is not concerned."""
+    app = build_service(service)
+    asked = [("GET", "/chains"), ("POST", "/exchanges"), ("GET", "/orders"), ("GET", "/quotes")]
+    clock.advance(60 - clock.now().timestamp() % 60)
+    async with (
+        calling(app, address="192.0.2.7") as api,
+        calling(app, address="192.0.2.8") as neighbour,
+    ):
+        for number in range(60):
+            answer = await api.request(*asked[number % len(asked)])
+            assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (
+                401,
+                str(59 - number),
+            )
+        clock.advance(17)
+        for call in [*asked, ("GET", "/chains?apiKey=first-key")]:
+            answer = await api.request(*call)
+            assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+            assert (answer.headers["retry-after"], answer.headers["ratelimit-limit"]) == (
+                "43",
+                "60",
+            )
+        assert (await neighbour.get("/chains")).status_code == 401
+        for headers in (AS_FREE, BY_PARTNER_ID):
+            assert (await api.get("/chains", headers=headers)).status_code == 200
+        wrong = await api.get("/chains", headers={"Authorization": "no:body"})
+        assert wrong.status_code == 401
+        clock.advance(43)
+        assert (await api.get("/chains")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "by_key", "by_id"), [("/quotes", 5, 2), ("/chains", 60, 30)], ids=["quotes", "reads"]
+)
+async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
+    store: SqliteStore, clock: ManualClock, path: str, by_key: int, by_id: int
+) -> None:
+    partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
+    parts = small_service(clock, store, [partner])
+    public = {"partner-id": FREE.partner_id}
+    async with calling(build_service(parts)) as api:
+
+        async def passed(headers: dict[str, str]) -> int:
+            for number in range(100):
+                answer = await api.get(path, params=QUOTE, headers=headers)
+                if answer.status_code == 429:
+                    return number
+            raise AssertionError("no limit")
+
+        assert await passed(public) == by_id
+        assert await passed(AS_FREE) == by_key, "the public id uses up nothing of the key's"
+        assert await passed(public) == 0
+        clock.advance(60)
+        told = (await api.get("/rateLimits", headers=AS_FREE)).json()
+        assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
+
+
+@pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
+def test_half_of_a_limit(whole: int, half: int) -> None:
+    limits = RateWindows(per_minute=whole, per_hour=whole, per_day=whole)
+    found = limits_of(Caller(replace(FREE, quote_limits=limits), None), RateClass.QUOTE)
+    assert found == RateWindows(per_minute=half, per_hour=half, per_day=half)
+
+
+async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualClock) -> None:
+    passing = 0
+    for _ in range(4):
+        # The store is opened anew without any shutdown of the service before it.
+        store = SqliteStore.open(tmp_path / "service.db")
+        limits = RateWindows(per_minute=9, per_hour=9, per_day=9)
+        partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), limits, limits, ROOMY)
+        parts = small_service(clock, store, [partner])
+        async with calling(build_service(parts), {"Authorization": "k:s"}) as api:
+            for _ in range(4):
+                passing += (await api.get("/quotes", params=QUOTE)).status_code == 200
+        await store.close()
+    assert passing == 9
+
+
+async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -> None:
+    used = []
+    partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)
+    for _ in range(2):
+        store = SqliteStore.open(tmp_path / "service.db")
+        parts = small_service(clock, store, [partner])
+        async with running(parts, {"Authorization": "k:s"}) as api:
+            for _ in range(3):
+                left = int((await api.get("/chains")).headers["ratelimit-remaining"])
+                used.append(ROOMY.per_day - left)
+        await store.close()
+    assert used == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("rate_class", [RateClass.READ, RateClass.QUOTE])
+async def test_processes_over_one_store_share_the_windows(
+    tmp_path: Path, rate_class: RateClass
+) -> None:
+    """Each counts what the others counted, also where they ask at the same time. Partners and
+    classes are apart."""
+    clock = ManualClock()
+    stores = [open_new(tmp_path / "service.db")]
+    stores += [SqliteStore.open(tmp_path / "service.db") for _ in range(2)]
+    few = RateWindows(per_minute=7, per_hour=70, per_day=700)
+
+    def caller(partner_id: str) -> Caller:
+        key = ApiKey("k", digest(b"s"))
+        return Caller(Partner(partner_id, "P", Tier.PRO, (), few, few, few), key)
+
+    limiters = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
+    calls = [limiter.admit(caller("p"), rate_class) for limiter in limiters for _ in range(5)]
+    told = await asyncio.gather(*calls, return_exceptions=True)
+    admitted = [one for one in told if isinstance(one, RateDecision)]
+    assert sorted(one.remaining for one in admitted) == list(range(7))
+    assert sum(isinstance(one, LimitReached) for one in told) == 8
+    for other in (caller("q"), caller("p")):
+        for each in RateClass:
+            if each is not RateClass.NONE and (other != caller("p") or each is not rate_class):
+                fresh = await limiters[1].admit(other, each)
+                assert fresh.remaining == 6
+    clock.advance(60)
+    again = await limiters[2].admit(caller("p"), rate_class)
+    assert (again.remaining, again.retry_after) == (6, None)
+    for store in stores:
+        await store.close()
+
+
+async def test_a_share_is_given_back_each_second(tmp_path: Path) -> None:
+    """What one process took and did not use, another one lets through."""
+    clock = ManualClock()
+    stores = [open_new(tmp_path / "service.db"), SqliteStore.open(tmp_path / "service.db")]
+    limits = RateWindows(per_minute=64, per_hour=640, per_day=640)
+    caller = Caller(Partner("p", "P", Tier.PRO, (), limits, limits, limits), None, payment="one")
+    one, other = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
+    for left in (63, 62):
+        decision = await one.admit(caller, RateClass.READ)
+        assert decision.remaining == left
+    (minute, *_) = stores[1].usage("p", RateClass.READ)
+    assert minute.used == 4, "two more are taken"
+    await one.flush()
+    decision = await other.admit(caller, RateClass.READ)
+    assert decision.remaining == 61
+    for store in stores:
+        await store.close()
+
+
+# What is told: the effective limits, and a count that survives
 
 
 async def counted(api: httpx2.AsyncClient, headers: dict[str, str] | None = None) -> int:
     answer = await api.get("/rateLimits", headers=headers)
     assert answer.status_code == 200
-    count: int = answer.json()["monthlyRequestCount"]
-    return count
+    return answer.json()["monthlyRequestCount"]
 
 
 async def test_limits_of_the_partner(api: httpx2.AsyncClient) -> None:

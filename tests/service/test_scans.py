@@ -264,7 +264,6 @@ async def test_of_several_processes_one_scans_a_token(
     assert scanner.scanned == ["BTC"]
     first, second = verdicts()
     assert first == second
-    assert first is not None
     clock.advance(LIFE.total_seconds())
     await selected(other)
     await selected(one)

@@ -95,7 +95,6 @@ async def test_a_refused_private_amount_is_told_one_that_is_taken(
     assert rows[0].error is None
     if not filters:
         private = (await limits(api, USDC.id, ETH.id)).private
-        assert private is not None
         assert Decimal(figure) == (private.min if amount == "0.001" else private.max)
 
 

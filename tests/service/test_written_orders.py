@@ -54,8 +54,7 @@ async def order(api: httpx2.AsyncClient) -> dict[str, Any]:
     service_id = (await api.post("/exchanges", json=body)).json()["serviceId"]
     for _ in range(2):
         answer = await api.get(f"/orders/{service_id}")
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
 async def test_a_whole_row_is_read_once_for_a_version(
@@ -90,7 +89,6 @@ async def test_of_a_deleted_order_its_state_alone_is_left(
     api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
 ) -> None:
     row = await service.store.get_order(FIRST.partner_id, order["serviceId"])
-    assert row is not None
     assert await delete_order(service.store, row, clock.now())
     left = {
         "serviceId": order["serviceId"],

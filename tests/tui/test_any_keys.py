@@ -45,7 +45,7 @@ class Walk:
 
     def __init__(self, run: DeskRun, market: Market, rng: random.Random) -> None:
         self.run, self.market, self.rng = run, market, rng
-        self.keys = sorted({key for one in all_commands() for key in one.KEY.split(",")})
+        self.keys = sorted({key for one in all_commands() for key in one.key.split(",")})
         self.done: list[str] = []
         self.posted: list[str] = []
         market.network.before = self._before

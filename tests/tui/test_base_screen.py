@@ -10,8 +10,8 @@ from textual.widget import Widget
 from swapdesk.clock import ManualClock
 from swapdesk.tui import base_screen
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.command import READY, Command, CommandState
-from swapdesk.tui.commands.orders import Orders
+from swapdesk.tui.commands.command import READY, CommandState, Verb
+from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream
@@ -20,38 +20,14 @@ from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row, Section
 from tui.screen_text import screen_text
 
-
-class Refresh(Command):
-    """Ask for quotes again."""
-
-    KEY = "r"
-    VERB = "refresh"
-
-
-class Create(Command):
-    """Create the order."""
-
-    KEY = "c"
-    VERB = "create"
-    MONEY = True
-
-
-class Sign(Command):
-    """Sign it."""
-
-    KEY = "s"
-    VERB = "sign"
-
-
-class Explain(Command):
-    """Explain the row under the cursor."""
-
-    KEY = "e"
-    VERB = "explain"
+REFRESH = Verb("refresh", "r", "refresh", "Ask for quotes again.")
+CREATE = Verb("create", "c", "create", "Create the order.", money=True)
+SIGN = Verb("sign", "s", "sign", "Sign it.")
+EXPLAIN = Verb("explain", "e", "explain", "Explain the row under the cursor.")
 
 
 class Quotes(DeskScreen):
-    VERBS = (Create, Explain, Refresh, Sign)
+    VERBS = (CREATE, EXPLAIN, REFRESH, SIGN)
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__(
@@ -82,12 +58,12 @@ class Quotes(DeskScreen):
         self.table.set_rows([Section("usable", "Usable", "5"), *rows])
         return [self.table]
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is Sign:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is SIGN:
             return CommandState(hidden=True)
-        if verb is Refresh:
+        if verb is REFRESH:
             return CommandState(cost="1 quote")
-        return CommandState(locked=self.problems) if verb is Create and self.problems else READY
+        return CommandState(locked=self.problems) if verb is CREATE and self.problems else READY
 
     def on_mount(self) -> None:
         self.set_money("in your wallet.", "you: choose a route in 0:48")
@@ -111,7 +87,7 @@ class Desk(SafeApp[None]):
         super().__init__(glyph_set=glyph_set)
         self.clock = ManualClock()
         self.quotes = Quotes(self.clock)
-        self.went: list[type[Command]] = []
+        self.went: list[Verb] = []
 
     def on_mount(self) -> None:
         self.push_screen(self.quotes)
@@ -225,7 +201,7 @@ async def test_overlays_leave_the_money_line_in_sight() -> None:
         assert "Ask for quotes again; 1 quote." in screen_text(app)
         await pilot.press("escape", "ctrl+p", *"ord", "enter")
         await pilot.pause()
-        assert app.went == [Orders]
+        assert app.went == [ORDERS]
 
 
 async def test_a_phrase_must_be_typed_exactly() -> None:
@@ -262,4 +238,4 @@ async def test_escape_and_quit_reach_the_application() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("escape", "q", "o")
         await pilot.pause()
-        assert [verb.id() for verb in app.went] == ["back", "quit", "orders"]
+        assert [verb.id for verb in app.went] == ["back", "quit", "orders"]

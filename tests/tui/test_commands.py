@@ -1,4 +1,4 @@
-"""One class per verb: binding, footer, palette, help and keymap come from it."""
+"""One row per verb: binding, footer, palette, help and keymap come from it."""
 
 from __future__ import annotations
 
@@ -7,34 +7,26 @@ from textual.keys import _character_to_key
 
 from swapdesk.clock import ManualClock
 from swapdesk.tui.base_screen import STILL_SECONDS, KeyRefusal, StillnessGuard
-from swapdesk.tui.commands import all_commands, everywhere_commands
-from swapdesk.tui.commands.command import Command, CommandState
+from swapdesk.tui.commands import all_commands, everywhere_commands, pages_of_verbs
+from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
-from swapdesk.tui.commands.orders import Orders
+from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 
-
-class CopyAddress(Command):
-    """Copy the deposit address.
-
-    More about it.
-    """
-
-    KEY = "y"
-    VERB = "copy address"
+COPY_ADDRESS = Verb("copy-address", "y", "copy address", "Copy the deposit address.")
 
 
-def test_everything_comes_from_the_class() -> None:
-    binding = CopyAddress.binding()
+def test_everything_comes_from_the_row() -> None:
+    binding = COPY_ADDRESS.binding()
     assert (binding.key, binding.action) == ("y", "command('copy-address')")
-    assert binding.id == CopyAddress.id() == "copy-address"
-    assert CopyAddress.help() == "Copy the deposit address."
-    assert CopyAddress.text() == "Copy address"
-    assert CopyAddress.method() == "do_copy_address"
-    assert CopyAddress.hint(CommandState(cost="1 read")) == KeyHint("y", "copy address", "1 read")
-    assert CopyAddress.hint(CommandState(locked="no order")).text == "copy address, no order"
+    assert binding.id == COPY_ADDRESS.id == "copy-address"
+    assert COPY_ADDRESS.help() == "Copy the deposit address."
+    assert COPY_ADDRESS.text == "Copy address"
+    assert COPY_ADDRESS.method == "do_copy_address"
+    assert COPY_ADDRESS.hint(CommandState(cost="1 read")) == KeyHint("y", "copy address", "1 read")
+    assert COPY_ADDRESS.hint(CommandState(locked="no order")).text == "copy address, no order"
 
 
 RESERVED_LETTERS = set("ia")
@@ -43,24 +35,24 @@ RESERVED_LETTERS = set("ia")
 
 def test_no_key_of_any_verb_is_one_a_terminal_sends_as_another() -> None:
     for verb in all_commands():
-        for key in split_keys(verb.KEY):
+        for key in split_keys(verb.key):
             assert key not in FORBIDDEN, verb
             assert key_name(key) == key, verb
 
 
 def test_a_letter_of_everywhere_has_no_second_meaning() -> None:
-    everywhere = {key: verb.id() for verb in everywhere_commands() for key in split_keys(verb.KEY)}
+    everywhere = {key: verb.id for verb in everywhere_commands() for key in split_keys(verb.key)}
     # esc leaves whatever is open, under the word of the place.
-    assert len(everywhere) == sum(len(split_keys(verb.KEY)) for verb in everywhere_commands())
+    assert len(everywhere) == sum(len(split_keys(verb.key)) for verb in everywhere_commands())
     for verb in all_commands():
-        for key in split_keys(verb.KEY):
-            if verb in everywhere_commands() or everywhere.get(key) == verb.id() or key == "escape":
+        for key in split_keys(verb.key):
+            if verb in everywhere_commands() or everywhere.get(key) == verb.id or key == "escape":
                 continue
             # The notice about unfinished business says the global verb in its own words.
             # Looking into an order is what the letter of looking into anything does there.
             # Who presents goes one stage back with it, and begins no batch meanwhile.
             own = (("unfinished", "o"), ("order", "i"), ("demo", "b"))
-            if (verb.__module__.rpartition(".")[2], key) in own:
+            if (pages_of_verbs()[verb], key) in own:
                 continue
             assert key not in everywhere, verb
             assert key not in RESERVED_LETTERS, verb
@@ -78,7 +70,7 @@ def test_keys_have_the_toolkits_names() -> None:
     ] * 7
 
 
-VERBS = [*everywhere_commands(), CopyAddress]
+VERBS = [*everywhere_commands(), COPY_ADDRESS]
 
 
 def test_a_keymap_is_checked() -> None:
@@ -110,7 +102,7 @@ def test_keys_with_a_meaning_of_their_own_stay_with_it(key: str) -> None:
 
 
 def test_a_taken_key_names_its_owner() -> None:
-    keymap, (problem,) = checked_keymap({"copy-address": Orders.KEY}, VERBS)
+    keymap, (problem,) = checked_keymap({"copy-address": ORDERS.key}, VERBS)
     assert keymap == {}
     assert str(problem) == ("environment: keys.copy-address wants o, which belongs to orders")
 

@@ -12,11 +12,10 @@ from textual.events import Paste
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.tui.commands.everywhere import Quit
+from swapdesk.tui.commands.everywhere import QUIT
 from swapdesk.tui.screens.address_book import AddressBookScreen
-from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
@@ -392,8 +391,8 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallet")
         await run.press("escape")
         assert run.app.screen is screen
-        assert not screen.verb_standing(Quit).hidden
-        assert not screen.verb_standing(Quit).locked
+        assert not screen.verb_standing(QUIT).hidden
+        assert not screen.verb_standing(QUIT).locked
         market.venues[0]._spread *= 4
         await run.press("enter", "r")
         await run.see("was 14.5")

@@ -171,7 +171,7 @@ async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_yo
             update={"display_status": DisplayStatus.FAILED.value, "action_required": True}
         )
         link.tracker._apply(stuck, "list")
-        await link.tracker._commit()
+        await link.tracker._writes.flush()
         await run.see("Needs you")
         labels = [row for row in screen._table.rows if isinstance(row, Section)]
         told = [(row.label, row.fact) for row in labels]
@@ -208,7 +208,7 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         run.app.tick()
         await run.pilot.pause()
         assert "Finished" not in run.text
-        await following._commit()
+        await following._writes.flush()
         run.app.tick()
         await run.see("Finished")
         labels = [row for row in screen._table.rows if isinstance(row, Section)]
@@ -225,12 +225,12 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
             update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
         )
         following._apply(sending, "stream")
-        await following._commit()
+        await following._writes.flush()
         await run.see("Sending")
         assert screen._table.cursor_key == key
         over = completed(sending, market)
         following._apply(over, "list")
-        await following._commit()
+        await following._writes.flush()
         await run.settle(lambda: "Sending" not in run.text, "its end")
         assert screen._table.cursor_key == key
         assert [row.label for row in screen._table.rows if isinstance(row, Section)] == ["Finished"]

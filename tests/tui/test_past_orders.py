@@ -10,7 +10,7 @@ import pytest
 
 from swapdesk.flows.connected_desk import PAST_PAUSE, SETTLE_SECONDS
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.tracking.known_orders import LOAD_STEP
+from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.tui.screens.order import OrderScreen

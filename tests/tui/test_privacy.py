@@ -265,6 +265,5 @@ async def test_f8_tells_of_the_mouse_and_an_order_that_ends_is_announced(market:
         done: Order = known_order.states[-1].model_copy(
             update={"display_status": "SWAP_COMPLETED", "status": 4, "in_status": 5}
         )
-        tracker._apply(done, "read")
-        await tracker._commit()
+        await tracker.take([done])
         await run.see("Order h8Kq2P, BTC to ETH: completed.")

@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from swapdesk.tui.messages import QuotesArrived
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.waterfall import WaterfallScreen
@@ -59,7 +58,7 @@ async def test_the_best_usable_row_is_chosen_and_an_unusable_one_says_why(market
         assert "ranked by net received" in run.text
 
         await run.press("enter")
-        assert run.screen(CreateScreen).row.place == 1
+        assert run.screen(CreateScreen).state.row.place == 1
         await run.press("escape", "end")
         assert "Reason" in run.text
         assert "below minimum: this route takes" in run.text
@@ -242,7 +241,7 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
         await run.settle(lambda: not screen.composed, "the screen to go")
         for late in (
             lambda: screen.take(board),
-            lambda: screen._arrived(QuotesArrived(board)),
+            lambda: screen._arrived(board),
             screen._forget_former,
             screen.on_tick,
             screen.on_resize,
@@ -385,7 +384,7 @@ async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> Non
         await run.press("u")
         assert "u net ranking" in run.text
         await run.press("left_square_bracket", "enter")
-        assert run.screen(CreateScreen).row.quote.swap == "aa"
+        assert run.screen(CreateScreen).state.row.quote.swap == "aa"
         await run.press("escape")
         run.screen(QuotesScreen)
 
@@ -464,7 +463,7 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
         assert "Options changed. r asks with them, 1 quote." in run.text
         assert quotes_asked(market) == 1
-        wish = run.screen(QuotesScreen).question.wish
+        wish = run.screen(QuotesScreen).request
         assert (wish.fixed, wish.floating, wish.markup) == (True, False, Decimal("0.5"))
         assert (wish.slippage, wish.account) == (None, "trading")
 

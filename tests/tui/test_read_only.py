@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.tui.commands import all_commands
+from swapdesk.tui.commands import all_commands, pages_of_verbs
 from swapdesk.tui.screens.quotes import QuotesScreen
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import every_state, prepare
 from tui.scenes import all_scenes
 
 CLASSIFIED = {
-    "everywhere": {"PrivateSend"},
-    "batch": {"Batch", "CreateBatch", "BuildBundle", "SignBundle", "SubmitBundle"},
-    "candidates": {"TakeOrder", "GiveUp"},
-    "create": {"Create"},
-    "demo": {"ShowDemo"},
-    "deposit": {"Fund", "AcceptLower"},
-    "inspect": {"TryAgain"},
-    "order": {"Fund"},
-    "orders": {"Fund", "Again"},
-    "quotes": {"Review"},
-    "sign": {"Sign", "Refuse", "GoOn", "Bump", "Cancel", "Unlock"},
-    "swap": {"GoOnSigning"},
+    "everywhere": {"private-send"},
+    "batch": {"batch", "create-batch", "build-bundle", "sign-bundle", "submit-bundle"},
+    "candidates": {"take-order", "give-up"},
+    "create": {"create"},
+    "demo": {"show-demo"},
+    "deposit": {"fund", "accept-lower"},
+    "inspect": {"try-again"},
+    "order": {"fund"},
+    "orders": {"fund", "again"},
+    "quotes": {"review"},
+    "sign": {"sign", "refuse", "go-on", "bump", "cancel", "unlock"},
+    "swap": {"go-on-signing"},
     "wallets": {
-        "Wallets",
-        "ReadChains",
-        "RevokeAllowance",
-        "WithdrawAll",
-        "SetLimits",
-        "LockWallet",
+        "wallets",
+        "read-chains",
+        "revoke-allowance",
+        "withdraw-all",
+        "set-limits",
+        "lock-wallet",
     },
-    "waterfall": {"Review"},
+    "waterfall": {"review"},
 }
 """Verbs that write, by their module."""
 
 
 def test_every_verb_is_one_that_writes_or_one_that_reads() -> None:
     writing: dict[str, set[str]] = {}
-    for verb in all_commands():
-        if verb.WRITES:
-            writing.setdefault(verb.__module__.rpartition(".")[2], set()).add(verb.__name__)
-        assert verb.WRITES or not verb.MONEY, verb
+    for verb, page in pages_of_verbs().items():
+        if verb.writes:
+            writing.setdefault(page, set()).add(verb.id)
+        assert verb.writes or not verb.money, verb
     assert writing == CLASSIFIED
 
 
@@ -76,11 +76,11 @@ async def test_no_key_creates_signs_or_spends(market: Market, name: str) -> None
     scene = next(one for one in all_scenes() if one.name == name)
     told_to_read(market)
     scene.prepare(market)
-    keys = sorted({key for verb in all_commands() for key in verb.KEY.split(",")} - LEFT)
+    keys = sorted({key for verb in all_commands() for key in verb.key.split(",")} - LEFT)
     async with market.desk() as run:
         await scene.reach(run)
         assert "READ ONLY" in run.text
-        writing = [verb for verb, _ in run.app.screen.verbs.working() if verb.WRITES]
+        writing = [verb for verb, _ in run.app.screen.verbs.working() if verb.writes]
         assert writing == []
         for key in keys:
             await run.press(key)

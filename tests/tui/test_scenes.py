@@ -19,7 +19,7 @@ from tui.scenes import Scene, all_scenes, go_on, tours
 
 Golden = Callable[[str, str], None]
 SCENES = all_scenes()
-GOES = {verb.id() for verb in everywhere_commands()}
+GOES = {verb.id for verb in everywhere_commands()}
 """What the application does when the screen does not."""
 
 
@@ -110,19 +110,18 @@ def footer_faults(run: DeskRun) -> list[str]:
     faults = []
     active, shown = screen.active_bindings, {hint.verb for hint in screen._keys.hints}
     for verb, standing in screen.verbs.working():
-        if not verb.FOOTER or (standing.verb or verb.VERB) not in shown:
+        if not verb.in_footer or (standing.verb or verb.words) not in shown:
             continue
         # A field submits and a list chooses by itself; the screen listens to both.
-        keys = [key for key in split_keys(verb.KEY) if key != "enter"]
+        keys = [key for key in split_keys(verb.key) if key != "enter"]
         if standing.key:
             keys = [key for key in keys if shown_key(key) == standing.key]
         if keys and not any(
-            key in active and active[key].binding.action == f"command('{verb.id()}')"
-            for key in keys
+            key in active and active[key].binding.action == f"command('{verb.id}')" for key in keys
         ):
             faults.append(f"{keys} do not {verb.VERB}")
-        if keys and not (hasattr(screen, verb.method()) or verb.id() in GOES):
-            faults.append(f"{verb.id()} is not done by anything")
+        if keys and not (hasattr(screen, verb.method) or verb.id in GOES):
+            faults.append(f"{verb.id} is not done by anything")
     if "enter" in {hint.key for hint in screen._keys.hints}:
         focused = screen.focused
         listens = isinstance(focused, (LineTable, TextField)) or "enter" in active

@@ -11,7 +11,7 @@ from flows.signing import DIGEST, MOVES, ORDER, document, review
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.secret import Secret
-from swapdesk.tui.commands.sign import Sign
+from swapdesk.tui.commands.sign import SIGN
 from swapdesk.tui.screens.sign import READ_FIRST, SignScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.widgets.text_field import PassphraseField
@@ -108,9 +108,9 @@ async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(marke
         await asyncio.sleep(0)
         assert one.signing.review is long
         screen._see_end()
-        assert screen.verb_standing(Sign).locked == READ_FIRST
+        assert screen.verb_standing(SIGN).locked == READ_FIRST
         await run.see("sign or refuse in")
-        assert screen.verb_standing(Sign).locked == READ_FIRST
+        assert screen.verb_standing(SIGN).locked == READ_FIRST
         one.signing.refuse(long.id)
         assert await asking is None
 

@@ -104,7 +104,7 @@ async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
     stranger wrote the reply."""
     file, _, _ = await written(market, exchanging(market.clock))
     assert file.masked == tuple(Shown), "nothing was asked for"
-    keys = {key for verb in all_commands() for key in verb.KEY.split(",")}
+    keys = {key for verb in all_commands() for key in verb.key.split(",")}
     kept = sorted(keys - {"q", "escape", "ctrl+p", "question_mark", "f1", "ctrl+q", "ctrl+z"})
     assert len(kept) > 40
 

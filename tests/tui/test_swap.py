@@ -8,7 +8,7 @@ import pytest
 
 from flows.orders import created_here, order
 from swapdesk.flows.quotes.quote_request import QuoteOptions
-from swapdesk.tui.commands.swap import AskQuotes
+from swapdesk.tui.commands.swap import ASK_QUOTES
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
@@ -248,6 +248,6 @@ async def test_the_help_says_what_asking_costs(market: Market) -> None:
             await run.type(line)
             await run.settle(lambda: "ask for quotes" in run.text, "the verb")
             screen = run.screen(SwapScreen)
-            assert AskQuotes in dict(screen.verbs.working())
+            assert ASK_QUOTES in dict(screen.verbs.working())
             rows = [row.text for group in screen.verbs.help_groups(None) for row in group.rows]
             assert f"Ask for the quotes of every route; {cost}." in rows

@@ -9,7 +9,6 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose
-from swapdesk.wallet.transactions import SignedTransaction
 
 
 async def approve(
@@ -45,5 +44,4 @@ async def approve(
     )
     review = await client.review(TransactionPayload(Purpose.APPROVE, end.to, data, 0), promise)
     signed = await client.sign(review)
-    assert isinstance(signed, SignedTransaction)
     await client.broadcast(signed.hash)

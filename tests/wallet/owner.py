@@ -10,7 +10,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.transactions.transactor import Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home
@@ -27,6 +26,13 @@ PAID = 10**15
 """Wei of each payment."""
 
 
+class QuickClock(SystemClock):
+    """A desk that looks at its chains as often as their blocks come here."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 50)
+
+
 class Desk(Struct):
     """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
 
@@ -35,7 +41,7 @@ class Desk(Struct):
 
     async def wallet(self, program: Sequence[str] = CHEAP) -> LocalWallet:
         chains = self.trader.place.chains
-        wallet = LocalWallet(self.settings, SystemClock(), chains, program=program)
+        wallet = LocalWallet(self.settings, QuickClock(), chains, program=program)
         await wallet.unlock(PASSPHRASE)
         return wallet
 
@@ -63,7 +69,6 @@ class Owner(Struct):
         client = await self.wallet.client()
         review = await client.review(self.trader.payment(PAID), self.trader.deposit(intent, PAID))
         signed = await client.sign(review)
-        assert isinstance(signed, SignedTransaction)
         return client, signed
 
     async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
@@ -73,6 +78,15 @@ class Owner(Struct):
         sent = await client.broadcast(first.hash)
         assert sent.state is TransactionState.SENT
         return client, sent
+
+    async def outbid(
+        self, intent: str
+    ) -> tuple[WalletClient, SignedTransaction, SignedTransaction]:
+        """A payment that waits, and the same for a higher fee; both sent, neither in a block."""
+        client, first = await self.waiting(intent)
+        dear = await client.sign((await client.bump(first.hash, 10**16))[1])
+        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+        return client, first, await client.broadcast(dear.hash)
 
     async def contested(self, review: Review) -> tuple[SignedTransaction, SignedTransaction]:
         """A transaction and its cancellation, both sent, neither in a block."""
@@ -101,12 +115,9 @@ async def contested(
     client = await wallet.client()
     trader.world.faults.add(CHAIN, "drop_transaction", 2)
     first = await client.sign(review)
-    assert isinstance(first, SignedTransaction)
     first = await client.broadcast(first.hash)
     proposed = await cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposal)
     second = await client.sign(proposed.review)
-    assert isinstance(second, SignedTransaction)
     second = await client.broadcast(second.hash)
     assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
     return first, second
@@ -115,7 +126,7 @@ async def contested(
 @asynccontextmanager
 async def owning(directory: Path) -> AsyncIterator[Owner]:
     async with served(directory / "chains") as world:
-        desk, clock = await desk_on(world, directory / "home"), SystemClock()
+        desk, clock = await desk_on(world, directory / "home"), QuickClock()
         wallet = await desk.wallet()
         try:
             yield Owner(

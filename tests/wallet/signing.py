@@ -115,7 +115,6 @@ class Trader(Struct):
             },
         }
         read = decode_json(json.dumps(document).encode())
-        assert isinstance(read, dict)
         step = ChainStep(key="permit", step=0, total=1, complete=True, chained=False)
         return TypedDataPayload(Purpose.APPROVE, read, step)
 
@@ -144,7 +143,6 @@ class Trader(Struct):
             },
         }
         read = decode_json(json.dumps(document).encode())
-        assert isinstance(read, dict)
         alone = ChainStep(key or f"key {nonce}", 0, 1, complete=True, chained=False)
         return TypedDataPayload(Purpose.APPROVE, read, step or alone)
 
@@ -158,7 +156,6 @@ class Trader(Struct):
     ) -> SignedTransaction:
         """Raises Refused."""
         made = await agent.sign(await agent.review(payload, promise))
-        assert isinstance(made, SignedTransaction)
         return made
 
     async def settled(self, agent: WalletClient, one: SignedTransaction) -> SignedTransaction:
@@ -182,7 +179,6 @@ async def trader(world: Chains, keys: Path, *, confirmations: int = 2) -> Trader
     await client.close()
     octets = bytes.fromhex(address[2:])
     coins = await world.node.fund(CHAIN, octets, 10 * 10**18)
-    assert USDC.contract is not None
     dollars = await give(world.node, CHAIN, USDC.contract, address, DOLLARS)
     await asyncio.gather(*(world.node.confirmed(CHAIN, one) for one in (coins, dollars)))
     return Trader(world, place, address)

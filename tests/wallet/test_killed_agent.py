@@ -1,142 +1,165 @@
-"""``kill -9`` of the agent at every boundary of a payment, a cancellation and a higher fee: the
-same command given again ends it, and the chain has executed one transaction of the nonce."""
+"""``kill -9`` of the agent at every boundary of what it signs and sends: the same command given
+again ends it, and the chain has executed one transaction of each nonce."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec import Struct
 
-from swapdesk.clock import SystemClock
+from swapdesk.chain.smart_account import account_address
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import bumping, cancelling
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.agents import PASSPHRASE
+from swapdesk.wallet.transactions import TransactionState
 from wallet.chains import Chains
 from wallet.dying_agent import MOMENTS, dying_at
-from wallet.owner import Desk, desk_on
-from wallet.signing import CHAIN, Trader
+from wallet.owner import PAID, QuickClock
+from wallet.signing import CHAIN, DOLLARS
+from wallet.withdrawals import DOLLARS as LEFT
+from wallet.withdrawals import Owner, opened, owning_nothing, taken_out
 
 State = TransactionState
-PAID = 10**15
-BUMP, CANCEL = "bump", "cancel"
-REPLACEMENTS = {BUMP: bumping, CANCEL: cancelling}
-SAMPLE = {(BUMP, "RecordsFile.COMMIT"), (CANCEL, "send_raw after")}
-CASES = [
-    pytest.param(verb, moment, marks=() if (verb, moment) in SAMPLE else pytest.mark.long)
-    for verb in (BUMP, CANCEL)
-    for moment in MOMENTS
-]
-PAYMENTS = [
-    pytest.param(
-        one,
-        marks=() if one in ("RecordsFile.COMMIT", "send_raw after", "SENT") else pytest.mark.long,
-    )
-    for one in MOMENTS
-]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+INTENT = "killed"
 
 
-async def waiting(desk: Desk, intent: str) -> SignedTransaction:
-    """A payment that was sent and that no block has."""
-    async with desk.trader.agent() as agent:
-        paid = desk.trader.payment(), desk.trader.deposit(intent)
-        signed = await desk.trader.signed(agent, *paid)
-        desk.trader.world.faults.add(CHAIN, "drop_transaction", 1)
-        return await agent.broadcast(signed.hash)
+async def nothing(owner: Owner) -> None:
+    """A new wallet."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desk(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    return await desk_on(world, tmp_path_factory.mktemp("home"))
+async def waiting(owner: Owner) -> None:
+    """A payment was sent, and no block has it."""
+    someone = owner.trader
+    async with someone.agent() as agent:
+        signed = await someone.signed(agent, someone.payment(), someone.deposit(INTENT))
+        someone.world.faults.add(CHAIN, "drop_transaction", 1)
+        assert (await agent.broadcast(signed.hash)).state is State.SENT
 
 
-async def _ended(verb: str, wallet: LocalWallet, hash_: str) -> Outcome:
-    """The command, from the question to its end."""
-    replacement = REPLACEMENTS[verb](wallet, SystemClock())
-    asked = await replacement.propose(hash_)
+async def left(owner: Owner) -> None:
+    """Money of a bundle lies where the smart account will be."""
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+
+
+async def standing(owner: Owner) -> None:
+    """The smart account stands, with money of a bundle in it."""
+    await left(owner)
+    async with opened(owner) as wallet:
+        await wallet.stands()
+
+
+async def pay(owner: Owner, wallet: LocalWallet) -> Outcome:
+    someone, agent = owner.trader, await wallet.client()
+    known = await agent.transactions(INTENT)
+    if not known:
+        known = (await someone.signed(agent, someone.payment(), someone.deposit(INTENT)),)
+    await agent.broadcast(known[0].hash)
+    return Outcome(hash=(await someone.settled(agent, known[0])).hash)
+
+
+async def bump(owner: Owner, wallet: LocalWallet) -> Outcome:
+    return await _replaced(wallet, bumping)
+
+
+async def cancel(owner: Owner, wallet: LocalWallet) -> Outcome:
+    return await _replaced(wallet, cancelling)
+
+
+async def _replaced(wallet: LocalWallet, verb: Callable[..., object]) -> Outcome:
+    replacement = verb(wallet, QuickClock())
+    first, *_ = await (await wallet.client()).transactions(INTENT)
+    asked = await replacement.propose(first.hash)
     return asked if isinstance(asked, Outcome) else await replacement.replace(asked)
 
 
-@pytest.mark.parametrize(("verb", "moment"), CASES)
-async def test_one_transaction_of_the_nonce_is_executed(desk: Desk, verb: str, moment: str) -> None:
-    intent = f"{verb} killed at {moment}"
-    before = await desk.trader.paid()
-    first = await waiting(desk, intent)
-    assert first.state is State.SENT
-    dying = await desk.wallet(dying_at(moment))
+async def take_out(owner: Owner, wallet: LocalWallet) -> Outcome:
+    return (await taken_out(owner.flow(wallet), await owner.account(wallet), owner.link))[0]
+
+
+class Kind(Struct, frozen=True):
+    """``signed`` transactions were there before the kill, and in the end those of ``states``.
+    ``paid`` arrives at the deposit address, ``dollars`` in the wallet."""
+
+    before: Callable[[Owner], Awaitable[None]]
+    command: Callable[[Owner, LocalWallet], Awaitable[Outcome]]
+    signed: int
+    states: tuple[State, ...]
+    paid: int = 0
+    dollars: int = 0
+
+
+PAYS, REPLACES = (State.SUCCEEDED,), (State.REPLACED, State.SUCCEEDED)
+KINDS = {
+    "payment": Kind(nothing, pay, 0, PAYS, paid=PAID),
+    "bump": Kind(waiting, bump, 1, REPLACES, paid=PAID),
+    "cancel": Kind(waiting, cancel, 1, REPLACES),
+    "deploy": Kind(left, take_out, 0, 2 * PAYS, dollars=LEFT),
+    "withdraw": Kind(standing, take_out, 1, 2 * PAYS, dollars=LEFT),
+}
+SAMPLE = {
+    ("payment", "RecordsFile.COMMIT"),
+    ("payment", "send_raw after"),
+    ("payment", "SENT"),
+    ("bump", "RecordsFile.COMMIT"),
+    ("cancel", "send_raw after"),
+    ("deploy", "send_raw after"),
+    ("withdraw", "RecordsFile.COMMIT"),
+}
+CASES = [
+    pytest.param(name, moment, marks=() if (name, moment) in SAMPLE else pytest.mark.long)
+    for name in KINDS
+    for moment in MOMENTS
+]
+WRITTEN = dict(
+    zip(MOMENTS[1:], (State.SIGNED, State.SENDING, State.SENDING, State.SENT), strict=True)
+)
+"""How it stands after a kill. Before that nothing was committed, so no byte can have left."""
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
+    async with owning_nothing(world, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize(("name", "moment"), CASES)
+async def test_the_same_command_ends_what_a_kill_left(owner: Owner, name: str, moment: str) -> None:
+    kind, someone = KINDS[name], owner.trader
+    before = await someone.paid()
+    await kind.before(owner)
+    dying = await owner.wallet(dying_at(moment))
     try:
         client = await dying.client()
-        said = await _struck(client, verb, dying, first.hash)
-        assert f"signal {int(signal.SIGKILL)}" in said
+        said = await kind.command(owner, dying)
+        assert said.open, said
+        gone = await client.ended()
+    except AgentGone as error:
+        gone = error
     finally:
         await dying.close()
-    again = await desk.wallet()
+    assert f"signal {int(signal.SIGKILL)}" in gone.words
+    again = await owner.wallet()
     try:
         client = await again.client()
-        known = await client.transactions(intent)
-        assert len(known) == (1 if moment == "_insert_given" else 2)
-        ended = await _ended(verb, again, first.hash)
+        known = (await client.transactions())[kind.signed :]
+        assert [one.state for one in known] == ([WRITTEN[moment]] if moment in WRITTEN else [])
+        ended = await kind.command(owner, again)
         assert ended.done, ended
-        assert ended.hash is not None
-        assert {one.hash: one.state for one in await client.transactions(intent)} == {
-            first.hash: State.REPLACED,
-            ended.hash: State.SUCCEEDED,
-        }
-        assert len(known) == 1 or known[-1].hash == ended.hash, "the same bytes were sent"
+        signed = await client.transactions()
+        assert tuple(one.state for one in signed) == kind.states
+        assert signed[-1].hash == ended.hash
     finally:
         await again.close()
-    assert await desk.trader.paid() == before + (PAID if verb == BUMP else 0)
-
-
-async def _struck(client: WalletClient, verb: str, wallet: LocalWallet, hash_: str) -> str:
-    """How the agent went."""
-    try:
-        told = await _ended(verb, wallet, hash_)
-    except AgentGone as gone:
-        return gone.words
-    assert told.open, told
-    return (await client.ended()).words
-
-
-async def _pay(someone: Trader, agent: WalletClient, intent: str) -> None:
-    signed = await someone.signed(agent, someone.payment(), someone.deposit(intent))
-    await agent.broadcast(signed.hash)
-
-
-@pytest.mark.parametrize("moment", PAYMENTS)
-async def test_a_payment_survives_a_kill(desk: Desk, moment: str) -> None:
-    someone, intent = desk.trader, f"killed at {moment}"
-    before = await someone.paid()
-    agent = await WalletClient.start(someone.place, program=dying_at(moment))
-    try:
-        await agent.unlock(PASSPHRASE)
-        with pytest.raises(AgentGone, match=f"signal {int(signal.SIGKILL)}"):
-            await _pay(someone, agent, intent)
-    finally:
-        await agent.close()
-    async with someone.agent() as agent:
-        known = await agent.transactions(intent)
-        if moment == "_insert_given":
-            # Nothing was committed, so no byte can have left: it may be asked for anew.
-            assert known == ()
-            known = (await someone.signed(agent, someone.payment(), someone.deposit(intent)),)
-        [one] = known
-        assert (
-            one.state
-            is {
-                "_insert_given": State.SIGNED,
-                "RecordsFile.COMMIT": State.SIGNED,
-                "send_raw before": State.SENDING,
-                "send_raw after": State.SENDING,
-                "SENT": State.SENT,
-            }[moment]
-        )
-        await agent.broadcast(one.hash)
-        await someone.settled(agent, one)
-        assert [each.state for each in await agent.transactions(intent)] == [State.SUCCEEDED]
-    assert await someone.paid() == before + 10**15
+    mine = account_address(someone.address)
+    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+    assert await someone.paid() == before + kind.paid
+    assert await owner.dollars(someone.address) == DOLLARS + kind.dollars
+    assert owner.journal.withdrawals.open(someone.address, CHAIN) == []

@@ -144,7 +144,6 @@ def changes() -> list[tuple[Payload, Payload]]:
     """A payload that was read, and the one that the agent was to sign instead."""
     call = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 10**15)
     permit = next(one.payload for name, one in SIGNED.items() if name.startswith("Permit"))
-    assert isinstance(permit, TypedDataPayload)
     message = {**permit.document["message"]}
     changed = next(name for name, value in message.items() if str(value).isdigit())
     message[changed] = str(int(str(message[changed])) + 1)

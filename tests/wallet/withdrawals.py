@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from sandbox.evm.bundling import Bundling
+from sandbox.evm.bundling import Bundling, over
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
@@ -22,8 +22,10 @@ from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.promise import Purpose
 from wallet.agents import CHEAP
-from wallet.owner import Desk
+from wallet.chains import Chains
+from wallet.owner import Desk, QuickClock, desk_on
 from wallet.signing import CHAIN, DEPOSIT, ETH, USDC
 
 COINS, DOLLARS = 3 * 10**15, 25_000_000
@@ -39,13 +41,12 @@ class Owner(Desk):
         return link
 
     def flow(self, wallet: LocalWallet) -> Withdrawing:
-        return Withdrawing(wallet, self.journal, SystemClock())
+        return Withdrawing(wallet, self.journal, QuickClock())
 
     async def fill(self, address: str, wei: int = COINS, dollars: int = DOLLARS) -> None:
         await self.here.fund(address, wei=wei, dollars=dollars)
 
     async def dollars(self, address: str) -> int:
-        assert USDC.contract is not None
         asked = Call(USDC.contract, BALANCE_OF.call(address))
         return int.from_bytes(await self.here.client.call(asked), "big")
 
@@ -104,6 +105,12 @@ class Opened(Struct):
     async def taken_out(self, token: str | None = None) -> tuple[Outcome, tuple[Taken, ...]]:
         return await taken_out(self.flow, self.account, self.owner.link, token)
 
+    async def stands(self) -> None:
+        """The first thing that is sent makes the smart account."""
+        step = await self.propose()
+        assert step.proposal.action.purpose is Purpose.DEPLOY
+        assert (await self.flow.send(step)).done
+
     async def held(self) -> tuple[int, int]:
         """Wei and units of the dollar in the smart account."""
         return await self.owner.here.coins(self.mine), await self.owner.dollars(self.mine)
@@ -118,5 +125,10 @@ async def opened(owner: Owner, program: Sequence[str] = CHEAP) -> AsyncIterator[
         await wallet.close()
 
 
-def journal_of(directory: Path) -> Journal:
-    return Journal.open(directory / "journal.db", SystemClock())
+@asynccontextmanager
+async def owning_nothing(world: Chains, directory: Path) -> AsyncIterator[Owner]:
+    """A new key, whose account does not stand yet."""
+    desk, here = await desk_on(world, directory), over(world)
+    with closing(Journal.open(directory / "journal.db", SystemClock())) as journal:
+        yield Owner(desk.settings, desk.trader, here, journal)
+    await here.client.close()

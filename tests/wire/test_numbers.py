@@ -75,7 +75,6 @@ def test_two_hundred_thousand_amounts_keep_every_digit() -> None:
     written = [f"{rng.randrange(10**9)}.{rng.randrange(10**18):018d}" for _ in range(200_000)]
     data = f"[{','.join(written)}]".encode()
     values = decode_json(data, max_bytes=8 << 20)
-    assert isinstance(values, list)
     assert [plain(Decimal(value)) for value in values] == written
 
 

@@ -28,14 +28,15 @@ def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> 
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
-    from swapdesk.flows.quotes.amount_check import check_amount
+    from swapdesk.flows.quotes.amount_check import typed_amount
+    from swapdesk.wire.encoding.numbers import AmountError
 
-    check = check_amount(text, token)
-    if check.amount is None or not check.ok:
-        raise _bad_amount(check.problem or "Type an amount.", check.place, field)
-    return check.amount
+    try:
+        return typed_amount(text, token)
+    except AmountError as error:
+        raise _bad_amount(error.message, error.position, field) from None
 
 
-def _bad_amount(message: str, place: int | None, field: str) -> CommandError:
-    where = f" The mistake is at character {place + 1}." if place is not None else ""
-    return bad_input("BAD_AMOUNT", f"{message}{where}", field=field, place=place)
+def _bad_amount(message: str, place: int, field: str) -> CommandError:
+    said = f"{message} The mistake is at character {place + 1}."
+    return bad_input("BAD_AMOUNT", said, field=field, place=place)

@@ -8,7 +8,7 @@ from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
-from swapdesk.client.api_connection import find_operation
+from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.flows.failure_messages import NO_JOURNAL

@@ -151,10 +151,7 @@ def _of_calls() -> Iterator[ErrorCodeFacts]:
         client.RequestRefused("The request cannot be made"),
         client.Unreachable(""),
         client.NoAnswer(""),
-        *(
-            client.AnswerRefused("", reason, client.Answered(200))
-            for reason in client.ANSWER_REASONS
-        ),
+        *(client.AnswerRefused("", reason, 200) for reason in client.ANSWER_REASONS),
     )
     for error in kinds:
         told = of_client_error(error)

@@ -19,7 +19,7 @@ from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_report import ask_quotes, no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, with_slippage
+from swapdesk.flows.quotes.quote_request import QuoteOptions, with_slippage
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -89,7 +89,8 @@ async def _best(
         amount,
         receive=request.wish.receive,
         private_send=request.buy is None,
-        on_chain=OnChain(request.sender, request.receiver),
+        sender=request.sender,
+        receiver=request.receiver,
     )
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
@@ -98,7 +99,7 @@ async def _best(
         (
             row
             for row in board.ranking.rows
-            if row.choosable
+            if row.pays
             and (on_chain or not row.on_chain)
             and not row.expired(now)
             and (request.slippage is None or row.quote.slippage_supported is not False)

@@ -31,14 +31,13 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import (
-    OnChain,
     QuoteOptions,
     QuoteRequest,
     WishRefused,
     with_slippage,
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, share
-from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote
+from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote, fees_kind
 from swapdesk.flows.quotes.waterfall import (
     Unit,
     Waterfall,
@@ -173,7 +172,7 @@ async def report_quotes(
         token_out,
         read_amount(amount, token_out if route.receive else token_in),
         receive=route.receive,
-        on_chain=OnChain(await _sender(session, account)),
+        sender=await _sender(session, account),
     )
     QuoteCache.of(session.settings.places).put(board)
     output = session.call.output
@@ -273,7 +272,7 @@ def _quote(
         vs_best_percent=share(row.vs_best_percent),
         vs_best_amount=row.vs_best_amount,
         value_difference=board.value_difference(row),
-        fees=row.fees_text_kind,
+        fees=fees_kind(row.quote),
         expires_at=row.expires_at,
         badges=row.badges,
         quote=row.quote,

@@ -4,21 +4,34 @@
         found = await api.list_tokens(TokenQuery(symbol="BTC"))
 
 Every method raises the tree of :mod:`swapdesk.client.errors`. Reading calls are retried by
-rule, creating calls are not (see :mod:`swapdesk.client.retry`).
+rule, creating calls are not (see :mod:`swapdesk.client.retry`). Answers are read strictly.
 """
 
 from __future__ import annotations
 
 import json
+import random
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
-from swapdesk.client.api_connection import ApiConnection, Receipt
-from swapdesk.client.errors import AnswerRefused
+import httpx2
+from msgspec import Struct
+from pydantic import BaseModel, StrictBool
+from pydantic.alias_generators import to_snake
+
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
+from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
-from swapdesk.client.retry import OnRepeat
-from swapdesk.client.transport import refuse_answer
+from swapdesk.client.own_calls import OwnCalls
+from swapdesk.client.payments import PaysCalls
+from swapdesk.client.retry import OnRepeat, RetryPolicy
+from swapdesk.client.server_clock import ServerClock
+from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
+from swapdesk.clock import Clock
 from swapdesk.wire.account import (
     ChartPoint,
     ChartQuery,
@@ -37,9 +50,16 @@ from swapdesk.wire.dex import (
     SignatureRequirement,
 )
 from swapdesk.wire.encoding.codec import (
+    CodecError,
     ShapeError,
+    decode_json,
+    encode_json,
     refuse_deep,
+    validate,
 )
+from swapdesk.wire.encoding.ids import safe_segment
+from swapdesk.wire.encoding.query import encode_query
+from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
@@ -52,7 +72,8 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
     MultiTransactions,
 )
-from swapdesk.wire.operations import BY_NAME
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.providers import ProviderQuery, SwapProvider
@@ -60,8 +81,130 @@ from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteLi
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 
-class PartnerApi(ApiConnection):
-    """Every operation of the table under its name."""
+def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
+    """The row of a method and a path like ``/v2/orders/abc`` and its path values."""
+    wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
+    segments = wanted.split("/")
+    for operation in OPERATIONS:
+        template = operation.path.split("/")
+        if operation.method != method.upper() or len(template) != len(segments):
+            continue
+        values: dict[str, str] = {}
+        for expected, segment in zip(template, segments, strict=True):
+            if not expected.startswith("{"):
+                if expected != segment:
+                    break
+                continue
+            try:
+                safe_segment(segment)
+            except UnsafeText as error:
+                raise RequestRefused(f"{operation.path}: {error}") from None
+            values[expected[1:-1]] = segment
+        else:
+            return operation, values
+    raise RequestRefused("the API has no operation with this method and path")
+
+
+T = TypeVar("T")
+
+
+class Receipt(Struct, Generic[T], frozen=True):
+    """``made`` is what the service created. ``request_id`` is its name for the request, which
+    support asks for; None where it gave none."""
+
+    made: T
+    request_id: str | None
+
+
+_RAW_ORDERS = 256
+OTHER_ID = "other_id"
+"""The reason of an answer that is refused because it is about something else."""
+
+
+class PartnerApi:
+    """Every operation of the table under its name, around one long-lived connection pool.
+
+    ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
+    desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
+    the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged;
+    ``payer`` pays calls that have to be paid for (402); ``server`` is a clock that is to follow
+    the service.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        clock: Clock,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        rng: random.Random | None = None,
+        exchange_log: ExchangeLog | None = None,
+        policy: RetryPolicy | None = None,
+        own_calls: OwnCalls | None = None,
+        payer: PaysCalls | None = None,
+        server: ServerClock | None = None,
+    ) -> None:
+        self.credentials = credentials
+        self._transport = ApiTransport(
+            base_url,
+            credentials,
+            clock=clock,
+            transport=transport,
+            rng=rng,
+            exchange_log=exchange_log,
+            policy=policy,
+            own_calls=own_calls,
+            payer=payer,
+            server=server,
+        )
+        self.budget = self._transport.budget
+        self.server = self._transport.server
+        """The service's time as a clock."""
+        self.url = str(self._transport.url)
+        """The address in use, with its ``/v2``."""
+        self._raw_orders: OrderedDict[str, bytes] = OrderedDict()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    def server_now(self) -> datetime:
+        """The service's time, aware UTC."""
+        return self.server.now()
+
+    def skew(self) -> float | None:
+        """Seconds the service is ahead of this machine; None before the first answer."""
+        return self.server.skew()
+
+    def raw_order(self, service_id: str) -> bytes | None:
+        """The exact bytes of the newest answer that was this one order, if still kept."""
+        return self._raw_orders.get(service_id)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        query: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> RawAnswer:
+        """Any operation of the table by method and path, with or without ``/v2`` before it.
+
+        The answer comes undecoded. :class:`RequestRefused` when no row has this method and
+        path; nothing is sent then.
+        """
+        operation, values = find_operation(method, path)
+        if operation.writes != (body is not None):
+            need = "needs a body" if operation.writes else "takes no body"
+            raise RequestRefused(f"{operation.method} {operation.path} {need}")
+        if body is not None and len(body) > BODY_LIMIT:
+            raise RequestRefused(f"a body has at most {BODY_LIMIT} bytes")
+        return await self._transport.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
         """What the service says of itself. Whether it is well its status says alone: others answer
@@ -130,12 +273,10 @@ class PartnerApi(ApiConnection):
         """Create a private send, with the rules of :meth:`create_exchange`."""
         return await self._create("create_private_send", Order, request, until)
 
-    async def create_multi_exchange(
-        self, request: MultiExchangeRequest, *, until: datetime | None = None
-    ) -> Receipt[MultiExchange]:
+    async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
         """Create a group of orders, with the rules of :meth:`create_exchange`: after
         :class:`OutcomeUnknown` look for its orders in the list, never send it again."""
-        return await self._create("create_multi_exchange", MultiExchange, request, until)
+        return await self._create("create_multi_exchange", MultiExchange, request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
         return await self._call(
@@ -183,7 +324,7 @@ class PartnerApi(ApiConnection):
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
         """Whether the venue may take the tokens already."""
-        return await self._call("dex_allowance", bool, body=request, read=_boolean)
+        return await self._call("dex_allowance", StrictBool, body=request)
 
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
@@ -196,18 +337,14 @@ class PartnerApi(ApiConnection):
             wrapped="chainSignatures",
         )
 
-    async def dex_confirm_transaction(
-        self, request: ConfirmTransactionRequest, *, until: datetime | None = None
-    ) -> bool:
+    async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
         """Tell the order's transaction; False when the service does not see it yet."""
-        return await self._call(
-            "dex_confirm_transaction", bool, body=request, read=_boolean, until=until
-        )
+        return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
         """The effective limits; the budget learns them too."""
         limits = await self._call("get_rate_limits", RateLimits)
-        self.budget.learn(limits)
+        self.budget.limits = limits
         return limits
 
     async def get_commissions(self, query: CommissionQuery | None = None) -> CommissionSummary:
@@ -224,8 +361,85 @@ class PartnerApi(ApiConnection):
         """Oldest first, days or months without an order included."""
         return await self._call("get_chart", list[ChartPoint], query=query)
 
+    async def _call(
+        self,
+        name: str,
+        kind: type[T],
+        *,
+        path: Mapping[str, str] | None = None,
+        query: BaseModel | None = None,
+        body: BaseModel | None = None,
+        wrapped: str | None = None,
+        on_repeat: OnRepeat | None = None,
+    ) -> T:
+        operation = BY_NAME[name]
+        answer = await self._transport.send(
+            operation,
+            path=path,
+            query=encode_query(query) if query is not None else (),
+            body=encode_json(body, exclude_none=True) if body is not None else None,
+            on_repeat=on_repeat,
+        )
+        try:
+            return self._read(operation, answer, kind, path=path, wrapped=wrapped)
+        except ClientError as error:
+            await self._transport.look(error)
+            raise
 
-def _boolean(found: object) -> bool:
-    if not isinstance(found, bool):
-        raise ShapeError([("", "is not true or false")])
-    return found
+    async def _create(
+        self, name: str, kind: type[T], body: BaseModel, until: datetime | None = None
+    ) -> Receipt[T]:
+        operation = BY_NAME[name]
+        answer = await self._transport.send(
+            operation, body=encode_json(body, exclude_none=True), until=until
+        )
+        try:
+            return Receipt(self._read(operation, answer, kind), answer.request_id)
+        except ClientError as error:
+            await self._transport.look(error)
+            raise
+
+    def _read(
+        self,
+        operation: Operation,
+        answer: RawAnswer,
+        kind: type[T],
+        *,
+        path: Mapping[str, str] | None = None,
+        wrapped: str | None = None,
+    ) -> T:
+        try:
+            found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
+            if wrapped is not None and isinstance(found, dict) and wrapped in found:
+                found = found[wrapped]
+            result = validate(kind, found, side="client")
+        except ShapeError as error:
+            raise refuse_answer(answer, "wrong_shape", str(error)) from None
+        except CodecError as error:
+            raise refuse_answer(answer, "not_json", str(error)) from None
+        if _of_another(result, path or {}):
+            raise refuse_answer(answer, OTHER_ID, "is about another id than was asked for")
+        if isinstance(result, Order):
+            self._keep(result.service_id, answer.body)
+        return result
+
+    def _keep(self, service_id: str, raw: bytes) -> None:
+        self._raw_orders[service_id] = raw
+        self._raw_orders.move_to_end(service_id)
+        if len(self._raw_orders) > _RAW_ORDERS:
+            self._raw_orders.popitem(last=False)
+
+
+def _of_another(result: object, path: Mapping[str, str]) -> bool:
+    """Whether an answer repeats what its path names as another id: whatever else it says is then
+    said of something else. What a group lists belongs to it, where it says of which group it is."""
+    for name, asked in path.items():
+        member = to_snake(name)
+        told = [getattr(result, member, None)]
+        told += [getattr(one, member, None) for one in getattr(result, "orders", ())]
+        if isinstance(result, Token):
+            # Hexadecimal: the same in either case.
+            asked, told = asked.lower(), [result.id.lower()]
+        if any(one is not None and one != asked for one in told):
+            return True
+    return False

@@ -17,7 +17,6 @@ for a writing call whether its outcome is known (``definite``)::
         NotFound          404
         Conflict          409
         ValidationFailed  422, with ``fields``
-          AmountOutOfRange, QuoteUnusable
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
@@ -69,15 +68,6 @@ class NoAnswer(ClientError):
     sent = True
 
 
-class Answered(Struct, frozen=True):
-    """What is known of an answer that cannot be used. ``begin`` is safe to show."""
-
-    status: int
-    content_type: str = ""
-    begin: str = ""
-    request_id: str | None = None
-
-
 ANSWER_REASONS = (
     "redirect",
     "content_encoding",
@@ -97,18 +87,13 @@ class AnswerRefused(ClientError):
 
     sent = True
 
-    def __init__(self, message: str, reason: str, answer: Answered) -> None:
+    def __init__(
+        self, message: str, reason: str, status: int, request_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
-        self.answer = answer
-
-    @property
-    def status(self) -> int:
-        return self.answer.status
-
-    @property
-    def request_id(self) -> str | None:
-        return self.answer.request_id
+        self.status = status
+        self.request_id = request_id
 
 
 class Refusal(Struct, frozen=True):
@@ -176,15 +161,6 @@ class ValidationFailed(ApiError):
     """The input was refused (422); ``fields`` says where and why, and may be empty."""
 
 
-class AmountOutOfRange(ValidationFailed):
-    """``AMOUNT_TOO_LOW`` or ``QUOTE_OVER_LIMIT``."""
-
-
-class QuoteUnusable(ValidationFailed):
-    """``INVALID_SWAP``: unknown, expired, used, or of the other kind of create; and
-    ``QUOTE_EXPIRED``, as the end of a quote is called here where a service has no code for it."""
-
-
 class RateLimited(ApiError):
     """429. ``retry_after`` is in seconds, None when the service did not say."""
 
@@ -226,6 +202,7 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
+"""As the end of a quote is called here where a service has no code for it."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -235,10 +212,9 @@ _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.TOKEN_NOT_FOUND: NotFound,
     ErrorCode.TOKEN_DISABLED: NotFound,
     ErrorCode.VALIDATION_ERROR: ValidationFailed,
-    ErrorCode.AMOUNT_TOO_LOW: AmountOutOfRange,
-    ErrorCode.QUOTE_OVER_LIMIT: AmountOutOfRange,
-    ErrorCode.INVALID_SWAP: QuoteUnusable,
-    QUOTE_EXPIRED: QuoteUnusable,
+    ErrorCode.AMOUNT_TOO_LOW: ValidationFailed,
+    ErrorCode.QUOTE_OVER_LIMIT: ValidationFailed,
+    ErrorCode.INVALID_SWAP: ValidationFailed,
     ErrorCode.RATE_LIMIT_EXCEEDED: RateLimited,
 }
 _ENDED = re.compile(r"expir|max(imum)? age|too old", re.IGNORECASE)

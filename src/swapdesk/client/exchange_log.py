@@ -36,26 +36,6 @@ class Exchange(Struct, frozen=True):
     outcome: str
 
 
-class Attempt(Struct, frozen=True):
-    """What the transport knows of one attempt, before redaction."""
-
-    at: datetime
-    operation: str
-    method: str
-    target: str
-    attempt: int
-    request_headers: Mapping[str, str]
-    request_body: bytes
-    status: int | None
-    request_id: str | None
-    answer_headers: Mapping[str, str]
-    answer_body: bytes
-    ms: float
-    outcome: str
-    paid: str = ""
-    """What was signed for it, which stands in the place of the signature."""
-
-
 UNRECORDED = frozenset({"health"})
 """Asked every second while the service is away: it would push everything else out."""
 
@@ -71,43 +51,58 @@ class ExchangeLog:
         self._body_bytes = body_bytes
         self._total_bytes = total_bytes
         self._held = 0
-        self._number = 0
+        self.count = 0
+        """How many were recorded so far, also those that are not kept any more."""
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
         """Texts to mask wherever they appear in later exchanges."""
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
-    def record(self, attempt: Attempt) -> None:
-        if attempt.operation in UNRECORDED:
+    def record(
+        self,
+        *,
+        at: datetime,
+        operation: str,
+        method: str,
+        target: str,
+        attempt: int,
+        request_headers: Mapping[str, str],
+        request_body: bytes,
+        status: int | None,
+        request_id: str | None,
+        answer_headers: Mapping[str, str],
+        answer_body: bytes,
+        ms: float,
+        outcome: str,
+        paid: str = "",
+    ) -> None:
+        """Keep one attempt as the transport knows it. ``paid`` is what was signed for it, which
+        stands in the place of the signature."""
+        if operation in UNRECORDED:
             return
-        self._number += 1
+        self.count += 1
         entry = Exchange(
-            number=self._number,
-            at=attempt.at,
-            operation=attempt.operation,
-            method=attempt.method,
-            target=self._text(attempt.target),
-            attempt=attempt.attempt,
-            request_headers=self._headers(attempt.request_headers, attempt.paid),
-            request_body=self._body(attempt.request_body),
-            status=attempt.status,
-            request_id=attempt.request_id,
-            answer_headers=self._headers(attempt.answer_headers),
-            answer_body=self._body(attempt.answer_body),
-            answer_size=len(attempt.answer_body),
-            ms=attempt.ms,
-            outcome=attempt.outcome,
+            number=self.count,
+            at=at,
+            operation=operation,
+            method=method,
+            target=self._text(target),
+            attempt=attempt,
+            request_headers=self._headers(request_headers, paid),
+            request_body=self._body(request_body),
+            status=status,
+            request_id=request_id,
+            answer_headers=self._headers(answer_headers),
+            answer_body=self._body(answer_body),
+            answer_size=len(answer_body),
+            ms=ms,
+            outcome=outcome,
         )
         self._ring.append(entry)
         self._held += _size(entry)
         while self._ring and (len(self._ring) > self._entries or self._held > self._total_bytes):
             self._held -= _size(self._ring.popleft())
-
-    @property
-    def count(self) -> int:
-        """How many were recorded so far, also those that are not kept any more."""
-        return self._number
 
     def __iter__(self) -> Iterator[Exchange]:
         """Oldest first."""

@@ -35,7 +35,7 @@ from swapdesk.client.stream_events import (
     StreamState,
     StreamTimes,
 )
-from swapdesk.client.stream_socket import OrderSocket, SocketLost, checked_stream_url, stream_url
+from swapdesk.client.stream_socket import OrderSocket, SocketLost, stream_url
 from swapdesk.clock import Clock
 from swapdesk.wire.orders import Order
 
@@ -120,7 +120,7 @@ class OrderStream:
         times: StreamTimes | None = None,
         background: BackgroundTasks | None = None,
     ) -> None:
-        self.url = stream_url(api.url) if url is None else checked_stream_url(url)
+        self.url = url or stream_url(api.url)
         self.refused: str | None = None
         """Why the stream will not be tried again, when the credentials were refused."""
         self.unusable_frames = 0

@@ -16,12 +16,12 @@ from msgspec import Struct
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
-    ClientError,
+    ApiError,
     NoAnswer,
     OutcomeUnknown,
     Refusal,
+    ServiceFailed,
     Unreachable,
     api_error,
 )
@@ -59,8 +59,6 @@ class OrderLeg(Struct, frozen=True):
     bought: LegSide
     deposit_address: str
     status: str
-    deposit_hash: str | None
-    payout_hash: str | None
     confirmations: int | None
     confirmations_needed: int
 
@@ -113,7 +111,7 @@ class SandboxControl:
             body["memo"] = memo
         if payer is not None:
             body["payer"] = payer
-        answer = await self._post(DEPOSITS, "deposit", body)
+        answer = await self._pay(DEPOSITS, "deposit", body)
         return str(answer["hash"])
 
     async def give(
@@ -124,7 +122,7 @@ class SandboxControl:
         body: dict[str, Any] = {"chain": chain, "address": address, "amount": amount}
         if token is not None:
             body["token"] = token
-        answer = await self._post(FAUCET, "faucet", body)
+        answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
@@ -181,10 +179,37 @@ class SandboxControl:
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
         """An answer of a call that moves no money."""
+        response = await self._send(method, path, body, query)
+        answer = _object(response)
+        if response.status_code == 200 and answer is not None:
+            return answer
+        raise _failure(response, answer or {})
+
+    async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """An answer that names a transaction. A refusal of 4xx is definite; after any other answer
+        the payment may have been made."""
+        try:
+            response = await self._send("POST", path, body)
+        except NoAnswer as unanswered:
+            raise OutcomeUnknown(name, unanswered) from unanswered
+        answer = _object(response)
+        if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
+            return answer
+        failure = _failure(response, answer or {})
+        unsure = isinstance(failure, AnswerRefused | ServiceFailed)
+        raise OutcomeUnknown(name, failure) if unsure else failure
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        query: dict[str, str] | None = None,
+    ) -> httpx2.Response:
         if self._client.is_closed:
             raise Unreachable("the connection to the sandbox was closed")
         try:
-            response = await self._client.request(
+            return await self._client.request(
                 method,
                 path,
                 params=query,
@@ -194,33 +219,8 @@ class SandboxControl:
         except _NOT_SENT as error:
             raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
         except (httpx2.HTTPError, OSError, RuntimeError) as error:
-            raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
-        answer = _object(response)
-        if response.status_code == 200 and answer is not None:
-            return answer
-        failure = _failure(path, response, answer or {})
-        raise failure.reason if isinstance(failure, OutcomeUnknown) else failure
-
-    async def _post(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """An answer that names a transaction."""
-        if self._client.is_closed:
-            raise Unreachable("the connection to the sandbox was closed")
-        try:
-            response = await self._client.post(
-                path,
-                content=encode_json(body),
-                headers={"content-type": "application/json"},
-            )
-        except _NOT_SENT as error:
-            raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
-        except (httpx2.HTTPError, OSError, RuntimeError) as error:
             # A client that is closed meanwhile raises RuntimeError out of a call in flight.
-            unanswered = NoAnswer(f"the sandbox did not answer: {type(error).__name__}")
-            raise OutcomeUnknown(name, unanswered) from error
-        answer = _object(response)
-        if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
-            return answer
-        raise _failure(name, response, answer or {})
+            raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
 
 
 def _leg(told: dict[str, Any]) -> OrderLeg:
@@ -232,8 +232,6 @@ def _leg(told: dict[str, Any]) -> OrderLeg:
         bought=bought,
         deposit_address=str(told["depositAddress"]),
         status=str(told["status"]),
-        deposit_hash=_text(told["depositHash"]),
-        payout_hash=_text(told["payoutHash"]),
         confirmations=None if counted is None else int(str(counted)),
         confirmations_needed=int(str(told["confirmationsNeeded"])),
     )
@@ -244,10 +242,6 @@ def _side(told: dict[str, Any]) -> LegSide:
     return LegSide(str(told["token"]), symbol, str(told["chain"]), Decimal(str(told["amount"])))
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
 def _object(response: httpx2.Response) -> dict[str, Any] | None:
     try:
         answer = decode_json(response.content)
@@ -256,18 +250,10 @@ def _object(response: httpx2.Response) -> dict[str, Any] | None:
     return answer if isinstance(answer, dict) else None
 
 
-def _failure(name: str, response: httpx2.Response, answer: dict[str, Any]) -> ClientError:
-    """A refusal of 4xx is definite; after any other answer the payment may have been made."""
+def _failure(response: httpx2.Response, answer: dict[str, Any]) -> ApiError | AnswerRefused:
     status = response.status_code
     if status >= 400:
         code = safe_text(str(answer["code"]), 64) if "code" in answer else None
         said = safe_text(str(answer.get("message", "")), 200)
-        refused = api_error(Refusal(status=status, code=code, message=said))
-        return OutcomeUnknown(name, refused) if status >= 500 else refused
-    answered = Answered(
-        status=status,
-        content_type=response.headers.get("content-type", ""),
-        begin=safe_text(response.text[:300], 300),
-    )
-    unusable = AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", answered)
-    return OutcomeUnknown(name, unusable)
+        return api_error(Refusal(status=status, code=code, message=said))
+    return AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", status)

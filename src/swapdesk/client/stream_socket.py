@@ -7,10 +7,8 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-
 from swapdesk.client.concurrency import within
-from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
+from swapdesk.client.credentials import Credentials, service_url
 from swapdesk.client.order_frames import OrderFrames
 from swapdesk.client.stream_events import StreamTimes
 from swapdesk.clock import Clock
@@ -51,19 +49,6 @@ def stream_url(base_url: str) -> str:
     url = service_url(base_url)
     scheme = "wss" if url.scheme == "https" else "ws"
     return str(url.copy_with(scheme=scheme, path=url.path + STREAM_PATH))
-
-
-def checked_stream_url(text: str) -> str:
-    """An address given by hand: wss everywhere, ws on this machine only."""
-    try:
-        url = httpx2.URL(text)
-    except (httpx2.InvalidURL, ValueError):
-        raise CredentialsError("the stream URL is no URL") from None
-    if url.scheme not in ("ws", "wss") or not url.host or url.userinfo:
-        raise CredentialsError("the stream URL must begin with wss://")
-    if url.scheme == "ws" and not is_loopback(url.host):
-        raise CredentialsError("ws:// is for this machine only; use wss://")
-    return str(url)
 
 
 class OrderSocket:

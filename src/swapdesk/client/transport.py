@@ -15,7 +15,7 @@ import logging
 import math
 import random
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any
@@ -27,9 +27,9 @@ from msgspec.structs import replace
 
 from swapdesk import __version__
 from swapdesk.certificates import certificates
+from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
     ApiError,
     ClientError,
@@ -42,7 +42,8 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
-from swapdesk.client.exchange_log import Attempt, ExchangeLog
+from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import (
     BETWEEN_PAYMENTS,
     PAID_SECONDS,
@@ -112,7 +113,6 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
 
 
 ERROR_LIMIT = 64 * 1024
-BEGIN_CHARACTERS = 200
 _MAX_FIELDS = 50
 
 
@@ -139,17 +139,6 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
             fields=_fields(found.get("fields")),
             retry_after=wait,
         )
-    )
-
-
-def answered(status: int, headers: Mapping[str, str], body: bytes) -> Answered:
-    """What to say of an answer that was refused."""
-    text = body[: BEGIN_CHARACTERS * 4].decode("utf-8", "replace")
-    return Answered(
-        status=status,
-        content_type=safe_text(headers.get("content-type", ""), 100),
-        begin=safe_text(text, BEGIN_CHARACTERS),
-        request_id=request_id_of(headers),
     )
 
 
@@ -180,14 +169,13 @@ def _fields(found: Any) -> dict[str, FieldProblem]:
 
 
 class RawAnswer(Struct, frozen=True):
-    """A whole answer of 200 to 299. Header names are lower case; ``ms`` is its last attempt."""
+    """A whole answer of 200 to 299. Header names are lower case."""
 
     operation: Operation
     status: int
     headers: Mapping[str, str]
     body: bytes
     request_id: str | None
-    ms: float
     payment: CallAuthorization | None = None
 
 
@@ -207,20 +195,18 @@ class ApiTransport:
         rng: random.Random | None = None,
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
-        on_counted: Callable[[Operation], None] | None = None,
-        on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
+        own_calls: OwnCalls | None = None,
         payer: PaysCalls | None = None,
         server: ServerClock | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
         self.server = server or ServerClock.over(clock)
+        self.budget = Budget(self.server.now, own_calls)
         self._clock = clock
         self._rng = rng or random.Random()
         self._log = exchange_log
         self._policy = policy or RetryPolicy()
-        self._on_counted = on_counted
-        self._on_answered = on_answered
         self._payer = payer
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
@@ -403,31 +389,29 @@ class ApiTransport:
             raise
         finally:
             # An answer that was lost may have been charged all the same.
-            if self._on_counted is not None and progress.sent and progress.status != 429:
-                self._on_counted(operation)
-            if self._on_answered is not None and progress.status is not None:
-                self._on_answered(operation, progress.headers)
+            if progress.sent and progress.status != 429:
+                self.budget.count(operation.rate_class)
+            if progress.status is not None:
+                self.budget.tell(operation.rate_class, progress.headers)
             if self._log is not None:
                 outcome = type(error).__name__ if error is not None else ""
                 if error is None and progress.status is None:
                     outcome = "Cancelled"
                 self._log.record(
-                    Attempt(
-                        at=at,
-                        operation=operation.name,
-                        method=operation.method,
-                        target=target,
-                        attempt=attempt,
-                        request_headers=request.headers,
-                        request_body=body or b"",
-                        status=progress.status,
-                        request_id=progress.headers.get("x-request-id"),
-                        answer_headers=progress.headers,
-                        answer_body=progress.body,
-                        ms=(self._clock.monotonic() - began) * 1000.0,
-                        outcome=outcome,
-                        paid="" if payment is None else payment.words,
-                    )
+                    at=at,
+                    operation=operation.name,
+                    method=operation.method,
+                    target=target,
+                    attempt=attempt,
+                    request_headers=request.headers,
+                    request_body=body or b"",
+                    status=progress.status,
+                    request_id=progress.headers.get("x-request-id"),
+                    answer_headers=progress.headers,
+                    answer_body=progress.body,
+                    ms=(self._clock.monotonic() - began) * 1000.0,
+                    outcome=outcome,
+                    paid="" if payment is None else payment.words,
                 )
 
     async def _exchange(
@@ -462,7 +446,6 @@ class ApiTransport:
             headers=progress.headers,
             body=progress.body,
             request_id=request_id_of(progress.headers),
-            ms=(self._clock.monotonic() - began) * 1000.0,
         )
 
     async def _receive(
@@ -510,14 +493,18 @@ async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def _refused(progress: AttemptProgress, reason: str, said: str) -> AnswerRefused:
-    answer = answered(progress.status or 0, progress.headers, progress.body)
-    return AnswerRefused(f"{progress.operation.name}: {said}", reason, answer)
+    return AnswerRefused(
+        f"{progress.operation.name}: {said}",
+        reason,
+        progress.status or 0,
+        request_id_of(progress.headers),
+    )
 
 
 def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
     """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
-    seen = answered(answer.status, answer.headers, answer.body)
-    refused = AnswerRefused(f"{answer.operation.name}: {said}", reason, seen)
+    said = f"{answer.operation.name}: {said}"
+    refused = AnswerRefused(said, reason, answer.status, answer.request_id)
     error = as_outcome(answer.operation, refused)
     error.payment = answer.payment
     return error

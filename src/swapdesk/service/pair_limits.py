@@ -7,37 +7,23 @@ bound the amount alone; that a route would lose too much to be used is told on i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from decimal import Decimal
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.private_bounds import (
-    ENDS_TRIED,
-    contiguous,
-    drawn_in,
-    lowered,
-    within_cap,
-)
+from swapdesk.service.quoting.private_bounds import lowered, priced_ends, taken_by
+from swapdesk.service.quoting.routes import RouteQuestion
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.venues.adapter import VenueLimits
+from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
-from swapdesk.wire.tokens import Token
-
-
-class _Ends(Struct, frozen=True):
-    """A pair as one partner swaps it; ``markup`` in percent."""
-
-    token_in: Token
-    token_out: Token
-    markup: Decimal
 
 
 class PairLimitsDesk:
@@ -64,7 +50,8 @@ class PairLimitsDesk:
         if token_in.id == token_out.id:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         self._scans.selected(token_in, token_out)
-        ends = _Ends(token_in, token_out, caller.partner.default_markup)
+        terms = Terms(markup=caller.partner.default_markup)
+        pair = RouteQuestion(token_in, token_out, Decimal(0), terms, markup_optional=True)
         named = (query.token_id_from.lower(), query.token_id_to.lower())
         by_ids = named == (token_in.id.lower(), token_out.id.lower())
         # A symbol of exchanges names no token on a chain (contract 6.2).
@@ -72,92 +59,64 @@ class PairLimitsDesk:
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)
         found = await asyncio.gather(
-            self._received(ends, "standard", self._standard(ends)),
-            self._received(ends, "private", self._private(ends)),
+            self._received(pair, "standard", self._standard),
+            self._received(pair, "private", self._private),
             dex,
         )
         return PairLimits(cex=found[0], private=found[1], dex=found[2])
 
     async def _received(
         self,
-        ends: _Ends,
+        pair: RouteQuestion,
         route: Literal["standard", "private"],
-        sent: Coroutine[Any, Any, Limits | None],
+        sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """The limits with what can be asked for by the amount received. Where nothing can,
-        for want of fixed rates, they keep what both ends pay."""
-        find = self._engine.receive_bounds.find
+        """The limits by the amount sent, with what can be asked for by the amount received. Where
+        nothing can, for want of fixed rates, they keep what both ends pay."""
+        pair = replace(pair, types=frozenset({route}))
+        ends = pair.token_in, pair.token_out
         limits: Limits | None
         limits, out = await asyncio.gather(
-            sent, find(ends.token_in, ends.token_out, route, ends.markup)
+            sent(pair), self._engine.receive_bounds.find(*ends, route, pair.terms.markup)
         )
         if limits is None or out is None:
             return limits
         return limits.model_copy(update={"min_out": out.minimum, "max_out": out.maximum})
 
-    async def _private(self, ends: _Ends) -> Limits | None:
-        bounds = await self._engine.private_bounds.find(ends.token_in, ends.token_out)
+    async def _private(self, pair: RouteQuestion) -> Limits | None:
+        bounds = await self._engine.private_bounds.find(pair.token_in, pair.token_out)
         if bounds is None:
             return None
-        least, most = await self._paid(ends, bounds, "private")
+        ends = bounds.minimum, bounds.maximum
+        least, most = await asyncio.gather(
+            *(self._engine.pays(replace(pair, amount=end)) for end in ends)
+        )
         if least is None or most is None:
             return None
         return _stated(bounds, least, most)
 
-    async def _standard(self, ends: _Ends) -> Limits | None:
-        """The widest bounds over all venues that price both ends now."""
-        token_in, token_out = ends.token_in, ends.token_out
-        found = [
-            capped
-            for venue in self._venues.trading(token_in, token_out)
-            if (limits := venue.limits(token_in, token_out)) is not None
-            and (capped := within_cap(limits, token_in)) is not None
-        ]
-        too_little = None
-        for _ in range(ENDS_TRIED):
-            bounds = contiguous(found)
-            if bounds is None:
-                return None
-            least, most = await self._paid(ends, bounds, "standard")
-            if least is not None and most is not None:
-                return await self._lowered(ends, bounds, too_little, (least, most))
-            if least is None:
-                too_little = bounds.minimum
-            found = drawn_in(found, bounds, least=least is not None, most=most is not None)
-        return None
-
-    async def _lowered(
-        self,
-        ends: _Ends,
-        bounds: VenueLimits,
-        too_little: Decimal | None,
-        paid: tuple[Decimal, Decimal],
-    ) -> Limits:
-        """The limits with what both ends pay, the lower one as far down as it is priced."""
-        found = {bounds.minimum: paid[0]}
+    async def _standard(self, pair: RouteQuestion) -> Limits | None:
+        """The widest bounds over all venues that price both ends now, the lower one as far down as
+        it is priced."""
+        token_in, token_out = pair.token_in, pair.token_out
+        paid: dict[Decimal, Decimal] = {}
 
         async def taken(amount: Decimal) -> bool:
-            pays = await self._engine.pays(
-                ends.token_in, ends.token_out, amount, "standard", markup=ends.markup
-            )
+            pays = await self._engine.pays(replace(pair, amount=amount))
             if pays is not None:
-                found[amount] = pays
+                paid[amount] = pays
             return pays is not None
 
-        bounds = await lowered(bounds, too_little, ends.token_in, taken)
-        return _stated(bounds, found[bounds.minimum], paid[1])
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
+            least, most = await asyncio.gather(taken(bounds.minimum), taken(bounds.maximum))
+            return least, most
 
-    async def _paid(
-        self, ends: _Ends, bounds: VenueLimits, route: Literal["standard", "private"]
-    ) -> tuple[Decimal | None, Decimal | None]:
-        """What the smallest and the largest amount buy; None for an end without a price."""
-        least, most = await asyncio.gather(
-            *(
-                self._engine.pays(ends.token_in, ends.token_out, amount, route, markup=ends.markup)
-                for amount in (bounds.minimum, bounds.maximum)
-            )
-        )
-        return least, most
+        intervals = taken_by(self._venues.trading(token_in, token_out), token_in, token_out)
+        found = await priced_ends(intervals, asked)
+        if found is None:
+            return None
+        bounds = await lowered(*found, token_in, taken)
+        return _stated(bounds, paid[bounds.minimum], paid[bounds.maximum])
 
 
 async def _nothing() -> None:

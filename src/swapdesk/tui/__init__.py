@@ -19,15 +19,16 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    ``orders_changed`` and ``swaps_changed`` when those did, ``on_tick`` once a second, all on the
    page in view only; and ``balances_changed``.
 6. Who waits for something asks in a worker: ``run_worker(work, group=..., exclusive=True,
-   exit_on_error=False)``. The worker posts a message (``messages``, or a class of the page), and
-   only its ``@on`` handler touches widgets. ``work_failed(group)`` is called on the page in view
-   when a worker stopped by a defect: there the page stops waiting. ``TokenAsking`` of
-   ``screens/tokens`` is the model. Work that must outlive the page belongs to a controller, which
-   the page reaches through ``self.controls`` (``controllers``).
+   exit_on_error=False)``. The worker touches no widget: it hands what it knows to a method of the
+   page with ``call_later``, and posts what the application takes as one of ``messages``.
+   ``work_failed(group)`` is called on the page in view when a worker stopped by a defect: there the
+   page stops waiting. The limits of ``screens/tokens`` are the model. Work that must outlive the
+   page belongs to a controller, which the page reaches through ``self.controls``
+   (``controllers``).
 7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
-   import inside the method. A key of every page is an ``EverywhereCommand`` in the page's module of
-   ``commands``; its ``OPENS`` names the page. Nothing else lists it: a verb that the page has no
-   ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
+   import inside the method. A key of every page is a ``Verb`` with a ``place``, in the module of
+   its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page
+   has no ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
 
 A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. What
 a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden

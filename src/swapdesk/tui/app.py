@@ -389,14 +389,14 @@ class DeskApp(SafeApp[int]):
     @on(DeskScreen.Go)
     async def _go(self, event: DeskScreen.Go) -> None:
         # A screen may have a verb of everywhere under its own words: the name is the same.
-        named = {verb.id(): verb for verb in everywhere_commands()}
-        verb = named.get(event.verb.id())
+        named = {verb.id: verb for verb in everywhere_commands()}
+        verb = named.get(event.verb.id)
         if verb is None:
             return
-        if verb.OPENS:
+        if verb.opens:
             self.navigation.open(verb)
             return
-        done = getattr(self, verb.method())()
+        done = getattr(self, verb.method)()
         if done is not None:
             await done
 

@@ -29,8 +29,8 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import READY, Command, CommandState, KeyHint
-from swapdesk.tui.commands.everywhere import Keys
+from swapdesk.tui.commands.command import READY, CommandState, KeyHint, Verb
+from swapdesk.tui.commands.everywhere import KEYS
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.frame import (
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 THEME_ENTRY = "theme:"
 PROFILE_ENTRY = "profile:"
 
-Working = list[tuple[type[Command], CommandState]]
+Working = list[tuple[Verb, CommandState]]
 
 
-def verbs_of_screen(own: Sequence[type[Command]]) -> tuple[type[Command], ...]:
+def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
     """Those of the screen, then those of everywhere that it has not under words of its own."""
-    taken = {verb.id() for verb in own}
-    return (*own, *(verb for verb in everywhere_commands() if verb.id() not in taken))
+    taken = {verb.id for verb in own}
+    return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
@@ -68,25 +68,25 @@ class ScreenVerbs:
 
     def __init__(
         self,
-        verbs: Sequence[type[Command]],
-        standing: Callable[[type[Command]], CommandState],
+        verbs: Sequence[Verb],
+        standing: Callable[[Verb], CommandState],
         keymap: Callable[[], Mapping[str, str]],
     ) -> None:
         self._verbs = verbs
         self._standing = standing
         self._keymap = keymap
 
-    def named(self, name: str) -> type[Command] | None:
-        return next((verb for verb in self._verbs if verb.id() == name), None)
+    def named(self, name: str) -> Verb | None:
+        return next((verb for verb in self._verbs if verb.id == name), None)
 
     def working(self) -> Working:
         """Those that have a key at this moment, with how they stand."""
         standings = [(verb, self._standing(verb)) for verb in self._verbs]
         return [(verb, standing) for verb, standing in standings if not standing.hidden]
 
-    def keys(self, verb: type[Command]) -> list[str]:
+    def keys(self, verb: Verb) -> list[str]:
         """The keys of a verb in the keymap that is on, by Textual's names."""
-        return split_keys(self._keymap().get(verb.id(), verb.KEY))
+        return split_keys(self._keymap().get(verb.id, verb.key))
 
     def has_key(self, key: str) -> bool:
         """Whether a verb that works now has this key (Textual's name of it)."""
@@ -105,7 +105,7 @@ class ScreenVerbs:
         everywhere: list[HelpRow] = []
         for verb, standing in self.working():
             row = HelpRow(self.shown_key(verb), verb.help(standing))
-            (everywhere if verb.EVERYWHERE else here).append(row)
+            (everywhere if verb.everywhere else here).append(row)
         return [
             HelpGroup("This screen", here),
             widget_help(focused),
@@ -119,9 +119,9 @@ class ScreenVerbs:
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
-            PaletteEntry(verb.id(), verb.text(), verb.help(standing), self.shown_key(verb))
+            PaletteEntry(verb.id, verb.text, verb.help(standing), self.shown_key(verb))
             for verb, standing in self.working()
-            if not standing.locked and verb.id() != "palette"
+            if not standing.locked and verb.id != "palette"
         ]
         themes = (PaletteEntry(f"{THEME_ENTRY}{name}", f"Theme {name}") for name in theme_names)
         others = (
@@ -130,13 +130,13 @@ class ScreenVerbs:
         )
         return [*verbs, *others, *themes]
 
-    def shown_key(self, verb: type[Command]) -> str:
+    def shown_key(self, verb: Verb) -> str:
         """The key of a verb as it is written."""
-        return self._configured_key(verb) or verb.shown_key()
+        return self._configured_key(verb) or verb.shown_key
 
-    def _configured_key(self, verb: type[Command]) -> str:
+    def _configured_key(self, verb: Verb) -> str:
         """The key that the user gave to a verb; empty where it has its own."""
-        keys = split_keys(self._keymap().get(verb.id(), ""))
+        keys = split_keys(self._keymap().get(verb.id, ""))
         return shown_key(keys[0]) if keys else ""
 
 
@@ -205,8 +205,8 @@ class DeskScreen(Screen[None]):
     each. A verb of everywhere that they do not do becomes a :class:`Go` for the application.
     """
 
-    VERBS: ClassVar[tuple[type[Command], ...]] = ()
-    _verbs_here: ClassVar[tuple[type[Command], ...]] = ()
+    VERBS: ClassVar[tuple[Verb, ...]] = ()
+    _verbs_here: ClassVar[tuple[Verb, ...]] = ()
 
     DEFAULT_CSS = """
     DeskScreen {
@@ -232,7 +232,7 @@ class DeskScreen(Screen[None]):
     class Go(Message):
         """A verb of everywhere was chosen: the application opens the place."""
 
-        verb: type[Command]
+        verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
         """``bare``: a base of screens, which has no keys of its own to hand down."""
@@ -273,17 +273,17 @@ class DeskScreen(Screen[None]):
         """A side panel (class ``side``); nothing by default."""
         return ()
 
-    def verbs_here(self) -> tuple[type[Command], ...]:
+    def verbs_here(self) -> tuple[Verb, ...]:
         """The verbs that this screen has at all: its own, then those of everywhere."""
         return self._verbs_here
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         """Cost, lock and visibility of a verb in the present state."""
         return READY
 
     def in_footer(self) -> Working:
         """The verbs that the footer shows, the main one first."""
-        return [(verb, standing) for verb, standing in self.verbs.working() if verb.FOOTER]
+        return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
 
@@ -291,7 +291,7 @@ class DeskScreen(Screen[None]):
         if action != "command":
             return super().check_action(action, parameters)
         verb = self.verbs.named(str(parameters[0]))
-        if verb is None or (self.has_class("-too-small") and not verb.WHEN_TOO_SMALL):
+        if verb is None or (self.has_class("-too-small") and not verb.when_too_small):
             return False
         return not self.verb_standing(verb).hidden
 
@@ -304,17 +304,17 @@ class DeskScreen(Screen[None]):
         if standing.hidden:
             return
         if standing.locked:
-            self.show_notice(f"{verb.text()}: {standing.locked}.", "warning")
+            self.show_notice(f"{verb.text}: {standing.locked}.", "warning")
             return
-        refusal = self.guard.refusal(self._shown_step) if verb.MONEY else None
+        refusal = self.guard.refusal(self._shown_step) if verb.money else None
         if refusal is not None:
             self.show_notice(refusal.value, "warning")
             return
-        act = getattr(self, verb.method(), None)
+        act = getattr(self, verb.method, None)
         if act is None:
             self.post_message(self.Go(verb))
             return
-        result = act()
+        result = act(*verb.given)
         if result is not None:
             await result
 
@@ -492,7 +492,7 @@ class DeskScreen(Screen[None]):
     def _help_key(self) -> str:
         """The first of its keys that is not typed into the field that has the focus."""
         field = self.focused
-        for key in self.verbs.keys(Keys):
+        for key in self.verbs.keys(KEYS):
             shown = shown_key(key)
             character = shown if len(shown) == 1 else None
             if field is None or not field.check_consume_key(key, character):

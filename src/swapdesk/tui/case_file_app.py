@@ -19,11 +19,11 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_file import NOT_OURS, CaseFile
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.inspect import Back as LeaveCase
-from swapdesk.tui.commands.inspect import CaseHistory
-from swapdesk.tui.commands.order_history import Back as LeaveHistory
-from swapdesk.tui.commands.order_history import EarlierUpdate, LaterUpdate
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.inspect import BACK as LEAVE_CASE
+from swapdesk.tui.commands.inspect import CASE_HISTORY
+from swapdesk.tui.commands.order_history import BACK as LEAVE_HISTORY
+from swapdesk.tui.commands.order_history import EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span, wrapped
 from swapdesk.tui.terminal import SafeApp
@@ -32,7 +32,7 @@ from swapdesk.tui.widgets.frame import FrameState, World
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 
-HERE = (everywhere.Keys, everywhere.Palette, everywhere.Quit)
+HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 """What works everywhere and needs no desk."""
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
@@ -52,13 +52,13 @@ class FilePage(DeskScreen, bare=True):
         context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
         return FrameState(self.NAME, World.FILE, f"{order}  {context}")
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         return READY if verb in (*self.VERBS, *HERE) else HIDDEN
 
 
 class FileCasePage(FilePage):
     NAME = "Inspect"
-    VERBS = (CaseHistory, LeaveCase)
+    VERBS = (CASE_HISTORY, LEAVE_CASE)
     AUTO_FOCUS: ClassVar[str | None] = "CaseBody"
 
     def __init__(self, file: CaseFile) -> None:
@@ -97,7 +97,7 @@ class FileCasePage(FilePage):
 
 class FileHistoryPage(FilePage):
     NAME = "History"
-    VERBS = (EarlierUpdate, LaterUpdate, LeaveHistory)
+    VERBS = (EARLIER_UPDATE, LATER_UPDATE, LEAVE_HISTORY)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, file: CaseFile) -> None:
@@ -119,11 +119,8 @@ class FileHistoryPage(FilePage):
         self.set_frame(self.frame(self._line.standing))
         self.refresh_keys()
 
-    def do_earlier_update(self) -> None:
-        self._line.step(-1)
-
-    def do_later_update(self) -> None:
-        self._line.step(1)
+    def do_step(self, by: int) -> None:
+        self._line.step(by)
 
     def do_back(self) -> None:
         self.app.pop_screen()
@@ -150,5 +147,5 @@ class CaseFileApp(SafeApp[int]):
 
     @on(DeskScreen.Go)
     def _go(self, event: DeskScreen.Go) -> None:
-        if event.verb is everywhere.Quit:
+        if event.verb is everywhere.QUIT:
             self.exit()

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from swapdesk.client.errors import ClientError
     from swapdesk.flows.creation.order_verification import CreateOutcome
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
-    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.flows.wallet.own_accounts import OwnBalance
-    from swapdesk.wire.pair_limits import PairLimits
 
 
 class StartMoved(Message):
@@ -45,41 +39,6 @@ class OrdersChanged(Message):
     """Orders with these ids changed; an empty set stands for the state of the stream."""
 
     ids: frozenset[str]
-
-
-@dataclass
-class LimitsKnown(Message):
-    """The limits of the pair ``(token sold, token bought)`` by their ids."""
-
-    pair: tuple[str, str]
-    limits: PairLimits
-
-
-@dataclass
-class QuotesArrived(Message):
-    """The answer to one ask for quotes."""
-
-    board: QuoteResult
-
-
-@dataclass
-class BalanceKnown(Message):
-    """What the own wallet has of the token of this id, or why nobody can say."""
-
-    token_id: str
-    found: OwnBalance | str
-
-    @property
-    def amount(self) -> Decimal | None:
-        return None if isinstance(self.found, str) else self.found.amount
-
-
-@dataclass
-class QuotesFailed(Message):
-    """The ask for quotes failed. ``beside``: it was to add to an answer that stays."""
-
-    error: ClientError
-    beside: bool = False
 
 
 class CreateWaiting(Message):
@@ -132,29 +91,6 @@ class TokenChosen(Message):
     """A token for the line of the first screen, as it is written there."""
 
     spec: str
-
-
-@dataclass
-class UnlistedFound(Message):
-    """How many tokens the service has for a contract address, or why it did not say, or why they
-    could not be kept."""
-
-    count: int
-    error: ClientError | OSError | None = None
-
-
-@dataclass
-class LimitsAsked(Message):
-    """Limits that a key asked for are known now, or why they are not."""
-
-    error: ClientError | None = None
-
-
-@dataclass
-class OrdersRead(Message):
-    """The list of orders, or one order, was read from the service, or why it was not."""
-
-    error: ClientError | None = None
 
 
 @dataclass

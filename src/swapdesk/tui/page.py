@@ -9,11 +9,12 @@ from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
 
 if TYPE_CHECKING:
+    from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
@@ -46,13 +47,13 @@ class Page(DeskScreen):
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
 
-    def verbs_here(self) -> tuple[type[Command], ...]:
+    def verbs_here(self) -> tuple[Verb, ...]:
         """But for those that a live desk, or one that only reads, has not."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
             for verb in super().verbs_here()
-            if not (verb.SANDBOX_ONLY and live) and not (verb.WRITES and reads_only)
+            if not (verb.sandbox_only and live) and not (verb.writes and reads_only)
         )
 
     @property
@@ -138,6 +139,13 @@ class Page(DeskScreen):
 
     def work_failed(self, group: str) -> None:
         """A worker of this group stopped by a defect."""
+
+    def show_failure(self, error: ClientError, severity: str = "error") -> None:
+        """The cause in words, with code and request id."""
+        # What failures mean is imported once one is there: the first frame does not wait for it.
+        from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
+
+        self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)
 
     def tick(self) -> None:
         if not self.is_mounted:

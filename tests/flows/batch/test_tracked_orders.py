@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
+from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
@@ -29,7 +29,6 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
@@ -49,7 +48,7 @@ def created(journal: Journal) -> None:
 
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
     created(journal)
-    seen = KnownOrders(journal, ManualClock()).see(ORDER, "stream", None).order
+    seen = sighted(tracker_of(journal), ORDER)
     assert seen.in_batch
     assert seen.standing is DepositRelease.FOREIGN
     assert seen.withheld is not None
@@ -63,7 +62,7 @@ def test_a_group_of_somebody_else_stays_foreign(journal: Journal) -> None:
     created(journal)
     other = order(multi_id="somebody4sTvWzYcDfGhJz")
     for one in (other, order()):
-        seen = KnownOrders(journal, ManualClock()).see(one, "stream", None).order
+        seen = sighted(tracker_of(journal), one)
         assert not seen.in_batch
         assert order_status(seen, NOW + timedelta(minutes=1)).word == "Not of this desk"
 
@@ -71,30 +70,23 @@ def test_a_group_of_somebody_else_stays_foreign(journal: Journal) -> None:
 def test_an_order_seen_before_its_group_was_written_down_is_known_after_it(
     journal: Journal,
 ) -> None:
-    known = KnownOrders(journal, ManualClock())
-    early = known.see(ORDER, "stream", None).order
-    assert not early.in_batch
+    known = tracker_of(journal)
+    assert not sighted(known, ORDER).in_batch
     created(journal)
-    later = known.see(ORDER, "stream", early).order
-    assert later.in_batch
+    assert sighted(known, ORDER).in_batch
 
 
 def test_a_new_start_knows_it_from_the_journal(journal: Journal) -> None:
     created(journal)
     journal.orders.record([(ORDER, "stream", False)])
-    known = KnownOrders(journal, ManualClock())
-    known.load_newest()
-    tracked = known.get(ORDER.service_id)
-    assert tracked.in_batch
+    assert tracker_of(journal).get(ORDER.service_id).in_batch
 
 
 def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> None:
     created(journal)
     journal.orders.record([(ORDER, "stream", False)])
-    known = KnownOrders(journal, ManualClock())
-    known.load_newest()
     moved = ORDER.model_copy(update={"deposit_address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"})
-    seen = known.see(moved, "stream", known.get(ORDER.service_id)).order
+    seen = sighted(tracker_of(journal), moved)
     assert seen.standing is DepositRelease.CONTRADICTS
     assert seen.order.display_status == DisplayStatus.WAITING_FOR_DEPOSIT
     assert order_status(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
@@ -113,8 +105,7 @@ class Followed:
         created(journal)
         journal.orders.record([(ORDER, "stream", False)])
         self.journal = journal
-        self.known = KnownOrders(journal, ManualClock(), batch_payments=OrderPayments(journal))
-        self.known.load_newest()
+        self.known = tracker_of(journal, batch_payments=OrderPayments(journal))
 
     def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
         deposit = BundleDeposit(1, service_id, "0x01", 243 * 10**6, NOW + timedelta(minutes=30))
@@ -168,14 +159,11 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         assert said.brief == "you: pay the batch; b shows it"
         assert said.cause.startswith("The bundle failed. The service says: given up. ")
     # Closed by the service it is there still, and a new start of the desk knows it.
-    before = followed.known.get(ORDER.service_id)
     closed = ORDER.model_copy(update={"display_status": "EXPIRED", "in_status": 9})
-    seen = followed.known.see(closed, "read", before).order
-    assert seen is not None
-    followed.known.put(seen)
+    sighted(followed.known, closed, "read")
+    followed.known._committed([ORDER.service_id])
     journal.orders.record([(closed, "read", True)])
-    again = KnownOrders(journal, clock, batch_payments=OrderPayments(journal))
-    again.load_newest()
+    again = tracker_of(journal, clock, batch_payments=OrderPayments(journal))
     for known in (followed.known, again):
         tracked = known.get(ORDER.service_id)
         assert tracked is not None
@@ -211,9 +199,7 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
         assert "pay the batch" not in said.act
     # Nor is it in the wallet because the service closed the order.
     closed = ORDER.model_copy(update={"display_status": "EXPIRED", "in_status": 9})
-    seen = followed.known.see(closed, "read", followed.known.get(ORDER.service_id)).order
-    assert seen is not None
-    said = order_status(seen, NOW + timedelta(minutes=60))
+    said = order_status(sighted(followed.known, closed, "read"), NOW + timedelta(minutes=60))
     assert said.money == "at the deposit address, by transaction 0xbdf9."
     assert (said.actor, said.act) == ("you", f"write to support with order {ORDER.service_id}")
     assert said.cause.startswith("Its batch was paid, and the service saw no deposit. No deposit")
@@ -232,28 +218,28 @@ def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) ->
 
 def test_only_orders_whose_batch_moved_are_told_anew(journal: Journal) -> None:
     followed = Followed(journal)
-    assert followed.known.look_at_payments() == []
+    assert announced(followed.known) == []
     followed.built()
     followed.funded()
-    assert followed.known.look_at_payments() == [ORDER.service_id]
-    assert followed.known.look_at_payments() == []
+    assert announced(followed.known) == [ORDER.service_id]
+    assert announced(followed.known) == []
 
 
 def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Journal) -> None:
     followed = Followed(journal)
     others = [ORDER.model_copy(update={"service_id": f"{at:022d}"}) for at in range(49)]
     for one in others:
-        followed.known.put(followed.known.see(one, "list", None).order or pytest.fail("not kept"))
+        sighted(followed.known, one, "list")
     followed.known.look_at_payments()
     asked: list[str] = []
     connection = journal.batches._file._connection
     connection.set_trace_callback(asked.append)
-    assert followed.known.look_at_payments() == []
+    assert announced(followed.known) == []
     connection.set_trace_callback(None)
     assert len(asked) == 1
     followed.built()
     followed.funded()
-    assert len(followed.known.look_at_payments()) == 50
+    assert len(announced(followed.known)) == 50
 
 
 def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -> None:

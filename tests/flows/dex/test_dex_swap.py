@@ -8,12 +8,13 @@ import httpx2
 import pytest
 
 from flows.dex.swapping import Place, Swapper
+from flows.following import tracker_of
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.provider_record import provider_records
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.recent_activity import recent_events
+from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
@@ -26,16 +27,13 @@ def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:
     return [(one.name, one.state) for one in someone.journal.swaps.steps(intent_id)]
 
 
-def loaded(someone: Swapper) -> KnownOrders:
-    """The orders as a desk that starts now knows them."""
-    known = KnownOrders(someone.journal, someone.place.floor.clock)
-    known.load_newest()
-    return known
+def loaded(someone: Swapper) -> Tracker:
+    return tracker_of(someone.journal, someone.place.floor.clock)
 
 
 def listed(someone: Swapper) -> list[OrderStatus]:
     """What it tells of them."""
-    return [order_status(one, someone.place.floor.clock.now()) for one in loaded(someone)]
+    return [order_status(one, someone.place.floor.clock.now()) for one in loaded(someone).known()]
 
 
 async def test_an_approval_a_swap_and_its_order(place: Place, tmp_path: Path) -> None:
@@ -109,18 +107,18 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert said.place == "in your wallet."
         # It holds nobody at the desk, and is no failure once the service gives it up.
         known = loaded(someone)
-        assert (known.open_count, known.count(Group.NOT_SIGNED)) == (0, 1)
-        (tracked,) = known
+        assert (known.open_count, known.counts()[Group.NOT_SIGNED]) == (0, 1)
+        (tracked,) = known.known()
         failed = tracked.order.model_copy(update={"display_status": "FAILED", "status": 6})
         someone.journal.orders.record([(failed, "list", True)])
         (said,) = listed(someone)
         assert (said.word, said.level) == ("Not signed", "expired")
         known = loaded(someone)
-        assert known.count(Group.FINISHED) == 1
+        assert known.counts()[Group.FINISHED] == 1
         assert [one.word for one in recent_events(someone.journal, 2, known.get)] == [
             "Not signed", "Waiting for the chain",
         ]  # fmt: skip
-        assert provider_records(known) == {}
+        assert provider_records(known.known()) == {}
 
 
 async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from flows.following import sighted, tracker_of
 from flows.orders import NOW, order
 from flows.support.searching import FIRST, URL, support_desk
 from swapdesk.clock import ManualClock
@@ -19,7 +20,6 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_history import happened, legs_of, updates_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.support.support_case import facts_of, support_case
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.webhooks import document
 from swapdesk.paths import private_directory, write_private
@@ -103,7 +103,7 @@ PASSED = (
 def followed(tmp_path: Path, *passed: tuple[int, str, int, int]) -> tuple[Journal, ManualClock]:
     clock = ManualClock(NOW)
     journal = Journal.open(tmp_path / "journal.db", clock)
-    known = KnownOrders(journal, clock)
+    known = tracker_of(journal, clock)
     for seen, display, leg, written in passed:
         clock.advance((NOW + seen * MINUTE - clock.now()).total_seconds())
         # The time that the deposit took to come is added (contract 8.17).
@@ -111,10 +111,7 @@ def followed(tmp_path: Path, *passed: tuple[int, str, int, int]) -> tuple[Journa
         state = order(
             display_status=display, in_status=leg, modified=NOW + written * MINUTE, eta=eta
         )
-        judged = known.see(state, "stream", known.get(state.service_id))
-        assert judged.order is not None
-        known.put(judged.order)
-        journal.orders.record([(judged.order.order, "stream", False)])
+        journal.orders.record([(sighted(known, state).order, "stream", False)])
     return journal, clock
 
 
@@ -122,9 +119,8 @@ def test_what_an_order_takes_counts_from_its_deposit(tmp_path: Path) -> None:
     journal, clock = followed(tmp_path, *PASSED)
     clock.advance(120)
     # By the tracker that saw it, and by a new start from the journal.
-    known = KnownOrders(journal, clock)
-    known.load_newest()
-    [tracked] = known.sorted()
+    known = tracker_of(journal, clock)
+    [tracked] = known.orders()
     assert tracked.paid_at == NOW + 20 * MINUTE
     status = order_status(tracked, clock.now())
     assert (status.elapsed, status.expected, status.late_by) == (6 * MINUTE, 14 * MINUTE, None)
@@ -137,14 +133,11 @@ def test_what_an_order_takes_counts_from_its_deposit(tmp_path: Path) -> None:
             "out_amount": None,
         }
     )
-    over = known.see(done, "read", tracked).order
-    assert over is not None
+    over = sighted(tracker_of(journal, clock), done, "read")
     assert order_status(over, NOW + 40 * MINUTE).time.text == "took 11m"
     # One that says no other expected time than before means it from the deposit on.
     late = tracked.order.model_copy(update={"eta": 14})
-    same = known.see(late, "read", tracked).order
-    assert same is not None
-    assert order_status(same, clock.now()).late_by is None
+    assert order_status(sighted(known, late, "read"), clock.now()).late_by is None
     legs = legs_of(tracked.order, journal.orders.events(tracked.service_id), clock.now())
     assert [step.at for step in legs[0].steps[1:3]] == [NOW + 20 * MINUTE, NOW + 23 * MINUTE]
     assert [one.at for one in recent_events(journal, 3)] == [
@@ -155,8 +148,7 @@ def test_what_an_order_takes_counts_from_its_deposit(tmp_path: Path) -> None:
 
 def test_a_deposit_that_nobody_saw_come_has_no_time(tmp_path: Path) -> None:
     journal, clock = followed(tmp_path, PASSED[2])
-    known = KnownOrders(journal, clock)
-    known.load_newest()
-    [tracked] = known.sorted()
+    known = tracker_of(journal, clock)
+    [tracked] = known.orders()
     assert (tracked.paid_at, tracked.begun) == (None, NOW)
     journal.close()

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from flows.following import tracker_of
 from flows.orders import DEPOSIT, NOW, created_here, intent, order
 from flows.support.cases import (
     ACT,
@@ -45,7 +46,6 @@ from swapdesk.flows.support.case_file import case_file
 from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.paid_on_chain import paid_by
 from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
-from swapdesk.flows.tracking.known_orders import KnownOrders
 from tui.desk_run import Market
 
 OLD = NOW + timedelta(hours=51)
@@ -177,17 +177,6 @@ def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
     assert "\nYou sent 0.055 BTC; your order asked for 0.09 BTC. Your 0.055" in after.reply
 
 
-def test_two_payments_are_told_together() -> None:
-    facts = {"in_token": COIN, "in_token_id": COIN.id}
-    twice = (paid(hash="a" * 64), paid(hash="b" * 64))
-    one = TrackedOrder(order(**facts), None, None, False, NOW, "read", payments=twice)
-    found = support_case(CaseFacts(NOW + timedelta(minutes=6), one)).diagnosis
-    assert (found.rule, found.money) == (
-        "payment-too-much", "1 BTC at the deposit address on Bitcoin.",
-    )  # fmt: skip
-    assert sum(fact.startswith("chain: 0.5 BTC") for fact in found.facts) == 2
-
-
 def test_what_this_desk_sent_counts_with_what_a_customer_sent_beside_it() -> None:
     own = sent(Fate.CONFIRMED)
     of = intent(token_in=TokenFacts.of(COIN))
@@ -268,7 +257,7 @@ def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
 ) -> None:
     made = order()
     created_here(journal, made)
-    known = KnownOrders(journal, clock)
+    known = tracker_of(journal, clock)
     for answer, kept in ((None, None), (3, 3), (None, 3), (9, 9)):
         known.keep_payment(made.service_id, paid(confirmations=answer))
         tracked = known.recall(made.service_id)

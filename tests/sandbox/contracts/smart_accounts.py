@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pytest
 from eth_abi.abi import encode
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -13,6 +17,7 @@ from eth_account.signers.local import LocalAccount
 from eth_tester.exceptions import TransactionFailed
 
 from sandbox.contracts.contract_world import ALICE, Bench, place
+from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import (
@@ -22,7 +27,7 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.chain.user_operation import UserOperation, pack, user_operation_hash
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts, account_places
+from swapdesk.sandbox.evm_world.genesis import account_contracts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 DOLLAR = place(0)
@@ -34,11 +39,37 @@ FEE = 3 * 10**9
 def bench_with(*owners: LocalAccount) -> Bench:
     """EntryPoint, factory and a token that the accounts of the owners hold."""
     bench = Bench()
-    for each in account_places():
-        bench.put(each.address, each.artefact, each.storage)
-    accounts = TokenAccounts({account_address(one.address): HELD for one in owners})
-    bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, accounts)
+    for address, (name, storage) in account_contracts().items():
+        bench.put(address, name, storage)
+    units = {account_address(one.address): HELD for one in owners}
+    bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, units)
     return bench.open()
+
+
+OFFICIAL = Path(os.environ.get("SWAPDESK_NPM", "node_modules")) / "@account-abstraction/contracts"
+VERSION = "0.7.0"
+
+
+def official() -> dict[str, tuple[bytes, dict[int, int]]]:
+    """The official EntryPoint (npm's ``@account-abstraction/contracts``) and the helper that its
+    constructor makes, as that leaves them: code and storage by address."""
+    package = OFFICIAL / "package.json"
+    if not package.is_file() or json.loads(package.read_text())["version"] != VERSION:
+        pytest.skip(f"npm @account-abstraction/contracts {VERSION} is not here")
+    document = json.loads((OFFICIAL / "artifacts" / "EntryPoint.json").read_text())
+    eth = Bench().open().web3.eth
+    sent = eth.contract(abi=document["abi"], bytecode=document["bytecode"]).constructor()
+    made_at = eth.wait_for_transaction_receipt(
+        sent.transact({"from": eth.accounts[0], "gas": 6_000_000})
+    )["contractAddress"]
+    # The helper is the first contract that the EntryPoint makes: CREATE with nonce 1.
+    helper = checksummed("0x" + keccak(b"\xd6\x94" + bytes.fromhex(made_at[2:]) + b"\1")[12:].hex())
+    words = {slot: int.from_bytes(eth.get_storage_at(made_at, slot), "big") for slot in range(4)}
+    storage = {slot: word for slot, word in words.items() if word}
+    return {
+        ENTRY_POINT: (bytes(eth.get_code(made_at)), storage),
+        helper: (bytes(eth.get_code(helper)), {}),
+    }
 
 
 def receivers(count: int, first: int = 1) -> list[str]:

@@ -1,8 +1,10 @@
-"""EntryPoint, smart account and factory, on an EVM of other hands."""
+"""EntryPoint, smart account and factory, on an EVM of other hands.
+
+Where ``SWAPDESK_NPM`` names a ``node_modules`` directory with the official EntryPoint, that one has
+to say and do the same: both stand at one address, on chains of one id. Gas is not compared.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 from eth_abi.abi import encode
@@ -18,6 +20,7 @@ from sandbox.contracts.smart_accounts import (
     handle,
     hash_of,
     made,
+    official,
     receivers,
     said,
     signed,
@@ -48,15 +51,13 @@ PURSE = place(900)
 """Who is paid for the gas."""
 
 
-@pytest.fixture(scope="module")
-def opened() -> Bench:
-    return bench_with(ALICE, CAROL)
-
-
-@pytest.fixture
-def bench(opened: Bench) -> Iterator[Bench]:
-    with opened.kept():
-        yield opened
+@pytest.fixture(scope="module", params=["ours", "official"])
+def opened(request: pytest.FixtureRequest) -> Bench:
+    bench = bench_with(ALICE, CAROL)
+    if request.param == "official":
+        bench.replaced = official()
+        bench.open()
+    return bench
 
 
 def deposit(bench: Bench, account: str, wei: int = 10**18) -> None:
@@ -90,8 +91,12 @@ def ready(bench: Bench, calls, **changed):
 
 def test_the_hash_is_the_one_that_the_desk_computes(bench):
     operation = made(transfers(3), creates=True, nonce=7 << 64)
-    asked = bench.ask(bench.at(ENTRY_POINT).functions.getUserOpHash(tuple(pack(operation))))
+    functions = bench.at(ENTRY_POINT).functions
+    asked = bench.ask(functions.getUserOpHash(tuple(pack(operation))))
     assert bytes(asked) == hash_of(operation, bench.chain_id)
+    interfaces = ("01ffc9a7", "60fc6b6e", "915074d8", "cf28ef97", "3e84f021", "ffffffff")
+    told = [bench.ask(functions.supportsInterface(bytes.fromhex(one))) for one in interfaces]
+    assert told == [True] * 5 + [False]
 
 
 def test_an_account_stands_where_it_was_said_to(bench):
@@ -103,10 +108,7 @@ def test_an_account_stands_where_it_was_said_to(bench):
         for _ in range(2):
             bench.send(factory.functions.createAccount(owner.address, salt), BOB)
         assert len(bench.web3.eth.get_code(said)) == 45
-        assert (
-            bench.ask(bench.web3.eth.contract(said, abi=artefact("Account").abi).functions.owner())
-            == owner.address
-        )
+        assert bench.ask(at_account(bench, said).owner()) == owner.address
 
 
 def test_the_entry_point_tells_where_an_account_will_stand(bench):
@@ -139,21 +141,15 @@ def test_one_operation_makes_the_account_and_pays_everybody(bench):
 
 def test_fifty_payments_of_coins_and_tokens_fit_one_operation(bench):
     deposit(bench, MINE)
-    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    account(bench)
     calls = [
         InnerCall(to, 7) if number % 2 else transfers(50)[number]
         for number, to in enumerate(receivers(50))
     ]
-    with bench.kept():
-        bench.send(
-            bench.web3.eth.contract(MINE, abi=artefact("Account").abi).functions.addDeposit(),
-            value=1,
-        )
-        _send_coins(bench, MINE, 10**6)
-        receipt = run(bench, ready(bench, calls))
-        assert outcomes(bench, receipt)[0].success
-        assert [bench.coins(to) for to in receivers(50)[1::2]] == [7] * 25
-        assert [bench.balance(DOLLAR, to) for to in receivers(50)[::2]] == [5] * 25
+    _send_coins(bench, MINE, 10**6)
+    assert outcomes(bench, run(bench, ready(bench, calls)))[0].success
+    assert [bench.coins(to) for to in receivers(50)[1::2]] == [7] * 25
+    assert [bench.balance(DOLLAR, to) for to in receivers(50)[::2]] == [5] * 25
 
 
 def _send_coins(bench: Bench, to: str, wei: int) -> None:
@@ -184,16 +180,18 @@ def test_calls_are_made_all_or_none_and_the_gas_is_paid_either_way(bench):
     deposit(bench, MINE)
     calls = [*transfers(2), InnerCall(DOLLAR, 0, transfers(1, HELD + 1)[0].data)]
     operation = ready(bench, calls, creates=True)
-    receipt = run(bench, operation)
-    (outcome,) = outcomes(bench, receipt)
-    assert not outcome.success
+    other = ready(bench, b"", nonce=1 << 64)
+    receipt = run(bench, operation, other)
+    outcome, done = outcomes(bench, receipt)
+    assert (outcome.success, done.success) == (False, True)
     assert [bench.balance(DOLLAR, to) for to in receivers(2)] == [0, 0]
     assert bench.balance(DOLLAR, MINE) == HELD
-    assert bench.coins(PURSE) == outcome.actual_gas_cost > 0
+    assert outcome.actual_gas_cost > 0
+    assert bench.coins(PURSE) == outcome.actual_gas_cost + done.actual_gas_cost
     (told,) = bench.events(ENTRY_POINT, "UserOperationRevertReason", receipt)
     assert told["userOpHash"] == outcome.hash
     raw = [log for log in receipt["logs"] if log["address"] == ENTRY_POINT]
-    reason = read_revert_reason(bytes(raw[-2]["data"]))
+    reason = read_revert_reason(bytes(raw[-3]["data"]))
     assert reason == told["revertReason"] != b""
     # The nonce is used up: the same operation is never executed again.
     assert read_failed_op(error_of(bench, operation)).code in ("AA10", "AA25")
@@ -212,14 +210,6 @@ def test_operations_of_two_owners_and_of_many_keys_go_into_one_bundle(bench):
     assert bench.coins(PURSE) == sum(one.actual_gas_cost for one in found)
 
 
-def test_more_operations_than_the_bound_are_refused(bench):
-    deposit(bench, MINE)
-    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    assert (
-        error_of(bench, *(ready(bench, transfers(1), nonce=key << 64) for key in range(5))) == b""
-    )
-
-
 # What is refused, as the original words it
 
 
@@ -232,13 +222,13 @@ def reverted(index: int, inner: bytes) -> bytes:
     return FAILED_OP_WITH_REVERT + encode(["uint256", "string", "bytes"], arguments)
 
 
-def flipped(signature: bytes, **changed: bytes) -> bytes:
-    r, s, v = signature[:32], signature[32:64], signature[64:]
-    return changed.get("r", r) + changed.get("s", s) + changed.get("v", v)
-
-
 NONCE = failed(0, "AA25 invalid account nonce")
 REFUSED = {
+    "an account that is made again": (
+        {"creates": True},
+        failed(0, "AA10 sender already constructed"),
+    ),
+    "too little gas to check with": ({"verification_gas_limit": 2_000}, reverted(0, b"")),
     "a factory that makes nothing": (
         {"factory": DOLLAR, "factory_data": b"\1\2\3\4"},
         failed(0, "AA13 initCode failed or OOG"),
@@ -258,32 +248,33 @@ REFUSED = {
         {"creates": True, "pre_verification_gas": 1 << 120},
         words("AA94 gas values overflow"),
     ),
-    "somebody else who pays": (
-        {"creates": True, "paymaster": Paymaster(DOLLAR, 1, 1)},
-        failed(0, "AA30 paymaster not deployed"),
-    ),
 }
+
+
+STANDING = ("an account that is made again", "too little gas to check with")
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_entry_point_refuses(bench, name):
     changed, error = REFUSED[name]
     deposit(bench, MINE)
+    if name in STANDING:
+        account(bench)
     assert error_of(bench, ready(bench, transfers(1), **changed)) == error
 
 
-STANDING = {
-    "it is not made again": ({"creates": True}, failed(0, "AA10 sender already constructed")),
-    "its check has too little gas": ({"verification_gas_limit": 2_000}, reverted(0, b"")),
-}
-
-
-@pytest.mark.parametrize("name", STANDING)
-def test_of_an_account_that_stands(bench, name):
-    changed, error = STANDING[name]
+@pytest.mark.parametrize("opened", ["ours"], indirect=True)
+def test_what_ours_refuses_alone(bench):
+    """More operations than the bound, whoever else pays, and who opens the frame of one."""
     deposit(bench, MINE)
     account(bench)
-    assert error_of(bench, ready(bench, transfers(1), **changed)) == error
+    many = [ready(bench, transfers(1), nonce=key << 64) for key in range(5)]
+    assert error_of(bench, *many) == b""
+    paid = ready(bench, transfers(1), paymaster=Paymaster(DOLLAR, 1, 1))
+    assert error_of(bench, paid) == failed(0, "AA30 paymaster not deployed")
+    info = (MINE, 0, 1, 1, b"\0" * 32, 1, 1)
+    call = bench.at(ENTRY_POINT).functions.innerHandleOp(b"", info)
+    bench.refused(call, "AA92 internal call only", KEEPER)
 
 
 def test_gas_that_nobody_pays_is_refused(bench):
@@ -298,21 +289,23 @@ def test_gas_that_nobody_pays_is_refused(bench):
 def test_signatures_of_others_and_bent_ones_are_refused(bench):
     deposit(bench, MINE)
     operation = made(transfers(1), creates=True)
-    stranger = signed(operation, bench.chain_id, BOB)
-    assert error_of(bench, stranger) == failed(0, "AA24 signature error")
-    elsewhere = signed(operation, bench.chain_id + 1)
-    assert error_of(bench, elsewhere) == failed(0, "AA24 signature error")
     good = signed(operation, bench.chain_id).signature
-    short = operation.signed(good[:64])
-    told = keccak(b"ECDSAInvalidSignatureLength(uint256)")[:4] + (64).to_bytes(32, "big")
-    assert error_of(bench, short) == reverted(0, told)
     high = (ORDER - int.from_bytes(good[32:64], "big")).to_bytes(32, "big")
-    bent = operation.signed(flipped(good, s=high, v=bytes([55 - good[64]])))
-    told = keccak(b"ECDSAInvalidSignatureS(bytes32)")[:4] + high
-    assert error_of(bench, bent) == reverted(0, told)
-    nobody = operation.signed(flipped(good, v=b"\0"))
-    told = keccak(b"ECDSAInvalidSignature()")[:4]
-    assert error_of(bench, nobody) == reverted(0, told)
+    bent = good[:32] + high + bytes([55 - good[64]])
+    stranger, elsewhere = (
+        signed(operation, bench.chain_id, BOB),
+        signed(operation, bench.chain_id + 1),
+    )
+    length = keccak(b"ECDSAInvalidSignatureLength(uint256)")[:4]
+    for signature, error in (
+        (stranger.signature, failed(0, "AA24 signature error")),
+        (elsewhere.signature, failed(0, "AA24 signature error")),
+        (good[:64], reverted(0, length + (64).to_bytes(32, "big"))),
+        (good + b"\0", reverted(0, length + (66).to_bytes(32, "big"))),
+        (bent, reverted(0, keccak(b"ECDSAInvalidSignatureS(bytes32)")[:4] + high)),
+        (good[:64] + b"\0", reverted(0, keccak(b"ECDSAInvalidSignature()")[:4])),
+    ):
+        assert error_of(bench, operation.signed(signature)) == error
     assert outcomes(bench, run(bench, operation.signed(good)))[0].success
 
 
@@ -330,33 +323,23 @@ def test_a_changed_operation_is_not_what_was_signed(bench):
 
 
 def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
-    for account in (MINE, HERS):
-        deposit(bench, account)
+    for each in (MINE, HERS):
+        deposit(bench, each)
     good = ready(bench, transfers(1), creates=True)
     bad = made(transfers(1), CAROL, creates=True).signed(good.signature)
     assert error_of(bench, good, bad) == failed(1, "AA24 signature error")
+    account(bench)
+    same = ready(bench, transfers(1))
+    assert error_of(bench, same, same) == failed(1, "AA25 invalid account nonce")
 
 
-def test_verification_has_its_own_limit_of_gas(bench):
-    deposit(bench, MINE)
-    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    failure = read_failed_op(
-        error_of(bench, ready(bench, transfers(1), verification_gas_limit=30_000))
-    )
-    assert failure.code in ("AA23", "AA26")
-
-
-def test_a_paymaster_that_is_cut_short_is_refused(bench):
-    cut = tuple(
-        pack(ready(bench, transfers(1), creates=True))._replace(paymaster_and_data=b"\1" * 51)
-    )
+def test_a_paymaster_that_is_cut_short_and_a_bundle_without_a_payee_are_refused(bench):
+    whole = pack(ready(bench, transfers(1), creates=True))
+    cut = tuple(whole._replace(paymaster_and_data=b"\1" * 51))
     call = bench.at(ENTRY_POINT).functions.handleOps([cut], PURSE)
     bench.refused(call, "AA93 invalid paymasterAndData", KEEPER)
-
-
-def test_a_bundle_needs_somebody_to_pay_the_gas_to(bench):
-    nobody = "0x" + "00" * 20
-    bench.refused(handle(bench, beneficiary=nobody), "AA90 invalid beneficiary", KEEPER)
+    unpaid = handle(bench, beneficiary="0x" + "00" * 20)
+    bench.refused(unpaid, "AA90 invalid beneficiary", KEEPER)
 
 
 def test_a_bundle_with_too_little_gas_is_refused_whole(bench):
@@ -378,38 +361,34 @@ def test_a_bundle_inside_a_bundle_is_refused(bench):
     assert told["revertReason"] == keccak(b"ReentrancyGuardReentrantCall()")[:4]
 
 
-def test_the_frame_of_an_operation_is_opened_by_nobody_else(bench):
-    info = (MINE, 0, 1, 1, b"\0" * 32, 1, 1)
-    call = bench.at(ENTRY_POINT).functions.innerHandleOp(b"", info)
-    bench.refused(call, "AA92 internal call only", KEEPER)
-
-
 # The account
 
 
 def account(bench: Bench):
     bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    return bench.web3.eth.contract(MINE, abi=artefact("Account").abi).functions
+    return at_account(bench, MINE)
+
+
+def at_account(bench: Bench, address: str):
+    return bench.web3.eth.contract(address, abi=artefact("Account").abi).functions
 
 
 def test_only_owner_and_entry_point_move_anything(bench):
     mine = account(bench)
     batch = mine.executeBatch([DOLLAR], [], [transfers(1)[0].data])
-    bench.refused(batch, "account: not Owner or EntryPoint", BOB)
-    bench.refused(
-        mine.execute(DOLLAR, 0, transfers(1)[0].data), "account: not Owner or EntryPoint", BOB
-    )
-    bench.refused(mine.withdrawDepositTo(BOB.address, 0), "only owner", BOB)
-    empty = tuple(pack(made(transfers(1))))
-    bench.refused(mine.validateUserOp(empty, b"\0" * 32, 0), "account: not from EntryPoint", ALICE)
+    one = mine.execute(DOLLAR, 0, transfers(1)[0].data)
+    checked = mine.validateUserOp(tuple(pack(made(transfers(1)))), b"\0" * 32, 0)
+    for call, words_, by in (
+        (batch, "account: not Owner or EntryPoint", BOB),
+        (one, "account: not Owner or EntryPoint", BOB),
+        (mine.withdrawDepositTo(BOB.address, 0), "only owner", BOB),
+        (checked, "account: not from EntryPoint", ALICE),
+        (mine.executeBatch([DOLLAR], [], []), "wrong array lengths", ALICE),
+        (mine.executeBatch([DOLLAR], [0, 0], [b""]), "wrong array lengths", ALICE),
+    ):
+        bench.refused(call, words_, by)
     bench.send(batch, ALICE)
     assert bench.balance(DOLLAR, receivers(1)[0]) == 5
-
-
-def test_lists_of_different_lengths_are_refused(bench):
-    mine = account(bench)
-    bench.refused(mine.executeBatch([DOLLAR], [], []), "wrong array lengths", ALICE)
-    bench.refused(mine.executeBatch([DOLLAR], [0, 0], [b""]), "wrong array lengths", ALICE)
 
 
 def test_what_a_call_inside_says_is_said_by_the_account(bench):
@@ -424,11 +403,9 @@ def test_what_a_call_inside_says_is_said_by_the_account(bench):
 
 def test_an_account_gets_its_owner_once(bench):
     mine = account(bench)
-    with pytest.raises(TransactionFailed):
-        bench.ask(mine.initialize(BOB.address), BOB)
-    code = bench.at(SANDBOX_ACCOUNT).functions
-    with pytest.raises(TransactionFailed):
-        bench.ask(code.initialize(BOB.address), BOB)
+    for each in (mine, bench.at(SANDBOX_ACCOUNT).functions):
+        with pytest.raises(TransactionFailed):
+            bench.ask(each.initialize(BOB.address), BOB)
     assert bench.ask(mine.entryPoint()) == ENTRY_POINT
     assert bench.ask(mine.getNonce()) == 0
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from sampling import examples
 from sandbox.contracts.contract_world import (
     ALICE,
     BOB,
@@ -22,7 +18,6 @@ from sandbox.contracts.contract_world import (
     signed,
 )
 from swapdesk.sandbox.evm_world.genesis import (
-    TokenAccounts,
     addresses_storage,
     pool_storage,
     router_storage,
@@ -55,28 +50,19 @@ FATHOM = [(COIN, DOLLAR, COIN_DOLLAR), (LINK, COIN, LINK_COIN)]
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in TOKENS.items():
-        accounts = TokenAccounts()
+        units = dict.fromkeys((ALICE.address, ARBITRAGE), 10**6 * 10**decimals)
         for pool, (token0, token1, reserve0, reserve1, _) in POOLS.items():
             for token, reserve in ((token0, reserve0), (token1, reserve1)):
                 if token == address:
-                    accounts.give(pool, reserve)
-        for holder in (ALICE.address, ARBITRAGE):
-            accounts.give(holder, 10**6 * 10**decimals)
-        if address != DOLLAR:
-            accounts.allowed[ALICE.address, ROUTER] = UNLIMITED
-        bench.put_token(address, contract, symbol, decimals, accounts)
+                    units[pool] = reserve
+        allowed = {} if address == DOLLAR else {(ALICE.address, ROUTER): UNLIMITED}
+        bench.put_token(address, contract, symbol, decimals, units, allowed)
     for pool, words in POOLS.items():
         bench.put(pool, "Pool", pool_storage(*words))
     bench.put(ROUTER, "Router", router_storage("Router", COIN, BASALT))
     bench.put(PERMIT_ROUTER, "PermitRouter", router_storage("PermitRouter", COIN, FATHOM))
     bench.put(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": KEEPER.address}))
     return bench.open()
-
-
-@pytest.fixture
-def bench(opened: Bench) -> Iterator[Bench]:
-    with opened.kept():
-        yield opened
 
 
 def reserves(bench: Bench, pool: str) -> tuple[int, int]:
@@ -86,72 +72,14 @@ def reserves(bench: Bench, pool: str) -> tuple[int, int]:
 
 # The formula
 
-WORDS = st.integers(1, 10**33)
 
-
-@settings(
-    max_examples=examples(60),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(WORDS, WORDS, WORDS, st.sampled_from([0, 4, 5, 25, 30, 9_999]), st.booleans())
-def test_the_formula_is_the_contract_s(
-    opened: Bench, amount: int, reserve0: int, reserve1: int, fee: int, forward: bool
-) -> None:
-    changed = pool_storage(COIN, DOLLAR, reserve0, reserve1, fee)
-    paid = _quoted(opened, changed, amount, COIN if forward else DOLLAR)
-    reserve_in, reserve_out = (reserve0, reserve1) if forward else (reserve1, reserve0)
-    assert paid == amount_out(amount, reserve_in, reserve_out, fee)
-    assert paid < reserve_out
-
-
-def _quoted(bench: Bench, storage: dict[int, int], amount: int, token: str) -> int:
-    """What a pool with other words would answer: py-evm's state is changed and put back."""
-    state = bench.tester.backend.chain.get_vm().state
-    pool = bytes.fromhex(COIN_DOLLAR[2:])
-    for slot, word in storage.items():
-        state.set_storage(pool, slot, word)
-    data = bench.at(COIN_DOLLAR).encode_abi("getAmountOut", args=[amount, token])
-    computation = _computed(state, pool, bytes.fromhex(data[2:]))
-    return int.from_bytes(computation, "big")
-
-
-def _computed(state: Any, to: bytes, data: bytes) -> bytes:
-    from eth.vm.message import Message
-    from eth.vm.transaction_context import BaseTransactionContext
-
-    sender = bytes.fromhex(ALICE.address[2:])
-    message = Message(
-        gas=1_000_000, to=to, sender=sender, value=0, data=data, code=state.get_code(to)
-    )
-    context = BaseTransactionContext(gas_price=0, origin=sender)
-    computation = state.computation_class.apply_message(state, message, context)
-    computation.raise_if_error()
-    return bytes(computation.output)
-
-
-@given(
-    st.integers(10**6, 10**30),
-    st.integers(10**6, 10**30),
-    st.sampled_from([0, 5, 30, 300]),
-    st.integers(-500, 500),
-)
-def test_what_is_swapped_to_a_ratio_reaches_it_and_no_more(
-    reserve_in: int, reserve_out: int, fee: int, off: int
-) -> None:
-    ratio = Fraction(reserve_in, reserve_out) * (1 + Fraction(off, 10_000))
-    amount = amount_to(ratio, reserve_in, reserve_out, fee)
-    if off <= 0:
-        assert amount == 0
-        return
-
-    # Exactly, before the contract rounds: the amount is the largest that does not go past.
-    def reached(amount: int) -> Fraction:
-        kept = amount * (10_000 - fee)
-        paid = Fraction(kept * reserve_out, reserve_in * 10_000 + kept)
-        return (reserve_in + amount) / (reserve_out - paid)
-
-    assert reached(amount) <= ratio < reached(amount + 1)
+def test_the_formula_is_the_contract_s(bench: Bench) -> None:
+    for pool, (token0, token1, reserve0, reserve1, fee) in POOLS.items():
+        quote = bench.at(pool).functions.getAmountOut
+        for amount in (1, 17, DOLLARS + 1, ETHER, 3 * ETHER + 7, 10**33):
+            for token, held, other in ((token0, reserve0, reserve1), (token1, reserve1, reserve0)):
+                paid = bench.ask(quote(amount, token))
+                assert paid == amount_out(amount, held, other, fee) < other
 
 
 # The pool itself
@@ -163,9 +91,12 @@ def test_a_pool_swaps_what_was_sent_to_it(bench: Bench) -> None:
     quoted = pool.functions.getAmountOut(ETHER, COIN).call()
     assert quoted == amount_out(ETHER, *before, 30)
     bench.send(coin.functions.transfer(COIN_DOLLAR, ETHER))
-    bench.refused(pool.functions.swap(COIN, quoted + 1, BOB.address), "slippage", BOB)
-    bench.refused(pool.functions.swap(DOLLAR, 0, BOB.address), "slippage", BOB)
-    bench.refused(pool.functions.swap(LINK, 0, BOB.address), "not in this pool", BOB)
+    for token, least, words in (
+        (COIN, quoted + 1, "slippage"),
+        (DOLLAR, 0, "slippage"),
+        (LINK, 0, "not in this pool"),
+    ):
+        bench.refused(pool.functions.swap(token, least, BOB.address), words, BOB)
     receipt = bench.send(pool.functions.swap(COIN, quoted, BOB.address), BOB)
     assert bench.balance(DOLLAR, BOB.address) == quoted
     after = reserves(bench, COIN_DOLLAR)
@@ -174,38 +105,6 @@ def test_a_pool_swaps_what_was_sent_to_it(bench: Bench) -> None:
     synced = {"reserve0": after[0], "reserve1": after[1]}
     assert bench.events(COIN_DOLLAR, "Sync", receipt) == [synced]
     bench.refused(pool.functions.getAmountOut(1, LINK), "not in this pool")
-
-
-def test_after_many_swaps_a_pool_holds_what_the_formula_says(bench: Bench) -> None:
-    pool = bench.at(COIN_DOLLAR).functions
-    kept = list(reserves(bench, COIN_DOLLAR))
-    held = list(kept)
-    turns = (
-        (0, ETHER),
-        (1, 2_500 * DOLLARS),
-        # Too little to pay anything out: it waits in the pool for the next swap of its side.
-        (0, 17),
-        (1, 7),
-        (0, 3 * 10**12),
-        (1, 90_000 * DOLLARS + 1),
-    )
-    refused = 0
-    for side, amount in turns:
-        token = (COIN, DOLLAR)[side]
-        bench.send(bench.at(token).functions.transfer(COIN_DOLLAR, amount))
-        held[side] += amount
-        paid = amount_out(held[side] - kept[side], kept[side], kept[1 - side], 30)
-        if paid == 0:
-            bench.refused(pool.swap(token, 0, BOB.address), "slippage")
-            refused += 1
-            continue
-        bench.send(pool.swap(token, paid, BOB.address), BOB)
-        held[1 - side] -= paid
-        assert held[0] * held[1] >= kept[0] * kept[1]
-        kept = list(held)
-        assert tuple(kept) == reserves(bench, COIN_DOLLAR)
-    assert refused == 1
-    assert held == [bench.balance(COIN, COIN_DOLLAR), bench.balance(DOLLAR, COIN_DOLLAR)]
 
 
 # Basalt: by approval
@@ -229,11 +128,14 @@ def test_a_router_swaps_along_a_path_for_who_approved_it(bench: Bench) -> None:
     assert amounts[2] == amount_out(expected, *reserves(bench, LINK_COIN)[::-1], 25)
     swap = router.functions.swapExactTokensForTokens
     end = later(bench)
-    bench.refused(swap(amounts[0], amounts[2] + 1, path, BOB.address, end), "slippage")
-    bench.refused(swap(amounts[0], amounts[2], path, BOB.address, bench.now - 1), "expired")
-    bench.refused(swap(amounts[0], 1, path[:1], BOB.address, end), "invalid path")
-    bench.refused(swap(amounts[0], 1, [TETHER, LINK], BOB.address, end), "no pool")
-    bench.refused(swap(amounts[0], 1, path, BOB.address, end), "allowance", CAROL)
+    for least, along_, until, words, by in (
+        (amounts[2] + 1, path, end, "slippage", ALICE),
+        (amounts[2], path, bench.now - 1, "expired", ALICE),
+        (1, path[:1], end, "invalid path", ALICE),
+        (1, [TETHER, LINK], end, "no pool", ALICE),
+        (1, path, end, "allowance", CAROL),
+    ):
+        bench.refused(swap(amounts[0], least, along_, BOB.address, until), words, by)
     bench.send(swap(amounts[0], amounts[2], path, BOB.address, end))
     assert bench.balance(LINK, BOB.address) == amounts[2]
     assert bench.balance(TETHER, ALICE.address) == (10**6 - 1_000) * DOLLARS
@@ -292,10 +194,13 @@ def test_a_permit_and_its_swap_are_one_transaction(bench: Bench) -> None:
     path = [DOLLAR, COIN, LINK]
     amount = 5_000 * DOLLARS
     quoted = bench.at(PERMIT_ROUTER).functions.getAmountsOut(amount, path).call()
-    bench.refused(with_permit(bench, amount, quoted[2] + 1, path), "slippage")
-    bench.refused(with_permit(bench, amount, 1, path, signer=BOB), "insufficient allowance")
-    bench.refused(with_permit(bench, amount, 1, path), "insufficient allowance", CAROL)
-    bench.refused(with_permit(bench, amount, 1, [DOLLAR]), "invalid path")
+    for swap, words, by in (
+        (with_permit(bench, amount, quoted[2] + 1, path), "slippage", ALICE),
+        (with_permit(bench, amount, 1, path, signer=BOB), "insufficient allowance", ALICE),
+        (with_permit(bench, amount, 1, path), "insufficient allowance", CAROL),
+        (with_permit(bench, amount, 1, [DOLLAR]), "invalid path", ALICE),
+    ):
+        bench.refused(swap, words, by)
     bench.send(with_permit(bench, amount, quoted[2], path))
     assert bench.balance(LINK, BOB.address) == quoted[2]
     dollar = bench.at(DOLLAR).functions
@@ -329,13 +234,9 @@ def test_the_keeper_moves_many_pools_at_once(bench: Bench) -> None:
         steps.append((pool, token, amount_to(ratio, x, y, fee)))
     wanted = [Fraction(*reserves(bench, pool)) * Fraction(101, 100) for pool, *_ in steps]
     bench.refused(sync(steps), "only the market maker", ALICE)
+    longest = [(COIN_DOLLAR, COIN, ETHER)] * MOST_STEPS
+    bench.ask(sync(longest), KEEPER)
+    bench.refused(sync([*longest, longest[0]]), "", KEEPER)
     bench.send(sync(steps), KEEPER)
     for (pool, *_), ratio in zip(steps, wanted, strict=True):
         assert abs(Fraction(*reserves(bench, pool)) / ratio - 1) < Fraction(1, 10**9)
-
-
-def test_the_keeper_s_contract_takes_the_longest_plan(bench: Bench) -> None:
-    sync = bench.at(ARBITRAGE).functions.sync
-    step = (COIN_DOLLAR, COIN, ETHER)
-    bench.ask(sync([step] * MOST_STEPS), KEEPER)
-    bench.refused(sync([step] * (MOST_STEPS + 1)), "", KEEPER)

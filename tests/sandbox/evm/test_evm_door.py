@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,14 +15,25 @@ from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-@pytest_asyncio.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with running(tmp_path) as made:
+CLOCK = stranger(8).address
+"""Returns the time of the block."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    plain = bare_genesis()
+    code = Allocation(code=bytes.fromhex("4260005260206000f3"))
+    genesis = Genesis({**plain.accounts, bytes.fromhex(CLOCK[2:]): code}, plain.mark)
+    names = ("base", "arbitrum", "polygon")
+    async with running(
+        tmp_path_factory.mktemp("door"), genesis=dict.fromkeys(names, genesis)
+    ) as made:
         yield made
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(world: World) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as made:
         yield made
@@ -61,7 +71,7 @@ async def test_a_batch_is_answered_in_order_and_bounded(client: httpx2.AsyncClie
     answers = (await client.post("/evm/base", json=batch)).json()
     assert [answer["id"] for answer in answers] == ["first", 2, 3, None]
     assert answers[1]["error"]["code"] == -32601
-    assert int(answers[2]["result"], 16) == 10**27
+    assert int(answers[2]["result"], 16) > 10**26
     assert answers[3]["error"]["code"] == -32600
     many = (await client.post("/evm/base", json=[asked("eth_chainId")] * 101)).json()
     assert many["error"] == {"code": -32600, "message": "batch too large"}
@@ -79,7 +89,7 @@ async def test_what_a_batch_changes_is_seen_by_what_follows_in_it(
         {
             "type": 2,
             "chainId": world.chain("base").terms.chain_id,
-            "nonce": 0,
+            "nonce": world.node.account("base", "faucet").next_nonce(),
             "to": stranger(7).address,
             "value": 1,
             "gas": 21_000,
@@ -95,40 +105,24 @@ async def test_what_a_batch_changes_is_seen_by_what_follows_in_it(
     ]
     answers = (await client.post("/evm/base", json=batch)).json()
     assert [one["id"] for one in answers] == [1, 2, 3]
-    assert [answers[0]["result"], answers[2]["result"]] == ["0x0", "0x1"]
+    assert int(answers[2]["result"], 16) == int(answers[0]["result"], 16) + 1
 
 
-CLOCK = stranger(8).address
-"""Returns the time of the block."""
+async def test_a_call_sees_the_time_of_the_clock(client: httpx2.AsyncClient, world: World) -> None:
+    async def called() -> int:
+        body = asked("eth_call", {"to": CLOCK, "data": "0x"}, "latest")
+        return int((await client.post("/evm/arbitrum", json=body)).json()["result"], 16)
+
+    first = await called()
+    # The clock goes on without a block.
+    while await called() <= first:
+        assert world.chain("arbitrum").head.number == 0
 
 
-async def test_a_call_sees_the_time_of_the_clock(tmp_path: Path) -> None:
-    plain = bare_genesis()
-    code = bytes.fromhex("4260005260206000f3")
-    accounts = {**plain.accounts, bytes.fromhex(CLOCK[2:]): Allocation(code=code)}
-    genesis = {"base": Genesis(accounts, plain.mark)}
-    async with (
-        running(tmp_path, genesis=genesis) as world,
-        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as client,
-    ):
-
-        async def called() -> int:
-            body = asked("eth_call", {"to": CLOCK, "data": "0x"}, "latest")
-            return int((await client.post("/evm/base", json=body)).json()["result"], 16)
-
-        first = await called()
-        # The clock goes on without a block.
-        while await called() <= first:
-            assert world.chain("base").head.number == 0
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"\xff", b'{"id":NaN}', b"[" * 200_000, b"1" * 5_000],
-)
-async def test_what_is_no_json_is_refused(client: httpx2.AsyncClient, body: bytes) -> None:
-    answer = (await client.post("/evm/base", content=body)).json()
-    assert answer["error"]["code"] == -32700
+async def test_what_is_no_json_is_refused(client: httpx2.AsyncClient) -> None:
+    for body in (b"", b"{", b"\xff", b'{"id":NaN}', b"[" * 200_000, b"1" * 5_000):
+        answer = (await client.post("/evm/base", content=body)).json()
+        assert answer["error"]["code"] == -32700, body[:9]
 
 
 HOSTILE: list[tuple[str, list[Any]]] = [
@@ -171,12 +165,10 @@ HOSTILE: list[tuple[str, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params"), HOSTILE)
-async def test_parameters_that_mean_nothing_are_refused(
-    client: httpx2.AsyncClient, method: str, params: list[Any]
-) -> None:
-    answer = (await client.post("/evm/base", json=asked(method, *params))).json()
-    assert answer["error"]["code"] == -32602, answer
+async def test_parameters_that_mean_nothing_are_refused(client: httpx2.AsyncClient) -> None:
+    for method, params in HOSTILE:
+        answer = (await client.post("/evm/base", json=asked(method, *params))).json()
+        assert answer["error"]["code"] == -32602, (method, params, answer)
 
 
 async def test_logs_are_found_by_block_hash_and_never_without_end(
@@ -236,17 +228,17 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
 
 
 async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:
-    chain = world.chain("base")
-    account = world.node.account("base", "operator")
+    chain = world.chain("polygon")
+    account = world.node.account("polygon", "operator")
     sent = await account.send(bytes(20), value=1, awaited=False)
     receipt = await chain.confirmed(sent)
     assert int(receipt["blockNumber"], 16) == chain.head.number == 1
     assert chain.head.awaited == 0
     hashes = [await account.send(bytes(20), value=1) for _ in range(3)]
-    receipts = [await world.node.confirmed("base", each) for each in hashes]
+    receipts = [await world.node.confirmed("polygon", each) for each in hashes]
     assert {each["status"] for each in receipts} == {"0x1"}
-    assert world.node.account("base", "operator") is account
-    assert world.node.account("polygon", "operator").address == account.address
+    assert world.node.account("polygon", "operator") is account
+    assert world.node.account("base", "operator").address == account.address
 
 
 async def _sent(world: World, *, value: int) -> dict[str, Any]:

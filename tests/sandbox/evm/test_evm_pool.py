@@ -134,18 +134,6 @@ def test_every_sender_is_bounded() -> None:
     assert len(pool) == MOST_BY_SENDER + 1
 
 
-def test_a_transaction_gives_way_to_one_that_pays_a_tenth_more() -> None:
-    pool = Mempool()
-    first, enough = candidate(SENDERS[0], 0, 100, 10), candidate(SENDERS[0], 0, 110, 11)
-    pool.add(first, 0, BALANCE)
-    for fee, tip in ((100, 11), (109, 11), (110, 10)):
-        with pytest.raises(Problem, match="underpriced"):
-            pool.add(candidate(SENDERS[0], 0, fee, tip), 0, BALANCE)
-    assert pool.waiting() == [first]
-    pool.add(enough, 0, BALANCE)
-    assert pool.waiting() == [enough]
-
-
 def test_what_waits_for_a_lower_fee_is_not_forgotten() -> None:
     pool = Mempool()
     pool.add(candidate(SENDERS[0], 0, 50, 10), 0, BALANCE)

@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import pytest_asyncio
 from msgspec import Struct
@@ -35,7 +34,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.ledger import LedgerRefusal
@@ -75,9 +74,9 @@ class World(Struct):
             asset_of(each).code: self.market.price(asset_of(each).code, at) for each in pool.tokens
         }
         accounts = self.node.chains[pool.chain].accounts
-        variables = artefact("Pool").variables
+        slots = artefact("Pool").slots
         reserves = [
-            accounts.get_storage(octets(pool.address), variables[name].slot)
+            accounts.get_storage(octets(pool.address), slots[name])
             for name in ("reserve0", "reserve1")
         ]
         return deviation(reserves[0], reserves[1], market_ratio(pool, prices))
@@ -176,7 +175,7 @@ async def test_a_fault_that_was_asked_for_waits_for_somebody_else(world: World) 
     world.faults.add(CHAIN, "drop_transaction", 1)
     sent = await world.keeper.step(CHAIN)
     assert (await world.mined(sent))["status"] == "0x1"
-    assert world.faults.takes_transaction(CHAIN)
+    assert world.faults.meets(CHAIN, DROP_TRANSACTION)
 
 
 async def test_a_chain_that_was_left_alone_answers_when_its_pools_are_at_the_market(
@@ -222,11 +221,7 @@ async def test_a_block_that_is_far_ahead_is_not_waited_for(tmp_path: Path) -> No
 
 async def height(world: World, chain: str) -> int:
     """As the node answers whoever asks."""
-    door = httpx2.ASGITransport(world.embedding.door)
-    async with httpx2.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
-        answer = await client.post(f"/evm/{chain}", json=body)
-        return int(answer.json()["result"], 16)
+    return int(await world.embedding.call(chain, "eth_blockNumber", []), 16)
 
 
 async def test_chains_that_are_asked_at_once_answer_with_their_pools_at_the_market(

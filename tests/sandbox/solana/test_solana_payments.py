@@ -82,7 +82,7 @@ class Books(Struct):
         self.advance(3 * SLOT_MS)
         options = {"commitment": "confirmed"}
         found: list[dict[str, Any]] = await self.chain.call(
-            "getSignaturesForAddress", [address, options]
+            "solana", "getSignaturesForAddress", [address, options]
         )
         return found
 
@@ -193,7 +193,9 @@ async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
         rich = Keypair()
         await books.chain.fund(str(rich.pubkey()), 10 * SOL)
         await books.chain.fund(tokens["address"], 7, str(find_token("solana", "USDT").address))
-        blockhash = await books.chain.call("getLatestBlockhash", [{"commitment": "processed"}])
+        blockhash = await books.chain.call(
+            "solana", "getLatestBlockhash", [{"commitment": "processed"}]
+        )
         place = Pubkey.from_string(coins["address"])
         halves = [Transfer(rich.pubkey(), place, SOL // 2).build() for _ in range(2)]
         sent = signed(blockhash["value"]["blockhash"], [rich], *halves)

@@ -1,4 +1,4 @@
-"""DEX rows of quotes: figures, filters, and what they are never asked for."""
+"""DEX rows of quotes: figures, filters, limits, and what they are never asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.quote_fields import check_fields
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.quoting.routes import swap_cap
-from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.tokens import Token
 
@@ -29,8 +29,7 @@ async def rows(
     query = {"amount": "100", "from": token_in.id, "to": token_out.id, **more}
     answer = await floor.api.get("/quotes", params=query)
     assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = told(answer)["quotes"]
-    return found
+    return told(answer)["quotes"]
 
 
 def pair(floor: Floor) -> tuple[Token, Token]:
@@ -42,8 +41,7 @@ async def refused(floor: Floor, **more: str) -> dict[str, Any]:
     query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex", **more}
     answer = await floor.api.get("/quotes", params=query)
     assert answer.status_code == 422
-    body: dict[str, Any] = answer.json()
-    return body
+    return answer.json()
 
 
 async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
@@ -174,7 +172,6 @@ async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
     """Rows with their reason beside those that are priced (contract 6.24)."""
     usdc, coin = floor.token("base", "USDC"), floor.token("base", "ETH")
     cap = swap_cap(usdc)
-    assert cap is not None
     amount, why, code = {
         "below": ("1", "below minimum", "AMOUNT_TOO_LOW"),
         "over the cap": (plain(cap + Decimal("0.000001")), "above maximum", "QUOTE_OVER_LIMIT"),
@@ -215,3 +212,65 @@ async def test_providers_are_listed(floor: Floor) -> None:
     for name in ("isDex", "slippageSupported", "autoSlippageSupported"):
         assert all(row[name] is True for row in listed.values()), name
     assert not any(row["markupSupported"] for row in listed.values())
+
+
+# Limits
+
+
+async def limits(floor: Floor, token_in: str, token_out: str) -> dict[str, Any]:
+    query = {"tokenIdFrom": token_in, "tokenIdTo": token_out}
+    answer = await floor.api.get("/minMax", params=query)
+    assert answer.status_code == 200, answer.text
+    return told(answer)
+
+
+async def usable(floor: Floor, sell: Token, buy: Token, amount: Decimal) -> list[Decimal]:
+    """What rows pay that can be used, the most first."""
+    someone = await trader(floor, 1901)
+    rows = await someone.quotes(sell, buy, plain(amount))
+    paid = [row["amountOut"] for row in rows.values() if "error" not in row and not row["filtered"]]
+    return sorted((Decimal(one) for one in paid), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("sell", "buy"), [("USDC", "WETH"), ("ETH", "USDC"), ("WETH", "ETH"), ("ETH", "WETH")]
+)
+async def test_what_is_promised_is_what_quotes_pay(floor: Floor, sell: str, buy: str) -> None:
+    sold, bought = floor.token("base", sell), floor.token("base", buy)
+    bucket = (await limits(floor, sold.id, bought.id))["dex"]
+    if {sell, buy} == {"ETH", "WETH"}:
+        assert bucket is None, "wrapping a coin is no swap"
+        return
+    assert 0 < bucket["min"] < Decimal("0.01") < 1 < bucket["max"]
+    for amount, out in ((bucket["min"], bucket["minOut"]), (bucket["max"], bucket["maxOut"])):
+        paid = await usable(floor, sold, bought, Decimal(amount))
+        assert paid[0] == Decimal(out)
+    beyond = quantize(Decimal(bucket["max"]) * Decimal("1.05"), sold.decimals, up=True)
+    assert await usable(floor, sold, bought, beyond) == []
+
+
+async def test_another_chain_is_reached_over_the_portal_alone(floor: Floor) -> None:
+    here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
+    found = await limits(floor, here.id, there.id)
+    bucket = found["dex"]
+    # More than the relayer holds there would be locked here, and paid to nobody.
+    for amount, out in ((bucket["min"], bucket["minOut"]), (bucket["max"], bucket["maxOut"])):
+        assert await usable(floor, here, there, Decimal(amount)) == [Decimal(out)]
+    beyond = quantize(Decimal(bucket["max"]) * Decimal("1.05"), here.decimals, up=True)
+    assert await usable(floor, here, there, beyond) == []
+    weth = floor.token("ethereum", "WETH")
+    assert (await limits(floor, here.id, weth.id))["dex"] is None
+
+
+async def test_a_symbol_of_exchanges_names_no_token_on_a_chain(floor: Floor) -> None:
+    sold, bought = floor.token("base", "USDC"), floor.token("base", "WETH")
+    by_id = await limits(floor, sold.id, bought.id)
+    assert by_id["dex"] is not None
+    assert (await limits(floor, sold.cex_token_id, bought.id))["dex"] is None
+
+
+async def test_an_id_is_one_in_either_case(floor: Floor) -> None:
+    sold, bought = floor.token("base", "USDC"), floor.token("base", "WETH")
+    assert sold.id != sold.id.upper()
+    told_of = await limits(floor, sold.id.upper(), bought.id.upper())
+    assert told_of["dex"] == (await limits(floor, sold.id, bought.id))["dex"] is not None

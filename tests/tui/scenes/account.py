@@ -63,5 +63,5 @@ async def account(run: DeskRun) -> None:
     await run.settle(lambda: isinstance(run.app.screen, AccountScreen), "the page")
     await run.see("No order was finished yet.")
     screen = run.screen(AccountScreen)
-    screen.post_message(AccountScreen.Read(reading(screen.now())))
+    screen.take(reading(screen.now()))
     await run.see("2026 W47")

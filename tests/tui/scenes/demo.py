@@ -18,7 +18,7 @@ async def show(run: DeskRun, name: str) -> None:
     await run.settle(lambda: run.app.screen is screen, "the page")
     await run.settle(lambda: "press" in run.text or "sandbox" in run.text, "its own work is over")
     for stage in recorded(name).stages:
-        screen.post_message(DemoScreen.Reached(stage))
+        screen.reached(stage)
     await run.see("Waiting for the deposit")
     last = f"{len(recorded(name).stages) - 1} later stage"
     await run.see(last)

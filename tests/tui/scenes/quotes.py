@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.screens.quotes_view import MOVED_FOR
+from swapdesk.tui.screens.quotes import MOVED_FOR
 from tui.desk_run import DeskRun, Market
 from tui.picture import NORMAL, ROOMY
 from tui.quote_rows import (

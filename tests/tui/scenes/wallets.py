@@ -107,7 +107,7 @@ async def opened(run: DeskRun) -> WalletsScreen:
 @scene("wallets", decides=True)
 async def wallets(run: DeskRun) -> None:
     screen = await opened(run)
-    screen.post_message(screen.Read(TOLD))
+    screen.take(TOLD)
     await run.see("10,000")
     screen._table.action_move(2)
     await run.see("locked")
@@ -139,5 +139,5 @@ async def limits(run: DeskRun) -> None:
 async def nothing(run: DeskRun) -> None:
     await run.press("escape")
     screen = run.screen(WalletsScreen)
-    screen.post_message(screen.Read(WalletSnapshot()))
+    screen.take(WalletSnapshot())
     await run.see("no account")

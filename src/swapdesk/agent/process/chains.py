@@ -7,48 +7,35 @@ checked as it is read.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.process.request import MAX_DECIMALS, AgentRefusal
 from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
-from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.chain.deployments import (
+    SANDBOX_ACCOUNT,
+    SANDBOX_ACCOUNT_FACTORY,
+    SANDBOX_CHAIN_IDS,
+)
 from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
-from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
+from swapdesk.wallet.accounts import (
+    Account,
+    ChainLink,
+    KeyOrigin,
+    Kind,
+    WalletPlace,
+    has_smart_accounts,
+)
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 WORD = 32
 AT_ONCE = 25
 """Calls of one request. Each executes a contract, and a request that a busy node cannot answer
 within its deadline is lost whole."""
-
-
-async def answers_of(
-    client: EvmClient, link: ChainLink, genesis: str | None, asked: list[Request]
-) -> list[Any]:
-    """One answer for each, a refused one as EvmRefused. Raises AgentRefusal when the node does
-    not answer or is of another chain."""
-    identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
-    try:
-        chain_id, block, *answers = await client.batch([*identity, *asked[:AT_ONCE]])
-        if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
-            raise another_chain(link)
-        if genesis:
-            told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
-            if told != genesis:
-                raise another_chain(link)
-        for at in range(AT_ONCE, len(asked), AT_ONCE):
-            answers += await client.batch(asked[at : at + AT_ONCE])
-    except EvmError as error:
-        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
-    return answers
-
-
-def another_chain(link: ChainLink) -> AgentRefusal:
-    return AgentRefusal(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
 
 
 def units_in(answer: Any) -> int | None:
@@ -74,19 +61,6 @@ TOKEN_PROGRAMS = (
     "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
     "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
 )
-
-
-@asynccontextmanager
-async def asking(link: ChainLink, genesis: str | None) -> AsyncIterator[SolanaClient]:
-    """A client of the node. Raises AgentRefusal when it does not answer or is of another
-    chain."""
-    try:
-        async with SolanaClient(link.rpc) as client:
-            if genesis and await client.genesis_hash() != genesis:
-                raise another_chain(link)
-            yield client
-    except SolanaError as error:
-        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
@@ -123,16 +97,7 @@ _MINT_DECIMALS = 44
 """Where an account of a token's mint has them, in both programs."""
 
 
-async def contract_decimals(
-    client: EvmClient, link: ChainLink, genesis: str | None, tokens: Sequence[str]
-) -> list[int | None]:
-    """As each contract says now; None where it says no such number. Raises AgentRefusal."""
-    asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
-    told = [words_in(one) for one in await answers_of(client, link, genesis, asked)]
-    return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in told]
-
-
-async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
+async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
     found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
     if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
         return None
@@ -144,10 +109,14 @@ async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """Links by the short name of their chain."""
+    """Links by the short name of their chain. ``genesis`` gives the hash of block 0 of a chain that
+    was signed for before, None for any other."""
 
-    def __init__(self, links: Iterable[ChainLink]) -> None:
+    def __init__(
+        self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
+    ) -> None:
         self._links = {link.name: link for link in links}
+        self._genesis = genesis
         self._evm: dict[str, EvmClient] = {}
         self._solana: dict[str, SolanaClient] = {}
 
@@ -169,44 +138,69 @@ class Chains:
         """The chain with this EVM id, or Solana for None."""
         return next((one for one in self._links.values() if one.chain_id == chain_id), None)
 
-    async def decimals(
-        self, link: ChainLink, genesis: str | None, tokens: Sequence[str]
-    ) -> list[int | None]:
+    def evm(self, link: ChainLink) -> EvmClient:
+        if link.name not in self._evm:
+            self._evm[link.name] = EvmClient(link.rpc)
+        return self._evm[link.name]
+
+    def solana(self, link: ChainLink) -> SolanaClient:
+        if link.name not in self._solana:
+            self._solana[link.name] = SolanaClient(link.rpc)
+        return self._solana[link.name]
+
+    async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
+        """One answer for each from the node of an EVM chain, a refused one as EvmRefused. Raises
+        AgentRefusal when it does not answer or is of another chain."""
+        client, genesis = self.evm(link), self._genesis(link.name)
+        identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
+        try:
+            chain_id, block, *answers = await client.batch([*identity, *asked[:AT_ONCE]])
+            if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
+                raise _another_chain(link)
+            if genesis:
+                told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
+                if told != genesis:
+                    raise _another_chain(link)
+            for at in range(AT_ONCE, len(asked), AT_ONCE):
+                answers += await client.batch(asked[at : at + AT_ONCE])
+        except EvmError as error:
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+        return answers
+
+    @asynccontextmanager
+    async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
+        """A client of the node of a Solana chain. Raises AgentRefusal when it does not answer or
+        is of another chain."""
+        genesis = self._genesis(link.name)
+        try:
+            async with SolanaClient(link.rpc) as client:
+                if genesis and await client.genesis_hash() != genesis:
+                    raise _another_chain(link)
+                yield client
+        except SolanaError as error:
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+
+    async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
         """Of each contract or mint, as the chain says; None where it says none. Raises AgentRefusal
         when the node does not answer or is of another chain."""
         if link.kind is Kind.SOLANA:
-            async with asking(link, genesis) as client:
-                return [await mint_decimals(client, one) for one in tokens]
-        return await contract_decimals(self.evm(link), link, genesis, tokens)
+            async with self.asking(link) as client:
+                return [await _mint_decimals(client, one) for one in tokens]
+        asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
+        told = [words_in(one) for one in await self.answers(link, asked)]
+        return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in told]
 
-    async def symbol(self, link: ChainLink, genesis: str | None, token: str) -> str | None:
+    async def symbol(self, link: ChainLink, token: str) -> str | None:
         """Of a contract of an EVM chain; None where it says none. Raises AgentRefusal."""
-        asked = [calling(Call(token, SYMBOL.call()))]
-        (answer,) = await answers_of(self.evm(link), link, genesis, asked)
+        (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         try:
             return None if isinstance(answer, EvmRefused) else read_symbol(octets(answer))
         except EvmError:
             return None
 
-    def evm(self, link: ChainLink) -> EvmClient:
-        client = self._evm.get(link.name)
-        if client is None:
-            client = self._evm.setdefault(link.name, EvmClient(link.rpc))
-        return client
 
-    def solana(self, link: ChainLink) -> SolanaClient:
-        from swapdesk.chain.rpc.solana import SolanaClient
-
-        client = self._solana.get(link.name)
-        if client is None:
-            client = self._solana.setdefault(link.name, SolanaClient(link.rpc))
-        return client
-
-    async def close(self) -> None:
-        while self._evm:
-            await self._evm.popitem()[1].close()
-        while self._solana:
-            await self._solana.popitem()[1].close()
+def _another_chain(link: ChainLink) -> AgentRefusal:
+    return AgentRefusal(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
@@ -228,3 +222,10 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
         )
     if not account.sandboxed and of_sandbox:
         raise AgentRefusal(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
+
+
+def account_factory(place: WalletPlace) -> AccountFactory | None:
+    """Who makes the smart accounts of a profile; nobody is known for a live one."""
+    if not has_smart_accounts(live=place.live):
+        return None
+    return AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)

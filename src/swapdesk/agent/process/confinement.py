@@ -43,29 +43,29 @@ def confine(parent: int) -> None:
         raise Orphaned
 
 
+def place_of(error: BaseException) -> str:
+    """The type of an exception and the line of ours it came from; its words could quote what was
+    handled."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if f"{os.sep}swapdesk{os.sep}" in name:
+            place = f" at {os.path.basename(name)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(error).__name__}{place}"
+
+
 def say_no_more_than_types() -> None:
-    """An exception that nobody catches tells its type and the line of ours it came from; its
-    words could quote what was handled."""
+    """Of an exception that nobody catches ``place_of`` alone is told."""
 
-    def tell(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        place = ""
-        frame = error.__traceback__
-        while frame is not None:
-            code = frame.tb_frame.f_code
-            if f"{os.sep}swapdesk{os.sep}" in code.co_filename:
-                place = f" at {os.path.basename(code.co_filename)}:{frame.tb_lineno}"
-            frame = frame.tb_next
-        os.write(2, f"{kind.__name__}{place}\n".encode())
+    def tell(error: BaseException) -> None:
+        os.write(2, f"{place_of(error)}\n".encode())
 
-    sys.excepthook = tell
     import threading
 
-    threading.excepthook = lambda told: tell(
-        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
-    )
-    sys.unraisablehook = lambda told: tell(
-        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
-    )
+    sys.excepthook = lambda kind, error, trace: tell(error)
+    threading.excepthook = lambda told: tell(told.exc_value or told.exc_type())
+    sys.unraisablehook = lambda told: tell(told.exc_value or told.exc_type())
 
 
 def take_pipes() -> tuple[int, int]:

@@ -31,8 +31,7 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
-from swapdesk.agent.process.chains import Chains
-from swapdesk.agent.process.holdings import account_factory
+from swapdesk.agent.process.chains import Chains, account_factory
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
@@ -82,20 +81,23 @@ GAS_MARGIN_PERCENT = 20
 """More gas than the estimate, because the state may move before the block."""
 
 
-class EvmFacts(Struct, frozen=True):
-    """``facts`` for the gate, and what only the signer needs: ``nonce`` is what the node would
-    use next, ``base_fee`` and ``priority`` wei per gas; None where they could not be read."""
+class ChainReading(Struct, frozen=True):
+    """``facts`` for the gate, and what only the signer needs: of EVM chains ``nonce``, which the
+    node would use next, ``base_fee`` and ``priority`` in wei per gas; of Solana ``last_valid``,
+    the height of blocks after which no transaction that can be executed now will be. None where
+    they could not be read; ``problem`` says why."""
 
     facts: Facts
     nonce: int | None = None
     base_fee: int | None = None
     priority: int | None = None
+    last_valid: int | None = None
     problem: str | None = None
 
 
 async def read_facts(
     client: EvmClient, needs: Needs, promise: Promise, now: datetime, call: Call | None = None
-) -> EvmFacts:
+) -> ChainReading:
     """Everything at once. What cannot be read is missing, and the gate refuses what it misses;
     ``problem`` says why. ``call`` is the transaction to simulate, from the account."""
     code, reads = sorted(needs.code), sorted(needs.reads, key=lambda one: (one.contract, one.data))
@@ -118,7 +120,7 @@ async def read_facts(
     try:
         answers, outcome = await asyncio.gather(client.batch(requests), simulating)
     except EvmError as error:
-        return EvmFacts(Facts(now), problem=str(error))
+        return ChainReading(Facts(now), problem=str(error))
     told = _Answers(answers)
     head = told.head(2)
     at = 4 + len(code)
@@ -132,7 +134,7 @@ async def read_facts(
         time=None if head is None else head.timestamp,
     )
     if call is None or head is None:
-        return EvmFacts(facts)
+        return ChainReading(facts)
     at += len(reads)
     nonce, priority, gas = (told.number(at + i) for i in range(3))
     simulation = _evm_simulation(outcome, head, gas, promise)
@@ -140,7 +142,7 @@ async def read_facts(
     if gas is not None and priority is not None:
         plan = _gas_plan(gas, head.base_fee, priority, promise.gas_units)
     whole = replace(facts, gas=plan, simulation=simulation)
-    return EvmFacts(whole, nonce, head.base_fee, priority)
+    return ChainReading(whole, nonce, head.base_fee, priority)
 
 
 class _Answers:
@@ -266,24 +268,21 @@ class SigningRequest(Struct, frozen=True):
 class Looked(Struct, frozen=True):
     """One look at a payload: the claim, what the chain said and what the gate made of it.
 
-    ``plan`` is the transaction that would be signed, ``of_node`` the nonce its node gave, and
-    ``taken`` the most that could be taken then by all that was signed under the intent.
+    ``plan`` is the transaction that would be signed, and ``taken`` the most that could be taken
+    then by all that was signed under the intent.
     """
 
     claim: Claim | None
-    facts: Facts
+    read: ChainReading
     verdict: GateVerdict
     plan: EvmTransaction | None = None
-    of_node: int | None = None
-    base_fee: int | None = None
-    last_valid: int | None = None
     taken: int = 0
     spending: Spending | None = None
     """What leaves by it, to be counted with its signature."""
 
 
 class Looking:
-    """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises AgentRefusal for what is no matter of the gate."""
 
     def __init__(
         self,
@@ -313,9 +312,9 @@ class Looking:
             try:
                 claim = read_payload(payload, promise)
             except PayloadRefused as refusal:
-                return Looked(None, Facts(now), unreadable(refusal, now))
+                return Looked(None, ChainReading(Facts(now)), unreadable(refusal, now))
         memory = self._records.given(promise.intent_id)
-        read, last_valid = await self._read(subject, claim, policy, memory, now)
+        read = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
             # First use: the chain is the one the node serves, and from the first signature on
             # no other.
@@ -358,17 +357,8 @@ class Looking:
         )
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
-        return Looked(
-            claim,
-            facts,
-            verdict,
-            plan,
-            read.nonce,
-            read.base_fee,
-            last_valid,
-            taken_in_all(case),
-            spending,
-        )
+        read = replace(read, facts=facts)
+        return Looked(claim, read, verdict, plan, taken_in_all(case), spending)
 
     def _within_policy(
         self,
@@ -418,24 +408,22 @@ class Looking:
         policy: Policy,
         memory: PastSignatures,
         now: datetime,
-    ) -> tuple[EvmFacts, int | None]:
-        """What the chain says, and the last height of a Solana transaction."""
+    ) -> ChainReading:
         payload, promise, link = subject.payload, subject.promise, subject.link
         if isinstance(payload, SolanaPayload) and link.kind is Kind.SOLANA:
-            client = self._chains.solana(link)
-            raw = b64decode(payload.transaction)
-            seen = await read_solana_facts(client, payload, raw, promise, now)
-            return EvmFacts(seen.facts, problem=seen.problem), seen.last_valid
+            return await read_solana_facts(self._chains.solana(link), payload, promise, now)
         if link.kind is not Kind.EVM:
-            return EvmFacts(Facts(now)), None
+            return ChainReading(Facts(now))
         call = None
         if isinstance(payload, TransactionPayload):
             data = bytes.fromhex(payload.data[2:])
             call = Call(payload.to, data, subject.account.address, payload.value)
         needs = needed(claim, promise, policy, memory)
-        return await read_facts(self._chains.evm(link), needs, promise, now, call), None
+        return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
-    async def _with_bought(self, read: EvmFacts, claim: Claim, promise: Promise) -> EvmFacts:
+    async def _with_bought(
+        self, read: ChainReading, claim: Claim, promise: Promise
+    ) -> ChainReading:
         """With the decimals of what arrives on another chain. The node of that chain tells them,
         and by it that the name and the id are of one chain."""
         if claim.act not in (Act.ORDER, Act.SWAP) or promise.chain_out == promise.chain:
@@ -444,13 +432,13 @@ class Looking:
         if link is None:
             problem = f"this profile has no node of {promise.chain_out[:32]!r} with the same id"
             return replace(read, problem=read.problem or problem)
-        token, genesis = promise.buy.contract, self._records.genesis(link.name)
+        token = promise.buy.contract
         # A mint of Solana has no name of its own, and a coin no contract.
         symbol: str | None = promise.buy.symbol
         try:
-            told = await self._chains.decimals(link, genesis, [] if token is None else [token])
+            told = await self._chains.decimals(link, [] if token is None else [token])
             if token is not None and link.kind is Kind.EVM:
-                symbol = await self._chains.symbol(link, genesis, token)
+                symbol = await self._chains.symbol(link, token)
         except AgentRefusal as refusal:
             return replace(read, problem=read.problem or refusal.words)
         decimals = COIN_DECIMALS[link.kind] if token is None else told[0]
@@ -475,7 +463,7 @@ class Looking:
         self,
         subject: SigningRequest,
         payload: TransactionPayload,
-        read: EvmFacts,
+        read: ChainReading,
         before: Looked | None,
     ) -> tuple[EvmTransaction | None, Facts]:
         """The transaction to sign. On the second look it is the one of the first."""
@@ -544,19 +532,11 @@ LIFETIME = 150
 """Blocks for which a blockhash is good, on every network of Solana."""
 
 
-class SolanaFacts(Struct, frozen=True):
-    """``last_valid`` is the height of blocks after which no transaction that can be executed
-    now will be; None where it could not be read, and ``problem`` says why."""
-
-    facts: Facts
-    last_valid: int | None = None
-    problem: str | None = None
-
-
 async def read_solana_facts(
-    client: SolanaClient, payload: SolanaPayload, raw: bytes, promise: Promise, now: datetime
-) -> SolanaFacts:
+    client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
+) -> ChainReading:
     """What cannot be read is missing, and the gate refuses what it misses."""
+    raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
     keys = [str(key) for key in message.account_keys]
@@ -571,7 +551,7 @@ async def read_solana_facts(
             client.simulate(raw, keys),
         )
     except SolanaError as error:
-        return SolanaFacts(Facts(now), problem=str(error))
+        return ChainReading(Facts(now), problem=str(error))
     facts = Facts(
         now=now,
         genesis_hash=genesis,
@@ -580,9 +560,9 @@ async def read_solana_facts(
         blocks_left=_blocks_left(payload, blockhash, newest, good, height),
     )
     if type(tip) is not int:
-        return SolanaFacts(facts, problem="the node did not say how high its chain is")
+        return ChainReading(facts, problem="the node did not say how high its chain is")
     # Its blockhash may be newer than the newest that is confirmed.
-    return SolanaFacts(facts, max(newest.last_height, tip + LIFETIME))
+    return ChainReading(facts, last_valid=max(newest.last_height, tip + LIFETIME))
 
 
 def _blocks_left(

@@ -108,7 +108,7 @@ async def _refuse_miscounted(
             )
         await opened.loaded()
         contracts = [one.contract or "" for one in tokens]
-        told = await opened.chains.decimals(link, opened.records.genesis(link.name), contracts)
+        told = await opened.chains.decimals(link, contracts)
         for one, decimals in zip(tokens, told, strict=True):
             _require(one, decimals)
 

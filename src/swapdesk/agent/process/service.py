@@ -13,14 +13,14 @@ import io
 import os
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.process import handlers, policy_handlers
+from swapdesk.agent.process.confinement import place_of
 from swapdesk.agent.process.request import AgentRefusal, Answer
-from swapdesk.agent.process.wallet_session import OpenedWallet
-from swapdesk.agent.transactions.file import RecordsUnavailable
+from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
@@ -130,8 +130,6 @@ class DeskPipe:
 
 MAX_WAITING = 256
 
-Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
-
 OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.ACCOUNTS: handlers.accounts,
     AgentOperation.UNLOCK: handlers.unlock,
@@ -142,24 +140,23 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.EXPORT: handlers.export,
     AgentOperation.RENAME: handlers.rename,
     AgentOperation.CLOCK: handlers.set_clock,
-    AgentOperation.REVIEW: handlers.review,
-    AgentOperation.BUMP: handlers.bump,
-    AgentOperation.SIGN: handlers.sign,
-    AgentOperation.BROADCAST: handlers.broadcast,
-    AgentOperation.ABANDON: handlers.abandon,
-    AgentOperation.RESOLVE: handlers.resolve,
     AgentOperation.TRANSACTIONS: handlers.transactions,
-    AgentOperation.BALANCES: handlers.balances,
-    AgentOperation.ALLOWANCES: handlers.allowances,
-    AgentOperation.REVOCATION: handlers.revocation,
-    AgentOperation.SOLANA_REVOCATION: handlers.solana_revocation,
-    AgentOperation.SOLANA_DEPOSIT: handlers.solana_deposit,
-    AgentOperation.SMART_ACCOUNT: handlers.smart_account,
-    AgentOperation.WITHDRAWAL: handlers.withdrawal,
     AgentOperation.POLICY: policy_handlers.show,
     AgentOperation.SET_POLICY: policy_handlers.change,
 }
-"""What may be asked once a wallet is open; OPEN itself is the service's."""
+"""What may be asked once a wallet is open and needs no library of a chain."""
+
+
+async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
+    """The answer to any operation but OPEN. Raises AgentRefusal, and what ``AgentService`` makes
+    one of."""
+    handler = OPERATIONS.get(operation)
+    if handler is None:
+        await opened.loaded()
+        from swapdesk.agent.process.chain_handlers import CHAIN_OPERATIONS
+
+        handler = CHAIN_OPERATIONS[operation]
+    return await handler(opened, frame)
 
 
 class AgentService:
@@ -192,15 +189,13 @@ class AgentService:
             done, secrets = await self._done(frame)
         except AgentRefusal as refusal:
             self._refuse(frame, refusal)
-        except RecordsUnavailable as unavailable:
-            self._refuse(frame, AgentRefusal(Code.RECORDS, str(unavailable)))
         except UnsafePlace as unsafe:
             self._refuse(frame, AgentRefusal(Code.UNSAFE_FILES, str(unsafe)))
         except MessageError as error:
             self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
-            os.write(2, f"{_place_of(error)}\n".encode())
+            os.write(2, f"{place_of(error)}\n".encode())
             self._refuse(frame, AgentRefusal(Code.DEFECT, words))
         else:
             try:
@@ -225,7 +220,7 @@ class AgentService:
         if opened is None:
             raise AgentRefusal(Code.BAD_REQUEST, "no wallet was opened")
         opened.idle.used()
-        return await OPERATIONS[operation](opened, frame)
+        return await answered(opened, operation, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
@@ -244,14 +239,3 @@ class AgentService:
             "findings": [to_json(one) for one in refusal.findings],
         }
         self._pipe.say({"id": frame.head.get("id"), "refused": said})
-
-
-def _place_of(error: BaseException) -> str:
-    """The type of a defect and the line of ours it came from; its words could quote a secret."""
-    trace, place = error.__traceback__, "?"
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if f"{os.sep}swapdesk{os.sep}" in name:
-            place = f"{os.path.basename(name)}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {place}"

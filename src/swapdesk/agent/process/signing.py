@@ -27,15 +27,7 @@ from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.agent.signers.evm import signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
-from swapdesk.agent.transactions.records import (
-    AlreadySigned,
-    BadReplacement,
-    NonceTaken,
-    OtherChain,
-    Records,
-    TransactionDraft,
-    Unresolved,
-)
+from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
@@ -68,160 +60,6 @@ def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
     return payload, from_json(Promise, told.get("promise"))
 
 
-class Signing:
-    """Raises AgentRefusal, and RecordsUnavailable; after each of them no signature has left."""
-
-    def __init__(self, wallet: Wallet, records: Records, clock: Clock) -> None:
-        self._wallet = wallet
-        self._records = records
-        self._clock = clock
-
-    def sign(
-        self, subject: SigningRequest, digest: str, looked: Looked
-    ) -> Signature | SignedTransaction:
-        """Sign the payload as it was looked at; ``digest`` is that of the review."""
-        self._bind(subject.link, looked)
-        payload = subject.payload
-        if isinstance(payload, TypedDataPayload):
-            return self._document(subject, payload, digest, looked)
-        if isinstance(payload, OperationPayload):
-            return self._operation(subject, payload, digest, looked)
-        if isinstance(payload, TransactionPayload):
-            return self._transaction(subject, payload, looked)
-        return self._solana(subject, payload, looked)
-
-    def _bind(self, link: ChainLink, looked: Looked) -> None:
-        genesis = looked.facts.genesis_hash
-        if genesis is None:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on")
-        try:
-            self._records.bind_chain(link.name, link.chain_id, genesis)
-        except OtherChain as other:
-            raise AgentRefusal(Code.OTHER_CHAIN, str(other)) from None
-
-    def _document(
-        self, subject: SigningRequest, payload: TypedDataPayload, digest: str, looked: Looked
-    ) -> Signature:
-        claim = looked.claim
-        if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
-        signature = self._wallet.evm(subject.account.address).sign_digest(claim.content)
-        step = payload.step
-        given = replace(
-            _given(claim, subject),
-            key=step.key,
-            step=step.step,
-            total=step.total,
-            complete=step.complete,
-        )
-        call = None
-        if payload.purpose is Purpose.CALL:
-            [payee] = [text for _, text in claim.texts(Meaning.PAYEE)]
-            call = (subject.link.chain_id, given.token, payee)
-        # Written down before it leaves: what may be in the world is counted.
-        self._records.write_given(
-            subject.promise.intent_id, given, self._clock.now(), looked.spending, call
-        )
-        return Signature(digest, signature, looked.taken)
-
-    def _operation(
-        self, subject: SigningRequest, payload: OperationPayload, digest: str, looked: Looked
-    ) -> Signature:
-        """The owner's signature over the hash that was computed here, as the release asks."""
-        claim = looked.claim
-        if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
-        version = EntryPointVersion(payload.version)
-        signer = self._wallet.evm(subject.account.address)
-        signature = signer.sign_digest(signed_digest(claim.content, version))
-        given = replace(_given(claim, subject), key=nonce_of(claim), step=0, total=1)
-        self._records.write_given(
-            subject.promise.intent_id, given, self._clock.now(), looked.spending
-        )
-        return Signature(digest, signature, looked.taken)
-
-    def _transaction(
-        self, subject: SigningRequest, payload: TransactionPayload, looked: Looked
-    ) -> SignedTransaction:
-        claim, plan = looked.claim, looked.plan
-        if claim is None or plan is None:
-            raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
-        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.facts.chain_id:
-            raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
-        signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
-        draft = TransactionDraft(
-            hash=signed.hash,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            nonce=plan.nonce,
-            fee=plan.max_fee,
-            priority=plan.max_priority,
-            replaces=subject.replaces,
-            asked=asked_text(payload, subject.promise),
-        )
-        return self._written(draft, _given(claim, subject), looked)
-
-    def _solana(
-        self, subject: SigningRequest, payload: SolanaPayload, looked: Looked
-    ) -> SignedTransaction:
-        claim = looked.claim
-        if claim is None or looked.last_valid is None:
-            raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
-        signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
-        if not signed.complete:
-            raise AgentRefusal(
-                Code.BAD_REQUEST, "another signature is missing that comes before ours"
-            )
-        draft = TransactionDraft(
-            hash=signed.signature,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            last_valid=looked.last_valid,
-        )
-        return self._written(draft, _given(claim, subject), looked)
-
-    def _written(
-        self, draft: TransactionDraft, given: PastSignature, looked: Looked
-    ) -> SignedTransaction:
-        """The transaction as it stands in the records now."""
-        given = replace(given, hash=draft.hash)
-        try:
-            now = self._clock.now()
-            self._records.write(draft, given, looked.of_node, now, looked.spending)
-        except AlreadySigned as already:
-            raise AgentRefusal(Code.ALREADY_SIGNED, str(already)) from None
-        except Unresolved as unresolved:
-            raise AgentRefusal(Code.UNRESOLVED, str(unresolved)) from None
-        except (NonceTaken, BadReplacement) as stale:
-            raise AgentRefusal(Code.STALE_REVIEW, str(stale)) from None
-        found = self._records.find(draft.hash)
-        if found is None:
-            raise AgentRefusal(Code.RECORDS, "the transaction was not written down")
-        return found
-
-
-def _given(claim: Claim, subject: SigningRequest) -> PastSignature:
-    promise, flows = subject.promise, (*claim.allowed, *claim.outflows)
-    return PastSignature(
-        content=claim.content,
-        act=claim.act,
-        quote_id=promise.quote_id,
-        chain_id=subject.link.chain_id,
-        owner=promise.account,
-        token=flows[0].token if flows else promise.sell.contract,
-        contract=claim.contract,
-        taking=taking_of(claim, promise),
-    )
-
-
 MAX_REVIEWS = 64
 
 
@@ -234,7 +72,7 @@ class Pending(Struct, frozen=True):
 
 
 class Reviewing:
-    """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises AgentRefusal for what is no matter of the gate; then no signature has left."""
 
     def __init__(
         self,
@@ -250,7 +88,6 @@ class Reviewing:
         self._records = records
         self._clock = clock
         self._looking = Looking(place, chains, records, policy, clock)
-        self._signing = Signing(wallet, records, clock)
         self._pending: dict[str, Pending] = {}
 
     def forget(self) -> None:
@@ -265,7 +102,7 @@ class Reviewing:
             raise AgentRefusal(Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}")
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
-        refuse_foreign_chain(account, link, looked.facts.genesis_hash)
+        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
         verdict = looked.verdict
         review = Review(
             id=secrets.token_hex(16),
@@ -275,7 +112,7 @@ class Reviewing:
             digest=_digest(looked),
             lines=verdict.lines,
             findings=verdict.findings,
-            simulation=looked.facts.simulation,
+            simulation=looked.read.facts.simulation,
             valid_until=verdict.valid_until,
             phrase=verdict.phrase,
             terms=_terms(looked),
@@ -328,9 +165,106 @@ class Reviewing:
         signer_kind(subject.account.address)
         del self._pending[review_id]
         looked = await self._looking.look(subject, pending.looked)
-        refuse_foreign_chain(subject.account, subject.link, looked.facts.genesis_hash)
+        refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
         _agree(pending.looked, looked)
-        return self._signing.sign(subject, review.digest, looked)
+        claim, payload = looked.claim, subject.payload
+        self._bind(subject.link, looked)
+        if claim is None or (
+            not isinstance(payload, TransactionPayload) and f"0x{claim.content.hex()}" != digest
+        ):
+            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+        if isinstance(payload, TransactionPayload):
+            return self._transaction(subject, payload, claim, looked)
+        if isinstance(payload, SolanaPayload):
+            return self._solana(subject, payload, claim, looked)
+        return self._signature(subject, claim, looked)
+
+    def _bind(self, link: ChainLink, looked: Looked) -> None:
+        genesis = looked.read.facts.genesis_hash
+        if genesis is None:
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on")
+        self._records.bind_chain(link.name, link.chain_id, genesis)
+
+    def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
+        """Over a document, or over the hash of an operation as its release asks."""
+        payload = subject.payload
+        given, content, call = _given(claim, subject), claim.content, None
+        if isinstance(payload, TypedDataPayload):
+            step = payload.step
+            given = replace(
+                given, key=step.key, step=step.step, total=step.total, complete=step.complete
+            )
+            if payload.purpose is Purpose.CALL:
+                [payee] = [text for _, text in claim.texts(Meaning.PAYEE)]
+                call = (subject.link.chain_id, given.token, payee)
+        elif isinstance(payload, OperationPayload):
+            given = replace(given, key=nonce_of(claim), step=0, total=1)
+            content = signed_digest(content, EntryPointVersion(payload.version))
+        signature = self._wallet.evm(subject.account.address).sign_digest(content)
+        # Written down before it leaves: what may be in the world is counted.
+        self._records.write_given(
+            subject.promise.intent_id, given, self._clock.now(), looked.spending, call
+        )
+        return Signature(f"0x{claim.content.hex()}", signature, looked.taken)
+
+    def _transaction(
+        self, subject: SigningRequest, payload: TransactionPayload, claim: Claim, looked: Looked
+    ) -> SignedTransaction:
+        plan = looked.plan
+        if plan is None:
+            raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
+        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
+            raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
+        signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
+        draft = TransactionDraft(
+            hash=signed.hash,
+            intent_id=subject.promise.intent_id,
+            purpose=payload.purpose,
+            chain=subject.link.name,
+            account=subject.account.address,
+            content=claim.content,
+            raw=signed.raw,
+            nonce=plan.nonce,
+            fee=plan.max_fee,
+            priority=plan.max_priority,
+            replaces=subject.replaces,
+            asked=asked_text(payload, subject.promise),
+        )
+        return self._written(draft, _given(claim, subject), looked)
+
+    def _solana(
+        self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
+    ) -> SignedTransaction:
+        if looked.read.last_valid is None:
+            raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
+        signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
+        if not signed.complete:
+            raise AgentRefusal(
+                Code.BAD_REQUEST, "another signature is missing that comes before ours"
+            )
+        draft = TransactionDraft(
+            hash=signed.hash,
+            intent_id=subject.promise.intent_id,
+            purpose=payload.purpose,
+            chain=subject.link.name,
+            account=subject.account.address,
+            content=claim.content,
+            raw=signed.raw,
+            last_valid=looked.read.last_valid,
+        )
+        return self._written(draft, _given(claim, subject), looked)
+
+    def _written(
+        self, draft: TransactionDraft, given: PastSignature, looked: Looked
+    ) -> SignedTransaction:
+        """The transaction as it stands in the records now."""
+        given = replace(given, hash=draft.hash)
+        now = self._clock.now()
+        self._records.write(draft, given, looked.read.nonce, now, looked.spending)
+        found = self._records.find(draft.hash)
+        if found is None:
+            raise AgentRefusal(Code.RECORDS, "the transaction was not written down")
+        return found
 
 
 def _agree(seen: Looked, looked: Looked) -> None:
@@ -350,7 +284,7 @@ def _agree(seen: Looked, looked: Looked) -> None:
         )
     if looked.plan != seen.plan:
         raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
-    if looked.plan is not None and (looked.base_fee or 0) > looked.plan.max_fee:
+    if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
         raise AgentRefusal(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
 
 
@@ -372,3 +306,17 @@ def _terms(looked: Looked) -> EvmTerms | None:
 def _refused(findings: tuple[RuleFinding, ...]) -> AgentRefusal:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
     return AgentRefusal(Code.GATE, first.words, findings)
+
+
+def _given(claim: Claim, subject: SigningRequest) -> PastSignature:
+    promise, flows = subject.promise, (*claim.allowed, *claim.outflows)
+    return PastSignature(
+        content=claim.content,
+        act=claim.act,
+        quote_id=promise.quote_id,
+        chain_id=subject.link.chain_id,
+        owner=promise.account,
+        token=flows[0].token if flows else promise.sell.contract,
+        contract=claim.contract,
+        taking=taking_of(claim, promise),
+    )

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
-from swapdesk.agent.process.request import AgentRefusal, refuse_far_clock
+from swapdesk.agent.process.request import AgentRefusal, Answer, refuse_far_clock
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.wallet.accounts import Accounts, WalletPlace
+from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class IdleLock:
 
 class OpenedWallet:
     """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises AgentRefusal, and RecordsUnavailable."""
+    ``cost`` is scrypt's n of new key files. Raises AgentRefusal."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
@@ -133,7 +134,7 @@ class OpenedWallet:
         if self._chains is None:
             from swapdesk.agent.process.chains import Chains
 
-            self._chains = Chains(self.place.chains)
+            self._chains = Chains(self.place.chains, lambda name: self._records.genesis(name))
         return self._chains
 
     @property
@@ -147,6 +148,10 @@ class OpenedWallet:
         return self._reviewing
 
 
+Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
+"""What answers one kind of request."""
+
+
 def load_signing() -> None:
     """Import everything that judging and signing needs, in one thread and before any other
     imports it: packages that import each other in a circle fail when two threads begin at
@@ -154,6 +159,7 @@ def load_signing() -> None:
     for name in (
         "coincurve",
         "eth_account.messages",
+        "swapdesk.agent.process.chain_handlers",
         "swapdesk.agent.process.signing",
         "swapdesk.agent.signers.solana",
     ):

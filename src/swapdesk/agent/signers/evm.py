@@ -36,10 +36,12 @@ class EvmTransaction(Struct, frozen=True):
 
 
 class SignedBytes(Struct, frozen=True):
-    """``hash`` is 0x-hex, as nodes tell it."""
+    """``hash`` is what nodes call it: 0x-hex, of Solana the signature of the fee payer;
+    ``complete`` says that every required signature is there."""
 
     raw: bytes
     hash: str
+    complete: bool = True
 
 
 class EvmSigner:
@@ -58,9 +60,6 @@ class EvmSigner:
     def drop(self) -> None:
         self._secret.wipe()
         del self._key
-
-    def export(self) -> SecretBytes:
-        return self._secret.copy()
 
     def sign_digest(self, digest: bytes) -> str:
         """r, s and v (27 or 28) in 0x-hex; low s. Recovered once more before it is given."""

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from swapdesk.agent.signers.evm import SignerDefect
+from swapdesk.agent.signers.evm import SignedBytes, SignerDefect
 from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.solana import PACKET_BYTES, TransactionRefused, read_transaction
 from swapdesk.secret import SecretBytes
-
-
-class SolanaSigned(Struct, frozen=True):
-    """``signature`` of the fee payer names the transaction; ``complete`` says that every
-    required signature is there."""
-
-    raw: bytes
-    signature: str
-    complete: bool
 
 
 class SolanaSigner:
@@ -41,10 +31,7 @@ class SolanaSigner:
         self._secret.wipe()
         del self._key
 
-    def export(self) -> SecretBytes:
-        return self._secret.copy()
-
-    def sign(self, raw: bytes) -> SolanaSigned:
+    def sign(self, raw: bytes) -> SignedBytes:
         """Our signature in its place; the others stay as they are."""
         try:
             whole = read_transaction(raw)
@@ -66,4 +53,4 @@ class SolanaSigner:
         if not signatures[places[0]].verify(self._key.pubkey(), signed):
             raise SignerDefect("the signature is of another key")
         complete = all(one != Signature.default() for one in signatures)
-        return SolanaSigned(out, base58(bytes(signatures[0])), complete)
+        return SignedBytes(out, base58(bytes(signatures[0])), complete)

@@ -10,14 +10,15 @@ know them for good, can nothing come of the bytes any more.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.transactions.records import Records
+from swapdesk.chain.node_http import NodeHttp
 from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
 from swapdesk.chain.rpc.evm_answers import (
     EvmError,
     EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
     Transaction,
     TransactionReceipt,
     digest,
@@ -28,8 +29,6 @@ from swapdesk.chain.rpc.solana import (
     SolanaClient,
     SolanaError,
     SolanaRefused,
-    SolanaUncertain,
-    SolanaUnreachable,
 )
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -37,16 +36,16 @@ from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionSt
 
 State = TransactionState
 _UNSENT = frozenset({State.SIGNED, State.SENDING, State.SENT})
+_SENDING = frozenset({State.SENDING})
 _OPEN = frozenset(State) - FINAL
 
 
-class EvmDelivery:
-    """One EVM chain; after ``confirmations`` blocks an outcome is final."""
+class Delivery(ABC):
+    """Of one chain. What a node answers is told by the errors of its ``client``."""
 
-    def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
-        self._client = client
+    def __init__(self, client: NodeHttp, records: Records) -> None:
+        self._errors = client
         self._records = records
-        self._confirmations = max(1, confirmations)
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
@@ -62,30 +61,77 @@ class EvmDelivery:
         if not self._records.move(one.hash, State.SENDING, among=_UNSENT):
             return self._found(one)
         try:
-            await self._client.send_raw(self._records.raw(one.hash))
-        except EvmUnreachable as error:
+            await self._hand_in(self._records.raw(one.hash))
+        except self._errors.unreachable as error:
             # No connection came about, so the bytes are where they were.
-            back = State.SIGNED if first else State.SENDING
-            self._records.move(one.hash, back, among=frozenset({State.SENDING}), problem=str(error))
+            self._note(one, str(error), State.SIGNED if first else State.SENDING)
             raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
-        except EvmUncertain as error:
+        except self._errors.uncertain as error:
             self._note(one, str(error))
             raise AgentRefusal(
                 Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
             ) from None
-        except EvmRefused as error:
+        except (EvmRefused, SolanaRefused) as error:
             return await self._refused(one, error)
-        self._records.move(one.hash, State.SENT, among=frozenset({State.SENDING}))
+        self._records.move(one.hash, State.SENT, among=_SENDING)
         return self._found(one)
 
-    async def _refused(self, one: SignedTransaction, error: EvmRefused) -> SignedTransaction:
+    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
+        """Find out what became of it, and send it again where the chain does not have it and may
+        still execute it, unless it shall only be looked at.
+
+        One that was never sent stays as it is: sending it is the trader's decision. Raises
+        AgentRefusal when the node does not answer.
+        """
+        if one.state in FINAL or one.state is State.SIGNED:
+            return one
+        try:
+            return await self._resolve(one, resend=resend)
+        except (EvmError, SolanaError) as error:
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
+
+    @abstractmethod
+    async def _hand_in(self, raw: bytes) -> object:
+        """Raises the errors of the client."""
+
+    @abstractmethod
+    async def _refused(
+        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
+    ) -> SignedTransaction:
+        """What a refusal of the bytes means. Raises AgentRefusal."""
+
+    @abstractmethod
+    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
+        """Raises the errors of the client."""
+
+    def _note(self, one: SignedTransaction, problem: str, state: State = State.SENDING) -> None:
+        self._records.move(one.hash, state, among=_SENDING, problem=problem)
+
+    def _found(self, one: SignedTransaction) -> SignedTransaction:
+        return self._records.find(one.hash) or one
+
+
+class EvmDelivery(Delivery):
+    """One EVM chain; after ``confirmations`` blocks an outcome is final."""
+
+    def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
+        super().__init__(client, records)
+        self._client = client
+        self._confirmations = max(1, confirmations)
+
+    async def _hand_in(self, raw: bytes) -> object:
+        return await self._client.send_raw(raw)
+
+    async def _refused(
+        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
+    ) -> SignedTransaction:
         """A node refuses what it has executed already; then it is a success."""
         try:
             known = await self._client.transaction(one.hash)
         except EvmError:
             known = None
         if known is not None and known.sender == one.account and known.nonce == one.nonce:
-            self._records.move(one.hash, State.SENT, among=frozenset({State.SENDING}))
+            self._records.move(one.hash, State.SENT, among=_SENDING)
             return await self.resolve(self._found(one))
         self._note(one, error.words)
         if self._records.twins(one) and await self._nonce_used(one):
@@ -99,20 +145,6 @@ class EvmDelivery:
         except EvmError:
             return False
         return one.nonce is not None and used > one.nonce
-
-    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
-        """Find out what became of it, and send it again where the chain does not have it, unless
-        it shall only be looked at.
-
-        One that was never sent stays as it is: sending it is the trader's decision. Raises
-        AgentRefusal when the node does not answer.
-        """
-        if one.state in FINAL or one.state is State.SIGNED:
-            return one
-        try:
-            return await self._resolve(one, resend=resend)
-        except EvmError as error:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         receipt = await self._client.receipt(one.hash)
@@ -201,14 +233,6 @@ class EvmDelivery:
             self._records.move(one.hash, State.LOST, among=_OPEN, problem=problem)
         return self._found(one)
 
-    def _note(self, one: SignedTransaction, problem: str) -> None:
-        self._records.move(
-            one.hash, State.SENDING, among=frozenset({State.SENDING}), problem=problem
-        )
-
-    def _found(self, one: SignedTransaction) -> SignedTransaction:
-        return self._records.find(one.hash) or one
-
 
 def _contradiction(
     one: SignedTransaction,
@@ -226,52 +250,26 @@ def _contradiction(
     return None
 
 
-class SolanaDelivery:
+class SolanaDelivery(Delivery):
     """One chain of Solana's kind."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
+        super().__init__(client, records)
         self._client = client
-        self._records = records
 
-    async def send(self, one: SignedTransaction) -> SignedTransaction:
-        """Hand the bytes to the node. Raises AgentRefusal when it is not known to have them."""
-        if one.state not in _UNSENT:
-            return one
-        first = one.state is State.SIGNED
-        sending = frozenset({State.SENDING})
-        # Committed before a byte leaves: after a crash here it may be on its way. What was given up
-        # while this request waited for its turn stays where it is.
-        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):
-            return self._found(one)
-        try:
-            await self._client.send(self._records.raw(one.hash))
-        except SolanaUnreachable as error:
-            back = State.SIGNED if first else State.SENDING
-            self._records.move(one.hash, back, among=sending, problem=str(error))
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
-        except SolanaUncertain as error:
-            self._records.move(one.hash, State.SENDING, among=sending, problem=str(error))
-            raise AgentRefusal(
-                Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
-            ) from None
-        except SolanaRefused as error:
-            words = "".join(c if c.isascii() and c.isprintable() else "?" for c in str(error))[:200]
-            self._records.move(one.hash, State.SENDING, among=sending, problem=words)
-            raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {words}") from None
-        self._records.move(one.hash, State.SENT, among=sending)
-        return self._found(one)
+    async def _hand_in(self, raw: bytes) -> object:
+        return await self._client.send(raw)
 
-    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
-        """Find out what became of it, and send it again while it can still be executed. Raises
-        AgentRefusal when the node does not answer."""
-        if one.state in FINAL or one.state is State.SIGNED:
-            return one
-        try:
-            # In this order: what is executed between the two questions is not taken for lost.
-            height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
-            status = await self._client.status(one.hash)
-        except SolanaError as error:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
+    async def _refused(
+        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
+    ) -> SignedTransaction:
+        self._note(one, error.words)
+        raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+
+    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
+        # In this order: what is executed between the two questions is not taken for lost.
+        height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
+        status = await self._client.status(one.hash)
         if status is not None:
             end = State.SUCCEEDED if status.error is None else State.FAILED
             state = end if status.level == "finalized" else State.MINED
@@ -287,6 +285,3 @@ class SolanaDelivery:
             return self._found(one)
         self._records.move(one.hash, State.SENDING, among=_OPEN)
         return await self.send(self._found(one))
-
-    def _found(self, one: SignedTransaction) -> SignedTransaction:
-        return self._records.find(one.hash) or one

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
+from swapdesk.wallet.protocol import RefusalCode as Code
 
 FILE = "transactions.db"
 SCHEMA_VERSION = 5
@@ -83,12 +85,8 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 """
 
 
-class RecordsUnavailable(Exception):
-    """Nothing can be written down, so nothing may be signed."""
-
-
 class RecordsFile:
-    """One connection. Raises RecordsUnavailable for a file that cannot be used, which is kept
+    """One connection. Raises AgentRefusal (RECORDS) for a file that cannot be used, which is kept
     as it is. Without ``writable`` it is only read, and need not exist."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
@@ -97,11 +95,11 @@ class RecordsFile:
             self._connection = _opened(path, writable)
             self.version = _version(self._connection)
         except (OSError, sqlite3.Error) as error:
-            raise RecordsUnavailable(f"{FILE} cannot be used: {error}") from None
+            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be used: {error}") from None
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and on disk at the end. Raises RecordsUnavailable."""
+        """All or nothing, and on disk at the end. Raises AgentRefusal."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -113,13 +111,13 @@ class RecordsFile:
                     connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise RecordsUnavailable(f"{FILE} cannot be written: {error}") from None
+            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be written: {error}") from None
 
     def read(self, sql: str, *values: object) -> list[sqlite3.Row]:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise RecordsUnavailable(f"{FILE} cannot be read: {error}") from None
+            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be read: {error}") from None
 
     def close(self) -> None:
         self._connection.close()

@@ -17,11 +17,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.spending.outflows import Spending
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
@@ -139,106 +141,9 @@ MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""
 
 
-class AlreadySigned(Exception):
-    """This was signed before and may still arrive, or has; ``hash`` is what was signed."""
-
-    def __init__(self, hash_: str, state: State) -> None:
-        super().__init__(f"{hash_} was signed for this already and is {state}")
-        self.hash = hash_
-        self.state = state
-
-
-class Unresolved(Exception):
-    """An earlier transaction of the account has to be sent or given up first."""
-
-    def __init__(self, hash_: str) -> None:
-        super().__init__(f"{hash_} of this account was signed before and is not on its way yet")
-        self.hash = hash_
-
-
-class NonceTaken(Exception):
-    """The nonce of a review is not the next one any more."""
-
-
-class BadReplacement(Exception):
-    """A replacement that is not the same call for a higher fee."""
-
-
-class Admission:
-    """Asked inside the database transaction that writes a draft down."""
-
-    def __init__(self, file: RecordsFile) -> None:
-        self._file = file
-
-    def next_nonce(self, chain: str, account: str, of_node: int) -> int:
-        """The nonce of a new transaction, ``of_node`` being what the node would use."""
-        rows = self._file.read(
-            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
-            chain,
-            account,
-            State.ABANDONED.value,
-        )
-        # One that is over frees nothing: its nonce was used, by it or by another one.
-        last = rows[0]["last"]
-        return of_node if last is None else max(of_node, last + 1)
-
-    def require(self, draft: TransactionDraft, of_node: int | None) -> None:
-        """Raises AlreadySigned, Unresolved, NonceTaken and BadReplacement."""
-        others = self._file.read(
-            "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
-            " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
-            draft.chain,
-            draft.account,
-            draft.replaces or "",
-            draft.intent_id,
-            state_names(state for state in State if state not in FINAL),
-        )
-        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
-        # The same bytes once more are fine if they were given up before they left.
-        if same and same[0]["state"] != State.ABANDONED.value:
-            raise AlreadySigned(draft.hash, State(same[0]["state"]))
-        for row in others:
-            state = State(row["state"])
-            # Of transactions with one nonce a single one is ever executed.
-            takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
-            if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
-                continue
-            if _bars(draft, row, state):
-                raise AlreadySigned(row["hash"], state)
-        if draft.replaces is not None:
-            self._allow_replacement(draft)
-            return
-        if draft.purpose is Purpose.CANCEL:
-            raise BadReplacement("a cancellation takes the place of a transaction")
-        for row in others:
-            if row["state"] in (State.SIGNED.value, State.SENDING.value):
-                raise Unresolved(row["hash"])
-        if draft.nonce is not None and draft.nonce != self.next_nonce(
-            draft.chain, draft.account, of_node or 0
-        ):
-            raise NonceTaken("another transaction of this account took the nonce meanwhile")
-
-    def _allow_replacement(self, draft: TransactionDraft) -> None:
-        old = self._row(draft.replaces or "")
-        if old is None or State(old["state"]) in FINAL | {State.MINED}:
-            raise BadReplacement("what it should replace is not waiting any more")
-        same = (
-            old["intent"] == draft.intent_id
-            and old["chain"] == draft.chain
-            and old["account"] == draft.account
-            and (draft.purpose is Purpose.CANCEL or bytes(old["content"]) == draft.content)
-            and old["nonce"] == draft.nonce
-            and draft.nonce is not None
-        )
-        if not same:
-            raise BadReplacement("a replacement must be the same call with the same nonce")
-        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
-            if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise BadReplacement(f"both fees must be {MIN_BUMP_PERCENT} % higher")
-
-    def _row(self, hash_: str) -> sqlite3.Row | None:
-        rows = self._file.read("SELECT * FROM tx WHERE hash=?", hash_)
-        return rows[0] if rows else None
+def _already_signed(hash_: str, state: State) -> AgentRefusal:
+    """It may still arrive, or has."""
+    return AgentRefusal(Code.ALREADY_SIGNED, f"{hash_} was signed for this already and is {state}")
 
 
 def state_names(states: Iterable[State]) -> str:
@@ -272,16 +177,11 @@ _LAST_PLACE = (1 << 63) - 1
 _ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
 
 
-class OtherChain(Exception):
-    """The node serves another chain than the one this wallet has known by that name."""
-
-
 class Records:
-    """Raises RecordsUnavailable wherever the file fails."""
+    """Raises AgentRefusal (RECORDS) wherever the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
-        self._admission = Admission(file)
         self.spent = SpentRecord(file, monotonic)
 
     def close(self) -> None:
@@ -290,8 +190,14 @@ class Records:
     # Chains
 
     def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
-        """Remember which chain a name means, for ever. Raises OtherChain."""
-        if self._known(name, chain_id, genesis):
+        """Remember which chain a name means, for ever. Raises AgentRefusal."""
+        rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
+        if rows:
+            if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
+                raise AgentRefusal(
+                    Code.OTHER_CHAIN,
+                    f"{name} is another chain than this wallet has known by that name",
+                )
             return
         with self._file.transaction() as connection:
             connection.execute(
@@ -303,14 +209,6 @@ class Records:
         """Hash of the first block of the chain that a name means; None before first use."""
         rows = self._file.read("SELECT genesis FROM chain WHERE name=?", name)
         return str(rows[0]["genesis"]) if rows else None
-
-    def _known(self, name: str, chain_id: int | None, genesis: str) -> bool:
-        rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
-        if not rows:
-            return False
-        if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
-            raise OtherChain(f"{name} is another chain than this wallet has known by that name")
-        return True
 
     # Signatures
 
@@ -358,7 +256,78 @@ class Records:
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
         """The nonce of a new transaction, ``of_node`` being what the node would use."""
-        return self._admission.next_nonce(chain, account, of_node)
+        rows = self._file.read(
+            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
+            chain,
+            account,
+            State.ABANDONED.value,
+        )
+        # One that is over frees nothing: its nonce was used, by it or by another one.
+        last = rows[0]["last"]
+        return of_node if last is None else max(of_node, last + 1)
+
+    def _admit(self, draft: TransactionDraft, of_node: int | None) -> None:
+        """Asked inside the database transaction that writes a draft down. Raises AgentRefusal."""
+        others = self._file.read(
+            "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
+            " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
+            draft.chain,
+            draft.account,
+            draft.replaces or "",
+            draft.intent_id,
+            state_names(state for state in State if state not in FINAL),
+        )
+        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
+        # The same bytes once more are fine if they were given up before they left.
+        if same and same[0]["state"] != State.ABANDONED.value:
+            raise _already_signed(draft.hash, State(same[0]["state"]))
+        for row in others:
+            state = State(row["state"])
+            # Of transactions with one nonce a single one is ever executed.
+            takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
+            if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
+                continue
+            if _bars(draft, row, state):
+                raise _already_signed(row["hash"], state)
+        if draft.replaces is not None:
+            self._allow_replacement(draft)
+            return
+        if draft.purpose is Purpose.CANCEL:
+            raise AgentRefusal(Code.STALE_REVIEW, "a cancellation takes the place of a transaction")
+        for row in others:
+            if row["state"] in (State.SIGNED.value, State.SENDING.value):
+                raise AgentRefusal(
+                    Code.UNRESOLVED,
+                    f"{row['hash']} of this account was signed before and is not on its way yet",
+                )
+        if draft.nonce is not None and draft.nonce != self.next_nonce(
+            draft.chain, draft.account, of_node or 0
+        ):
+            raise AgentRefusal(
+                Code.STALE_REVIEW, "another transaction of this account took the nonce meanwhile"
+            )
+
+    def _allow_replacement(self, draft: TransactionDraft) -> None:
+        old = self._row(draft.replaces or "")
+        if old is None or State(old["state"]) in FINAL | {State.MINED}:
+            raise AgentRefusal(Code.STALE_REVIEW, "what it should replace is not waiting any more")
+        same = (
+            old["intent"] == draft.intent_id
+            and old["chain"] == draft.chain
+            and old["account"] == draft.account
+            and (draft.purpose is Purpose.CANCEL or bytes(old["content"]) == draft.content)
+            and old["nonce"] == draft.nonce
+            and draft.nonce is not None
+        )
+        if not same:
+            raise AgentRefusal(
+                Code.STALE_REVIEW, "a replacement must be the same call with the same nonce"
+            )
+        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
+            if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
+                raise AgentRefusal(
+                    Code.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
+                )
 
     def write(
         self,
@@ -368,12 +337,11 @@ class Records:
         at: datetime,
         spending: Spending | None = None,
     ) -> None:
-        """Write a signed transaction down, and what it lets leave, in one. Raises AlreadySigned,
-        Unresolved, NonceTaken and BadReplacement; after each of them nothing is written and the
-        bytes must be dropped."""
+        """Write a signed transaction down, and what it lets leave, in one. Raises
+        AgentRefusal; then nothing is written and the bytes must be dropped."""
         when = self.spent.now(at)
         with self._file.transaction() as connection:
-            self._admission.require(draft, of_node)
+            self._admit(draft, of_node)
             count(connection, spending, when)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
@@ -410,38 +378,29 @@ class Records:
         row = self._row(hash_)
         return None if row is None else told_of(row)
 
-    def raw(self, hash_: str) -> bytes:
-        """The bytes that were signed; KeyError for an unknown one."""
+    def _known(self, hash_: str) -> sqlite3.Row:
+        """Raises KeyError for one that was not signed here."""
         row = self._row(hash_)
         if row is None:
             raise KeyError(hash_)
-        return bytes(row["raw"])
+        return row
+
+    def raw(self, hash_: str) -> bytes:
+        """The bytes that were signed. KeyError."""
+        return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """What it was signed for, as its draft had it; None where that was not kept. KeyError
-        for an unknown one."""
-        row = self._row(hash_)
-        if row is None:
-            raise KeyError(hash_)
-        told = row["asked"]
+        """What it was signed for, as its draft had it; None where that was not kept. KeyError."""
+        told = self._known(hash_)["asked"]
         return None if told is None else str(told)
 
     def fees(self, hash_: str) -> tuple[int, int]:
-        """(highest fee, priority) of a transaction, in wei per gas."""
-        row = self._row(hash_)
-        if row is None:
-            raise KeyError(hash_)
+        """(highest fee, priority) of a transaction, in wei per gas. KeyError."""
+        row = self._known(hash_)
         return int(row["fee"]), int(row["priority"])
 
-    def transactions(
-        self, intent_id: str | None = None, *, open_only: bool = False
-    ) -> tuple[SignedTransaction, ...]:
-        """In the order they were written."""
-        told, _ = self.page(intent_id)
-        return tuple(one for one in told if not open_only or one.state not in FINAL)
-
     def page(
-        self, intent_id: str | None, after: int = 0, most: int = -1
+        self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
         """Up to ``most`` of them behind the place ``after`` (-1: all), and the place that the next
         ones are behind; None where none follow."""
@@ -473,8 +432,6 @@ class Records:
     def outbidding(self, one: SignedTransaction) -> SignedTransaction | None:
         """The twin that pays most for gas of those that are on their way and pay more than it;
         None where it is the one that nodes keep."""
-        if one.nonce is None:
-            return None
         bids = [twin for twin in self.twins(one) if twin.state in _ON_ITS_WAY]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(one.hash):

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from swapdesk.flows.catalog.token_list import (
-    ListedToken,
     ListPart,
     TextColumn,
     TokenList,
@@ -187,7 +186,7 @@ class CatalogFile:
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
-        listed: list[ListedToken] = []
+        listed: list[tuple[TokenRow, float | None]] = []
         written = self._written.setdefault(generation, _Written())
         for token, _ in tokens:
             row = row_of(token, now)
@@ -196,7 +195,7 @@ class CatalogFile:
             # Stored without the effect of time: the scan grows old after it was stored.
             verdict = Verdict.BENIGN if row.verdict is Verdict.STALE else row.verdict
             ends = token.security_scan.expires_at.timestamp() if token.security_scan else None
-            listed.append(ListedToken(row._replace(verdict=verdict), ends))
+            listed.append((row._replace(verdict=verdict), ends))
         with self._connection:
             self._connection.executemany(
                 _INSERT,

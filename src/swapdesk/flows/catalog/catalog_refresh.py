@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -97,8 +97,8 @@ class TokenReader:
 
 async def read_pages(
     api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
-) -> AsyncIterator[tuple[Step, int]]:
-    """Steps of tokens from every page of ``query``, each with the service's total.
+) -> AsyncIterator[Step]:
+    """Steps of tokens from every page of ``query``.
 
     Raises ClientError, also where there are tokens and not one of them can be read.
     """
@@ -108,9 +108,9 @@ async def read_pages(
         answer = await api.call(operation.method, operation.path, encode_query(asked))
         if len(answer.body) > _LARGE:
             # The parser works for 20 to 60 ms; beside it the loop gets its turns.
-            tokens, total, pages = await asyncio.to_thread(_page, answer)
+            tokens, pages = await asyncio.to_thread(_page, answer)
         else:
-            tokens, total, pages = _page(answer)
+            tokens, pages = _page(answer)
         await clock.sleep(0)
         for part in _parts(tokens):
             step = reader.read(part[:BREATH])
@@ -119,7 +119,7 @@ async def read_pages(
                 step += reader.read(part[at : at + BREATH])
             # Storing a step takes half as long as reading it.
             await clock.sleep(0)
-            yield step, total
+            yield step
         if page >= pages or not tokens:
             break
     if reader.skipped and not reader.read_count:
@@ -134,28 +134,21 @@ def _parts(tokens: list[Any]) -> Iterator[list[Any]]:
         yield tokens[at : at + STEP]
 
 
-def _page(answer: RawAnswer) -> tuple[list[Any], int, int]:
+def _page(answer: RawAnswer) -> tuple[list[Any], int]:
     try:
         value = decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
         if not isinstance(value, dict) or not isinstance(value.get("tokens"), list):
             raise ShapeError([("tokens", "must be a list")])
-        counts: dict[str, int] = validate(
-            dict[str, WireInteger],
-            {name: value.get(name) for name in ("total", "totalPages")},
-            side="client",
-        )
+        pages: int = validate(WireInteger, value.get("totalPages"), side="client")
     except ShapeError as error:
         raise refuse_answer(answer, "wrong_shape", str(error)) from None
     except CodecError as error:
         raise refuse_answer(answer, "not_json", str(error)) from None
-    return value["tokens"], counts["total"], counts["totalPages"]
+    return value["tokens"], pages
 
 
 PAGE_SIZE = 1000
 CHAIN_PAGE_SIZE = 100
-
-Progress = Callable[[int, int], None]
-"""Called with tokens read so far and tokens expected."""
 
 
 class RefreshReport(Struct, frozen=True):
@@ -168,9 +161,7 @@ class RefreshReport(Struct, frozen=True):
     seconds: float
 
 
-async def read_all(
-    api: PartnerApi, file: CatalogFile, clock: Clock, on_progress: Progress | None
-) -> RefreshReport:
+async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> RefreshReport:
     """A new generation, current once its last page is there. Raises ClientError, and OSError when
     the file takes no more; nothing of it is used then."""
     began = clock.monotonic()
@@ -179,7 +170,7 @@ async def read_all(
     except sqlite3.Error as error:
         raise unusable(file.path, error) from error
     try:
-        return await _fill(api, file, clock, generation, began, on_progress)
+        return await _fill(api, file, clock, generation, began)
     except sqlite3.Error as error:
         _abandon(file, generation)
         raise unusable(file.path, error) from error
@@ -195,22 +186,15 @@ def _abandon(file: CatalogFile, generation: int) -> None:
 
 
 async def _fill(
-    api: PartnerApi,
-    file: CatalogFile,
-    clock: Clock,
-    generation: int,
-    began: float,
-    on_progress: Progress | None,
+    api: PartnerApi, file: CatalogFile, clock: Clock, generation: int, began: float
 ) -> RefreshReport:
     chains = await all_chains(api)
     providers = await api.list_swaps()
     file.add_providers(generation, [encode_json(provider) for provider in providers])
     reader = TokenReader()
     count = 0
-    async for step, total in read_pages(api, TokenQuery(page_size=PAGE_SIZE), reader, clock):
+    async for step in read_pages(api, TokenQuery(page_size=PAGE_SIZE), reader, clock):
         count += len(file.add_tokens(generation, step, clock.now()))
-        if on_progress is not None:
-            on_progress(count, total)
         await clock.sleep(0)
     # Disabled chains are not listed, but their tokens are; listed rows win.
     known = {chain.short_name.lower(): chain for chain in reader.chains()}
@@ -236,7 +220,7 @@ async def read_contract(
     found: list[TokenRow] = []
     query = TokenQuery(address=address, unverified=True)
     try:
-        async for step, _ in read_pages(api, query, reader, clock):
+        async for step in read_pages(api, query, reader, clock):
             found += file.add_tokens(UNLISTED, step, clock.now())
         chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
         file.add_chains(UNLISTED, chains)

@@ -30,7 +30,6 @@ class Resolution(Struct, frozen=True):
     ``disabled``: it names tokens, and the service swaps none of them at present.
     """
 
-    spec: str
     token: Token | None
     candidates: tuple[TokenRow, ...]
     problem: str | None
@@ -51,28 +50,27 @@ class Resolution(Struct, frozen=True):
         )
 
 
-def resolve(spec: str, catalog: Catalog, *, prefer: str | None = None) -> Resolution:
+def resolve(spec: str, catalog: Catalog) -> Resolution:
     """The token that ``spec`` names, compared without case.
 
-    ``prefer`` is the id of the candidate to choose; without it, or if it is none of them,
-    the first one is chosen: enabled, verified, lowest priority, then rank. Where a service states
-    no priorities a coin comes before its copies, then the more important chain: "btc" is Bitcoin's.
+    The first candidate is chosen: enabled, verified, lowest priority, then rank. Where a service
+    states no priorities a coin comes before its copies, then the more important chain: "btc" is
+    Bitcoin's.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
-        return Resolution(wanted, None, (), "Type a token.")
+        return Resolution(None, (), "Type a token.")
     rows = _matching(wanted, catalog)
     usable = [row for row in rows if row.enabled]
     if not usable:
-        return Resolution(wanted, None, (), _problem(wanted, rows, catalog), bool(rows))
+        return Resolution(None, (), _problem(wanted, rows, catalog), bool(rows))
     ordered = _trusted(usable)
     if all(row.priority is None for row in ordered):
         ordered = sorted(ordered, key=lambda row: _without_priority(row, catalog))
-    chosen = next((row for row in ordered if row.id == (prefer or "").lower()), ordered[0])
-    token = catalog.token(chosen.id)
+    token = catalog.token(ordered[0].id)
     if token is None:
-        return Resolution(wanted, None, (), f'"{wanted}" is no longer in the list.')
-    return Resolution(wanted, token, tuple(ordered), None)
+        return Resolution(None, (), f'"{wanted}" is no longer in the list.')
+    return Resolution(token, tuple(ordered), None)
 
 
 def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:

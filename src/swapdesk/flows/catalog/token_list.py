@@ -124,13 +124,6 @@ _END = "\x1d"
 _KEPT_ROWS = 1_000
 
 
-class ListedToken(NamedTuple):
-    """A row to be packed. ``scan_ends``: when a benign scan grows old, in seconds of the epoch."""
-
-    row: TokenRow
-    scan_ends: float | None = None
-
-
 class ListPart(NamedTuple):
     """Some tokens of a list as blocks of columns, as they are kept on disk."""
 
@@ -177,7 +170,7 @@ class TokenList(Sequence[TokenRow]):
     @classmethod
     def of(cls, rows: Iterable[TokenRow]) -> TokenList:
         """A list of rows as they are."""
-        return cls.joined([pack(map(ListedToken, rows))], None)
+        return cls.joined([pack((row, None) for row in rows)], None)
 
     @classmethod
     def joined(cls, parts: Sequence[ListPart], now: float | None) -> TokenList:
@@ -216,15 +209,6 @@ class TokenList(Sequence[TokenRow]):
         """Whether the token has this contract, given in lower case."""
         return self.contracts.line(at).lower() == needle(address)
 
-    def chain_names(self, what: CanDo) -> set[str]:
-        """Short names in lower case of the chains with a token that can be used so."""
-        needed = _CAN[what]
-        return {
-            chain.decode()
-            for chain, flags in zip(self.chains.lines(), self._flags, strict=True)
-            if flags & needed == needed
-        }
-
     def contracts_on(self, chain: str) -> frozenset[str]:
         """Every contract on this chain, by its short name."""
         found = map(self.contracts.text, self.chains.equal(chain.lower()))
@@ -258,13 +242,12 @@ class TokenList(Sequence[TokenRow]):
         self._sequences[sort] = places
         return places
 
-    def with_rows(self, listed: Iterable[ListedToken]) -> TokenList:
+    def with_rows(self, added: Iterable[TokenRow]) -> TokenList:
         """The list with a few more tokens, each at its place."""
-        ordered = sorted(listed, key=lambda one: one.row.order)
-        added = [(self._place(one.row), one) for one in ordered]
         parts, start = [], 0
-        for place, one in added:
-            parts += [self._block(start, place), pack([one])]
+        for row in sorted(added, key=lambda row: row.order):
+            place = self._place(row)
+            parts += [self._block(start, place), pack([(row, None)])]
             start = place
         return TokenList.joined([*parts, self._block(start, len(self))], self._now)
 
@@ -315,8 +298,9 @@ class TokenList(Sequence[TokenRow]):
         )
 
 
-def pack(listed: Iterable[ListedToken]) -> ListPart:
-    """The columns of some rows."""
+def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
+    """The columns of some rows, each with when its benign scan grows old, in seconds of the
+    epoch."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.api_connection import Receipt
+from swapdesk.client.api import PartnerApi, Receipt
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, agreed_output, lower, lower_by
@@ -84,11 +83,6 @@ class OrderCheck(Struct, frozen=True):
         if self.lower_by is not None:
             return lower(self.lower_by)
         return RELEASED
-
-    @property
-    def withheld(self) -> str | None:
-        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
-        return self.verdict.withheld
 
 
 def check_order(

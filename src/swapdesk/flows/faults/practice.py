@@ -303,7 +303,7 @@ class Practice:
         for row in board.ranking.rows:
             wanted = case.provider in (None, row.quote.swap)
             back = bool(case.refund) or not needs_refund_address(row)
-            if wanted and back and row.choosable and not row.expired(now):
+            if wanted and back and row.pays and not row.expired(now):
                 return row
         raise CaseFailed(f"{case.name}: no route is usable for {case.sell}.")
 

@@ -29,7 +29,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, note_of
+from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind, note_of
 from swapdesk.wire.quotes import RouteType
 
 NOTE_WIDTH = 6
@@ -82,9 +82,9 @@ def _net_head(wish: QuoteRequest) -> str:
 
 
 def _fees(row: RankedQuote) -> str:
-    if row.fees_text_kind == "in price":
+    if fees_kind(row.quote) == "in price":
         return "in price"
-    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else NOTHING
+    return usd(row.quote.fee_usd)
 
 
 QUOTE_COLUMNS = (

@@ -169,29 +169,11 @@ PLAIN = QuoteOptions()
 """Floating rates of every route, as the account has them."""
 
 
-class OnChain(Struct, frozen=True):
-    """What on-chain routes are asked with (contract 6.6).
-
-    ``sender`` is the account that would sign and ``receiver`` who would be paid, as far as they
-    are known.
-    """
-
-    sender: str | None = None
-    receiver: str | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those that are known, by their field names in the query."""
-        told = {
-            "sender_address": self.sender,
-            "receiver_address": self.receiver,
-        }
-        return {name: value for name, value in told.items() if value is not None}
-
-
 class QuoteRequest(QuoteOptions, frozen=True):
     """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
     units. The same token on both sides, and ``private_send``, ask for private routes only.
+    ``sender`` is the account that would sign an on-chain route and ``receiver`` who would be paid,
+    as far as they are known (contract 6.6).
     """
 
     token_in: Token
@@ -199,7 +181,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
     amount: Decimal
     receive: bool = False
     private_send: bool = False
-    on_chain: OnChain = field(default_factory=OnChain)
+    sender: str | None = None
+    receiver: str | None = None
 
     def __post_init__(self) -> None:
         if self.receive:
@@ -222,14 +205,14 @@ class QuoteRequest(QuoteOptions, frozen=True):
         *,
         receive: bool = False,
         private_send: bool = False,
-        on_chain: OnChain | None = None,
+        sender: str | None = None,
+        receiver: str | None = None,
     ) -> QuoteRequest:
         """The question with these options; those a private send does not know are left out."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
-        values["on_chain"] = on_chain or OnChain()
-        return cls(token_in, token_out, amount, receive, private_send, **values)
+        return cls(token_in, token_out, amount, receive, private_send, sender, receiver, **values)
 
     @property
     def same_token(self) -> bool:
@@ -257,7 +240,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
             receive=self.receive,
             private_send=self.private_send,
             # Another account is another sender.
-            on_chain=self.on_chain if options.account == self.account else None,
+            sender=self.sender if options.account == self.account else None,
+            receiver=self.receiver if options.account == self.account else None,
         )
 
     def query(self, *, fixed: bool) -> QuoteQuery:
@@ -270,7 +254,10 @@ class QuoteRequest(QuoteOptions, frozen=True):
         if self.receive:
             options["amount_type"] = AmountType.RECEIVE
         if self.asks_on_chain and not fixed:
-            options |= self.on_chain.parameters
+            if self.sender is not None:
+                options["sender_address"] = self.sender
+            if self.receiver is not None:
+                options["receiver_address"] = self.receiver
             if self.slippage is not None:
                 options["slippage"] = self.slippage
         return QuoteQuery(

@@ -217,13 +217,6 @@ class QuoteResult(Struct, frozen=True):
         )
 
 
-class _Answer(Struct, frozen=True):
-    """The quotes of one call and when it was asked."""
-
-    quotes: Sequence[Quote]
-    asked_at: datetime
-
-
 class QuoteDesk:
     """Asks the service for quotes and pair limits. Every call raises ClientError."""
 
@@ -240,16 +233,22 @@ class QuoteDesk:
         Of two calls one may fail: its error stands in ``refused``. Raises ClientError when no
         call brought an answer.
         """
-        answers: list[_Answer] = []
+        rows: list[tuple[Quote, datetime]] = []
+        asked_at: datetime | None = None
         refused: ClientError | None = None
         for fixed in wish.rates:
             try:
-                answers.append(await self._call(wish, on_repeat, fixed=fixed))
+                asked, answer = await self._call(wish, on_repeat, fixed=fixed)
+                asked_at, rows = asked_at or asked, [*rows, *answer]
             except ClientError as error:
                 if refused is not None or wish.cost == 1:
                     raise
                 refused = error
-        return self._board(wish, answers, refused)
+        assert asked_at is not None  # one call at least was answered
+        received_at = self._clock.now()
+        ranking = ranked_for(wish, rows, received_at)
+        limits = self.known_limits(wish.token_in, wish.token_out)
+        return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
 
     async def ask_rate(
         self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
@@ -258,7 +257,7 @@ class QuoteDesk:
 
         Rows of the other kind stay as they are, with their own ends.
         """
-        answer = await self._call(board.wish, on_repeat, fixed=fixed)
+        _, answer = await self._call(board.wish, on_repeat, fixed=fixed)
         before = board.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
@@ -270,13 +269,13 @@ class QuoteDesk:
             floating=board.wish.floating or not fixed,
         )
         now = self._clock.now()
-        rows = [*others, *self._ends(answer)]
-        ranking = ranked_for(wish, rows, now)
+        ranking = ranked_for(wish, [*others, *answer], now)
         return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
     async def _call(
         self, wish: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
-    ) -> _Answer:
+    ) -> tuple[datetime, list[tuple[Quote, datetime]]]:
+        """When it was asked, and each quote with its end."""
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if wish.private_send:
@@ -297,21 +296,7 @@ class QuoteDesk:
                 one.model_copy(update={"valid_until": one.valid_until or asked_at + VALIDITY})
                 for one in named
             ]
-        return _Answer(named, asked_at)
-
-    def _board(
-        self, wish: QuoteRequest, answers: Sequence[_Answer], refused: ClientError | None
-    ) -> QuoteResult:
-        received_at = self._clock.now()
-        rows = [pair for answer in answers for pair in self._ends(answer)]
-        asked_at = min(answer.asked_at for answer in answers)
-        ranking = ranked_for(wish, rows, received_at)
-        limits = self.known_limits(wish.token_in, wish.token_out)
-        return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
-
-    @staticmethod
-    def _ends(answer: _Answer) -> list[tuple[Quote, datetime]]:
-        return [(quote, end_of(quote, answer.asked_at)) for quote in answer.quotes]
+        return asked_at, [(quote, end_of(quote, asked_at)) for quote in named]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""

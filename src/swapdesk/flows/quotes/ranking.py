@@ -152,33 +152,37 @@ _FILTERED: dict[str, str] = {
 }
 
 
-class Unusable(Struct, frozen=True):
-    """A reason in words; ``server_says`` marks a text of the service."""
+class UnusableQuote(Struct, frozen=True):
+    """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
 
+    MERGED: ClassVar = "quote"
+    PRINTED: ClassVar = {"reason": "reason", "serverSays": "server_says", "quote": "quote"}
+
+    quote: Quote
     reason: str
     server_says: bool = False
 
 
-def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> Unusable | None:
+def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> UnusableQuote | None:
     """Why it is not ranked, None for a usable one. ``amount`` in ``symbol`` names the bound."""
     if quote.filtered:
         known = _FILTERED.get(quote.filtered_reason or "")
         reason = known or f"filtered: {quote.filtered_reason or 'no reason given'}"
-        return Unusable(reason, server_says=known is None)
+        return UnusableQuote(quote, reason, server_says=known is None)
     if quote.error is not None:
         bound = _missed_bound(quote, amount, symbol)
         if bound is not None:
-            return Unusable(bound)
-        return Unusable(quote.error or "no reason given", server_says=True)
+            return UnusableQuote(quote, bound)
+        return UnusableQuote(quote, quote.error or "no reason given", server_says=True)
     if quote.quote_id is None:
-        return Unusable("no quote id in the answer")
+        return UnusableQuote(quote, "no quote id in the answer")
     if not is_known_kind(quote):
-        return Unusable("this desk does not know this kind of route")
+        return UnusableQuote(quote, "this desk does not know this kind of route")
     if quote.amount_out is None:
-        return Unusable("no amount in the answer")
+        return UnusableQuote(quote, "no amount in the answer")
     net = quote.net_amount_out
     if net is not None and TIES.plus(net) > TIES.plus(quote.amount_out):
-        return Unusable("the net amount exceeds what is paid out")
+        return UnusableQuote(quote, "the net amount exceeds what is paid out")
     return None
 
 
@@ -187,16 +191,16 @@ def is_known_kind(quote: Quote) -> bool:
     return quote.type in _COMPARED
 
 
-def reverse_problem(quote: Quote, receive: Decimal, symbol: str) -> Unusable | None:
+def reverse_problem(quote: Quote, receive: Decimal, symbol: str) -> UnusableQuote | None:
     """Why an otherwise usable quote does not answer "receive exactly this much"."""
     if quote.amount_in is None or quote.amount_in <= 0:
-        return Unusable("it does not say how much it takes")
+        return UnusableQuote(quote, "it does not say how much it takes")
     if not quote.fixed:
-        return Unusable("its rate is not fixed, so the amount may move")
+        return UnusableQuote(quote, "its rate is not fixed, so the amount may move")
     net = quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
     least = ROUGH.multiply(receive, ROUGH.subtract(Decimal(1), _SHORT))
     if net is not None and TIES.plus(net) < TIES.plus(least):
-        return Unusable(f"it pays {exact_amount(net)} {symbol}, less than asked for")
+        return UnusableQuote(quote, f"it pays {exact_amount(net)} {symbol}, less than asked for")
     return None
 
 
@@ -208,9 +212,6 @@ def _missed_bound(quote: Quote, amount: Decimal | None, symbol: str) -> str | No
     if quote.max is not None and quote.max < amount:
         return f"above maximum: this route takes {exact_amount(quote.max)} {symbol} or less"
     return None
-
-
-_CREATED = frozenset(RouteType)
 
 
 class RankedQuote(Struct, frozen=True):
@@ -226,7 +227,6 @@ class RankedQuote(Struct, frozen=True):
     key: Decimal
     vs_best_percent: Decimal | None
     vs_best_amount: Decimal
-    fees_text_kind: FeesKind
     badges: tuple[str, ...]
     expires_at: datetime
     reverse: bool = False
@@ -246,37 +246,17 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def pays(self) -> bool:
-        """Whether anything is left of the amount after its fees."""
+        """Whether anything is left of the amount after its fees: what pays nothing is never chosen
+        unasked."""
         return self.key > 0
-
-    @property
-    def creatable(self) -> bool:
-        """Whether this desk creates orders of the route."""
-        return self.quote.type in _CREATED
 
     @property
     def on_chain(self) -> bool:
         """Whether the wallet signs for it: nothing is deposited by hand."""
         return self.quote.type == RouteType.DEX
 
-    @property
-    def choosable(self) -> bool:
-        """Whether the desk may choose it unasked: it pays something and can be created."""
-        return self.pays and self.creatable
-
     def expired(self, now: datetime) -> bool:
         return self.expires_at <= now
-
-
-class UnusableQuote(Struct, frozen=True):
-    """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
-
-    MERGED: ClassVar = "quote"
-    PRINTED: ClassVar = {"reason": "reason", "serverSays": "server_says", "quote": "quote"}
-
-    quote: Quote
-    reason: str
-    server_says: bool = False
 
 
 class Ranking(Struct, frozen=True):
@@ -294,7 +274,7 @@ class Ranking(Struct, frozen=True):
     def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
         """The row to stand on: valid and paying something. Never one that pays nothing, nor one
         on a chain where the wallet ``signs`` nothing."""
-        found = (one for one in self.rows if one.choosable and (signs or not one.on_chain))
+        found = (one for one in self.rows if one.pays and (signs or not one.on_chain))
         return next((one for one in found if not one.expired(now)), None)
 
     def find(self, quote_id: str) -> RankedQuote | None:
@@ -340,22 +320,23 @@ def rank(
     for quote in distinct:
         problem = problem_of(quote, amount, symbol_in)
         if problem is None and named[quote.quote_id] > 1:
-            problem = Unusable("another quote of this answer has the same id")
+            problem = UnusableQuote(quote, "another quote of this answer has the same id")
         if problem is None and receive is not None:
             problem = reverse_problem(quote, receive, symbol_out)
         if problem is None and quote.amount_type == other:
-            problem = Unusable("its amount is not the one that was asked about")
+            problem = UnusableQuote(quote, "its amount is not the one that was asked about")
         if problem is None and fixed_only and not quote.fixed:
-            problem = Unusable("its rate is not fixed")
+            problem = UnusableQuote(quote, "its rate is not fixed")
         expires_at = expires(quote)
         if problem is None and expires_at <= now:
-            problem = Unusable(
-                _NO_END if quote.fixed and quote.valid_until is None else "expired: ask again"
+            problem = UnusableQuote(
+                quote,
+                _NO_END if quote.fixed and quote.valid_until is None else "expired: ask again",
             )
         if problem is None:
             usable.append((quote, expires_at))
         else:
-            unusable.append(UnusableQuote(quote, problem.reason, problem.server_says))
+            unusable.append(problem)
     reverse = receive is not None
     usable.sort(key=lambda entry: _order(entry[0], reverse))
     return Ranking(_placed(usable, reverse, memo), tuple(unusable))
@@ -437,7 +418,6 @@ def _placed(
                 key=key,
                 vs_best_percent=share_of(away, best),
                 vs_best_amount=away,
-                fees_text_kind=fees_kind(quote),
                 badges=badges_of(quote, key, memo=memo),
                 expires_at=expires_at,
                 reverse=reverse,

@@ -30,7 +30,7 @@ def follow_route(board: QuoteResult, before: RankedQuote) -> RankedQuote | None:
         kind = (before.quote.type, before.quote.fixed)
         rows = board.ranking.rows
         row = next((one for one in rows if (one.quote.type, one.quote.fixed) == kind), None)
-    return row if row is not None and row.choosable else None
+    return row if row is not None and row.pays else None
 
 
 def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:

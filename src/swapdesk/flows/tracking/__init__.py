@@ -2,7 +2,7 @@
 
 ``tracking`` commits a state before it announces it. Estimates and times of an order under way are
 announced first and committed later, many as one (``journal.figures``): after a kill the service
-states them again. ``known_orders`` begins with the orders that may still change and the newest
-ones; the others are read while the desk is in use, and one that is asked for earlier comes from
-the journal (``Tracker.recall``).
+states them again. It begins with the orders that may still change and the newest ones; the others
+are read while the desk is in use, and one that is asked for earlier comes from the journal
+(``Tracker.recall``).
 """

@@ -4,19 +4,19 @@ States from the stream, from polling and from the journal are folded forward onl
 to the journal and then announced; an end is not shown before that. Figures alone are announced
 as soon and committed later (``journal.figures``). A terminal state seen on the stream counts as
 confirmed only after REST repeats it. An order is never given up because of a fault of our own
-network.
-
-Who wants to know of changes, and what changed since each looked last.
-
-What is asked of the service beside the stream, for one order at a time.
+network. Whether an address may still be shown, once a sighting says something against it, the
+journal decides, since another desk of this home may have decided meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
-from datetime import datetime
+from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.client.api import PartnerApi
@@ -35,80 +35,43 @@ from swapdesk.client.stream_events import (
 from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
+from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
+from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import PaidOnChain, Source
-from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
+from swapdesk.flows.journal.order_merge import (
+    contradicts,
+    display_of,
+    ended,
+    merge_order,
+    only_volatile_fields,
+    other_objects,
+)
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
-from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.orders.order_listing import Group
+from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.orders.deposit_destination import own_payment
+from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
+from swapdesk.flows.orders.order_history import happened
+from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
-from swapdesk.flows.tracking.known_orders import KnownOrders
-from swapdesk.flows.tracking.self_paid_orders import BatchPayments
-from swapdesk.wire.orders import Order, OrderQuery
-
-
-class OrderChanges:
-    """Orders by their ids, and the state of the stream."""
-
-    def __init__(self) -> None:
-        self._listeners: list[asyncio.Queue[str | None]] = []
-
-    def tell(self, service_id: str | None) -> None:
-        """An order moved; None: the stream did."""
-        for queue in self._listeners:
-            queue.put_nowait(service_id)
-
-    async def each(self) -> AsyncGenerator[frozenset[str], None]:
-        """Ids that changed since the last look, coalesced; an empty set means the stream state."""
-        queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._listeners.append(queue)
-        try:
-            while True:
-                changed = {await queue.get()}
-                while not queue.empty():
-                    changed.add(queue.get_nowait())
-                yield frozenset(name for name in changed if name is not None)
-        finally:
-            self._listeners.remove(queue)
-
-
-class OrderRequests:
-    """At most one errand an order; :meth:`end` cancels all."""
-
-    def __init__(self, background: BackgroundTasks) -> None:
-        self._background = background
-        self._for: set[str] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def run(self, service_id: str, work: Coroutine[None, None, None]) -> None:
-        """Run ``work`` unless something is under way for the order already."""
-        if service_id in self._for:
-            work.close()
-            return
-        self._for.add(service_id)
-        name = f"looking after order {short_id(service_id)}"
-        task = asyncio.create_task(self._background.once(name, work), name=name)
-        self._tasks.add(task)
-
-        def done(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            self._for.discard(service_id)
-
-        task.add_done_callback(done)
-
-    def __len__(self) -> int:
-        return len(self._for)
-
-    def end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
+from swapdesk.flows.tracking.self_paid_orders import (
+    BatchedOrders,
+    BatchPayments,
+    awaits_own_deposit,
+    read_swap_payment,
+)
+from swapdesk.wire.orders import DisplayStatus, Order, OrderQuery
 
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
+_NEW = timedelta(minutes=2)
+"""For so long an order may still be written down by whoever created it."""
+LOOK_SECONDS = 10.0
+"""After so long it is known here what a chain showed to another desk of this home."""
+LOAD_STEP = 100
+"""Orders read from the journal between two breaths of the event loop."""
 
 
 class Tracker:
@@ -126,17 +89,27 @@ class Tracker:
         batch_payments: BatchPayments | None = None,
         background: BackgroundTasks | None = None,
     ) -> None:
+        """Without ``batch_payments`` nobody knows how far a batch is paid."""
         self._background = background or BackgroundTasks(clock)
+        self._journal = journal
         self._api = api
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._known = KnownOrders(
-            journal,
-            clock,
-            flow.lower_tolerance if flow is not None else LOWER_TOLERANCE,
-            batch_payments=batch_payments,
-        )
+        self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+        """Percent of the agreed output that may be missing unasked."""
+        self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._known: dict[str, TrackedOrder] = {}
+        self._groups: dict[Group, set[str]] = {group: set() for group in Group}
+        self._away: dict[str, str] | None = None
+        """Orders that were put away, each with its trouble; None before the first look."""
+        self._troubled: set[str] = set()
+        """Orders that may be put away, or are."""
+        self._unpaid: set[str] = set()
+        """Orders that wait for a deposit which this desk may have sent by hand."""
+        self._payments: dict[str, tuple[PaidOnChain, ...]] | None = None
+        """What chains showed of deposits, by their orders; None before the first look."""
+        self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """Orders that the service did not know when they were asked for, each since when."""
         self._over: dict[str, TrackedOrder] = {}
@@ -148,58 +121,87 @@ class Tracker:
             seconds=flush_seconds,
             background=self._background,
         )
-        self._errands = OrderRequests(self._background)
-        self._changes = OrderChanges()
+        self._errands: dict[str, asyncio.Task[None]] = {}
+        """What is asked of the service beside the stream: one question an order at a time."""
+        self._listeners: list[asyncio.Queue[str | None]] = []
         self.stream_since: datetime = clock.now()
         self.skipped = 0
         """Orders that the service listed last and that cannot be read: not among :meth:`orders`,
         or as last known."""
+        self.past_known = False
+        """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
 
     async def load_present(self) -> None:
-        """Take the orders of which something may still become, without stopping the event loop
-        for long."""
-        await self._known.load_present()
+        """Take the orders of which something may still become, with a breath for the event loop
+        after every :data:`LOAD_STEP`."""
+        for _ in self._loading(self._journal.orders.present()):
+            await asyncio.sleep(0)
 
     def load_newest(self) -> None:
-        """Take the newest orders, whatever became of them."""
-        self._known.load_newest()
+        """Take the newest orders, whatever became of them: :data:`LOAD_STEP` at most."""
+        for _ in self._loading(self._journal.orders.each()):
+            return
+        self.past_known = True
 
     async def load_past(self, pause: float = 0.0) -> None:
-        """Take all others, with ``pause`` seconds after every step."""
-        await self._known.load_past(pause)
+        """Take all others, newest first, with ``pause`` seconds after every :data:`LOAD_STEP`."""
+        for _ in self._loading(self._journal.orders.each()):
+            await self._clock.sleep(pause)
+        self.past_known = True
 
-    @property
-    def past_known(self) -> bool:
-        """Whether all orders of the journal are in view; until then :meth:`recall` finds one."""
-        return self._known.past_known
+    def recall(self, service_id: str) -> TrackedOrder | None:
+        """The order, taken from the journal where it was not loaded."""
+        known = self._known.get(service_id)
+        if known is None:
+            known = self._from_journal(service_id, None)
+            if known is not None:
+                self._put(known)
+        return known
 
-    def orders(self) -> list[TrackedOrder]:
-        """Group by group; open ones with the nearest deadline first, the others newest first."""
-        return self._known.sorted()
+    def get(self, service_id: str) -> TrackedOrder | None:
+        return self._known.get(service_id)
 
     def known(self) -> Iterator[TrackedOrder]:
         """All orders in no sequence."""
-        return iter(self._known)
+        return iter(self._known.values())
 
     @property
     def count(self) -> int:
         """How many orders are in view."""
         return len(self._known)
 
-    def nearest(self, count: int) -> list[TrackedOrder]:
-        """The first of those of :meth:`orders` that are open."""
-        return self._known.nearest(count)
+    def counts(self) -> dict[Group, int]:
+        """How many orders stand in each group."""
+        return {group: len(names) for group, names in self._groups.items()}
+
+    @property
+    def open_count(self) -> int:
+        return len(self._groups[Group.OPEN])
+
+    @property
+    def stranded_count(self) -> int:
+        """Orders that ended and need their owner all the same."""
+        return len(self._groups[Group.NEEDS_YOU])
 
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
-        return self._known.running()
+        return (self._known[name] for name in self._groups[Group.OPEN])
 
-    def get(self, service_id: str) -> TrackedOrder | None:
-        return self._known.get(service_id)
+    def orders(self) -> list[TrackedOrder]:
+        """Group by group; open ones with the nearest deadline first, the others newest first."""
+        groups = {
+            group: [self._known[name] for name in names] for group, names in self._groups.items()
+        }
+        return sort_groups(groups, Sorting.DEADLINE)
 
-    def recall(self, service_id: str) -> TrackedOrder | None:
-        """As :meth:`get`, from the journal where the order was not loaded."""
-        return self._known.recall(service_id)
+    def nearest(self, count: int) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, at most ``count``."""
+        late = datetime.max.replace(tzinfo=UTC)
+        # Plain pairs, since there may be thousands.
+        pairs = (
+            (self._known[name].order.expires or late, name) for name in self._groups[Group.OPEN]
+        )
+        return [self._known[name] for _, name in heapq.nsmallest(count, pairs)]
 
     @property
     def stream_state(self) -> StreamState:
@@ -210,68 +212,111 @@ class Tracker:
         """Seconds since the last message or answer."""
         return self._stream.age()
 
-    @property
-    def open_count(self) -> int:
-        return self._known.open_count
+    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
+        """Ids that changed since the last look, coalesced; an empty set means the stream state
+        or :attr:`skipped`."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._listeners.append(queue)
+        try:
+            while True:
+                changed = {await queue.get()}
+                while not queue.empty():
+                    changed.add(queue.get_nowait())
+                yield frozenset(name for name in changed if name is not None)
+        finally:
+            self._listeners.remove(queue)
 
-    @property
-    def stranded_count(self) -> int:
-        """Orders that ended and need their owner all the same."""
-        return self._known.count(Group.NEEDS_YOU)
-
-    def counts(self) -> dict[Group, int]:
-        """How many orders stand in each group."""
-        return {group: self._known.count(group) for group in Group}
+    # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Take an order the journal has just recorded, as a create does, and announce it."""
-        before = self._newest(service_id)
-        try:
-            tracked, differs = self._known.adopt(service_id, before)
-        except KeyError:
+        """Take an order the journal has just recorded, as a create does, and announce it. Over
+        that goes what was seen of it already."""
+        before, entry = self._newest(service_id), self._journal.orders.get(service_id)
+        if entry is None:
             return before
-        if differs and self._writes.waiting(service_id):
+        merged = None
+        if before is not None:
+            # What the create verified is the base; what the stream said comes on top of it.
+            reason = contradicts(entry.order, before.order)
+            if reason is not None:
+                verdict = self._journal.orders.settle(service_id, contradiction(reason))
+                entry = replace(entry, verdict=verdict)
+            merged = merge_order(entry.order, before.order)
+            entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
+        tracked = replace(self._tracked(entry), source="create")
+        if before is not None and tracked.paid_at is None:
+            # What the stream said may not be written yet.
+            tracked = replace(tracked, paid_at=before.paid_at)
+        tracked = self._with_output(tracked, tracked.order)
+        if merged is not None and self._writes.waiting(service_id):
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
-        self._known.put(tracked)
-        self._changes.tell(service_id)
+        self._put(tracked)
+        self._tell(service_id)
         return tracked
 
     def put_away(self, service_id: str) -> None:
         """Its owner dealt with an order that failed: it holds nothing up until it is in another
         trouble. Raises JournalUnavailable."""
-        self._known.put_away(service_id)
-        self._changes.tell(service_id)
+        trouble = self._known[service_id].trouble
+        if trouble is not None:
+            self._journal.orders.put_away(service_id, trouble)
+            self._look_at_put_away()
+        self._tell(service_id)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all. Raises JournalUnavailable."""
-        self._known.take_back(service_id)
-        self._changes.tell(service_id)
+        self._journal.orders.take_back(service_id)
+        self._look_at_put_away()
+        self._tell(service_id)
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
         """A chain shows a payment to the deposit address of an order: it stays known and is
         announced."""
         try:
-            self._known.keep_payment(service_id, payment)
+            self._journal.orders.keep_payment(service_id, payment)
+            self._look_at_chain_payments()
         except JournalUnavailable as error:
             log.error("the journal did not take a payment: %s", error)
-        self._changes.tell(service_id)
+        self._tell(service_id)
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
-        moved; and take those that another desk or command has just recorded."""
+        moved, also by another desk; and take those that another desk or command has just
+        recorded."""
         try:
-            for service_id in self._known.made_here():
+            for service_id in self._made_here():
                 self.adopt(service_id)
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
-        for service_id in self._known.look_at_payments():
-            self._changes.tell(service_id)
+        moved = self._look_at_put_away() if self._troubled else []
+        if self._clock.monotonic() - self._looked >= LOOK_SECONDS:
+            moved += self._look_at_chain_payments()
+        for service_id, payment in self._own_payments(self._unpaid).items():
+            before = self._known[service_id]
+            if payment != before.own_payment:
+                self._known[service_id] = replace(before, own_payment=payment)
+                moved.append(service_id)
+        for service_id in self._batched.moved():
+            before = self._known[service_id]
+            after = self._batched.with_payment(before, before.order)
+            if after is not before:
+                self._known[service_id] = after
+                moved.append(service_id)
+        for service_id in moved:
+            self._tell(service_id)
 
     def look_at_swap(self, service_id: str) -> None:
         """Announce an order when its transaction stands otherwise than it was told."""
-        if self._known.look_at_swap(service_id):
-            self._changes.tell(service_id)
+        tracked = self._known.get(service_id)
+        if tracked is None:
+            return
+        now = self._with_swap(tracked)
+        self._put(now)
+        if now is not tracked:
+            self._tell(service_id)
+
+    # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
         """Ask the service for one order now. Raises ClientError; 404 keeps what is known, as what
@@ -284,14 +329,14 @@ class Tracker:
             self._not_known(service_id)
             return self._known.get(service_id)
         self._apply(order, "read")
-        await self._commit()
+        await self._writes.flush()
         return self._known.get(service_id)
 
     async def take(self, orders: Iterable[Order]) -> None:
         """Orders that the service told of in an answer about something else: their group."""
         for order in orders:
             self._apply(order, "read")
-        await self._commit()
+        await self._writes.flush()
 
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
@@ -305,7 +350,7 @@ class Tracker:
         self._listed(skipped)
         if whole and not skipped:
             # One that was made just now may not be listed yet.
-            for service_id in self._known.unlisted(since):
+            for service_id in self._unlisted(since):
                 self._not_known(service_id)
 
     async def read_page(self, page: int) -> OrderPage:
@@ -313,7 +358,7 @@ class Tracker:
         answer = await self._api.list_orders(OrderQuery(page=page))
         for order in answer.orders:
             self._apply(order, "list")
-        await self._commit()
+        await self._writes.flush()
         return answer
 
     async def run(self) -> None:
@@ -321,13 +366,14 @@ class Tracker:
         try:
             await self._background.keep("following orders", self._follow)
         finally:
-            self._errands.end()
+            for task in self._errands.values():
+                task.cancel()
             await self._writes.finish()
 
     async def _follow(self) -> None:
         self._stream.watch(
             known.service_id
-            for known in self._known
+            for known in self._known.values()
             if not known.ended and not known.archived(self._clock.now())
         )
         async with self._stream as events:
@@ -357,63 +403,248 @@ class Tracker:
                 self._not_known(event.service_id)
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
-            self._changes.tell(None)
+            self._tell(None)
         elif isinstance(event, Gap):
             log.info("order stream resumed after a gap: %s", event.reason)
 
-    def changes(self) -> AsyncGenerator[frozenset[str], None]:
-        """Ids that changed since the last look, coalesced; an empty set means the stream state
-        or :attr:`skipped`."""
-        return self._changes.each()
-
     # Inside
+
+    def _tell(self, service_id: str | None) -> None:
+        """An order moved; None: the stream did."""
+        for queue in self._listeners:
+            queue.put_nowait(service_id)
 
     def _listed(self, skipped: int) -> None:
         if skipped != self.skipped:
             self.skipped = skipped
-            self._changes.tell(None)
+            self._tell(None)
 
     def _not_known(self, service_id: str) -> None:
-        if self._known.not_known(service_id):
-            self._changes.tell(service_id)
+        """The service said that it does not know an order."""
+        known = self._known.get(service_id)
+        if known is not None and not known.gone:
+            self._put(replace(known, gone=True))
+            self._tell(service_id)
+
+    def _unlisted(self, since: datetime) -> list[str]:
+        """Open orders of the last 48 hours that were not seen since then, but for new ones."""
+        return [
+            tracked.service_id
+            for tracked in self.running()
+            if tracked.seen_at < since
+            and not tracked.archived(since)
+            and (tracked.order.created is None or tracked.order.created < since - _NEW)
+        ]
+
+    def _made_here(self) -> list[str]:
+        """The newest of the orders taken for foreign ones that another desk or command of this home
+        made: the stream may tell of an order before its creator has written it down."""
+        since = self._clock.now() - _NEW
+        unclaimed = [
+            tracked.service_id
+            for tracked in self.running()
+            if tracked.intent is None
+            and not tracked.in_batch
+            and tracked.order.created is not None
+            and tracked.order.created >= since
+        ]
+        if not unclaimed:
+            return []
+        try:
+            return self._journal.orders.index.made_here(unclaimed)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
+
+    def _look_at_put_away(self) -> list[str]:
+        """Read which ones are, also by another desk; the ids of those that are otherwise now."""
+        before = self._away or {}
+        try:
+            self._away = self._journal.orders.away()
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
+        moved = [
+            service_id
+            for service_id in before.keys() | self._away.keys()
+            if before.get(service_id) != self._away.get(service_id) and service_id in self._known
+        ]
+        for service_id in moved:
+            self._put(replace(self._known[service_id], away=self._away.get(service_id)))
+        return moved
+
+    def _look_at_chain_payments(self) -> list[str]:
+        """Read what chains showed, also to another desk; the ids of orders that this says
+        something new of."""
+        before, self._looked = self._payments or {}, self._clock.monotonic()
+        try:
+            self._payments = self._journal.orders.payments()
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
+        moved = [
+            service_id
+            for service_id, payments in self._payments.items()
+            if before.get(service_id) != payments and service_id in self._known
+        ]
+        for service_id in moved:
+            self._put(replace(self._known[service_id], payments=self._payments[service_id]))
+        return moved
+
+    def _shown(self, service_id: str) -> tuple[PaidOnChain, ...]:
+        if self._payments is None:
+            self._look_at_chain_payments()
+        return (self._payments or {}).get(service_id, ())
 
     def _newest(self, service_id: str) -> TrackedOrder | None:
         return self._over.get(service_id) or self._known.get(service_id)
 
+    def _put(self, tracked: TrackedOrder) -> None:
+        service_id = tracked.service_id
+        self._known[service_id] = tracked
+        stands = group_of(tracked)
+        for group, names in self._groups.items():
+            if group is not stands:
+                names.discard(service_id)
+        self._groups[stands].add(service_id)
+        for names, belongs in (
+            (self._troubled, tracked.trouble is not None),
+            (self._unpaid, awaits_own_deposit(tracked)),
+        ):
+            if belongs:
+                names.add(service_id)
+            else:
+                names.discard(service_id)
+        if tracked.in_batch:
+            self._batched.put(tracked)
+
     def _apply(self, order: Order, source: Source) -> None:
+        """What one more sighting makes of an order."""
         service_id = order.service_id
         self._missing.pop(service_id, None)
-        before = self._newest(service_id)
-        seen = self._known.see(order, source, before)
-        after = seen.order
-        if after is None:
+        known = before = self._newest(service_id)
+        if before is None or (before.withheld is not None and source != "stream"):
+            # Another desk of this home may have created, released or refused it meanwhile; an
+            # order that stays hidden a little longer does no harm, so the stream does not ask.
+            before = self._from_journal(service_id, before)
+        over = ended(display_of(order))
+        if source == "stream" and over and not (before and ended(display_of(before.order))):
+            # The end of an order counts once REST says it; it could never be taken back.
             self._read_soon(service_id)
             return
-        if seen.write:
-            put = self._writes.put_figures if seen.figures else self._writes.put
-            put(Writing(after.order, after.source, after.ended))
-        was_over = before is not None and ended(display_of(before.order))
-        if (
-            seen.write and ended(display_of(after.order)) and not was_over
-        ) or service_id in self._over:
-            self._over[service_id] = after
+        if before is None:
+            after = self._first_seen(order, source)
+            self._writes.put(Writing(after.order, source, after.ended))
+            self._keep(after, known, written=True)
+            return
+        before = self._batched.with_batch(before, order)
+        withheld, reason = before.withheld, contradicts(before.order, order)
+        if reason is not None:
+            before = self._refused(before, reason)
         else:
-            self._known.put(after)
-        if seen.judged:
-            self._changes.tell(service_id)
-        if seen.repeat:
+            before = self._with_output(before, order)
+        told = before.order
+        others = other_objects(told, order)
+        merged = merge_order(told, order, others)
+        kept, now = merged or told, self._clock.now()
+        after = replace(
+            before,
+            order=kept,
+            ended=before.ended or (over and display_of(kept) == display_of(order)),
+            seen_at=now,
+            source=source,
+            paid_at=happened(kept, now) if _just_paid(told, kept) else before.paid_at,
+            gone=False,
+        )
+        after = self._with_swap(after)
+        same_end = over and display_of(told) == display_of(order)
+        write = merged is not None or (same_end and not before.ended)
+        if write:
+            figures = (
+                merged is not None
+                and reason is None
+                and only_volatile_fields(told, merged, others if merged is order else None)
+            )
+            put = self._writes.put_figures if figures else self._writes.put
+            put(Writing(kept, source, after.ended))
+        self._keep(after, known, written=write)
+        if before.withheld != withheld:
+            # It became another question whether its address may be shown.
+            self._tell(service_id)
+        if after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None:
             self._repeat_soon(after)
 
-    async def _commit(self) -> None:
-        await self._writes.flush()
+    # Where the journal takes nothing, an order is hidden all the same and none is released.
+
+    def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
+        """``before`` as it stands once a sighting contradicted what is known of it."""
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        verdict = contradiction(reason)
+        try:
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _first_seen(self, order: Order, source: Source) -> TrackedOrder:
+        now = self._clock.now()
+        new = TrackedOrder(
+            order, None, FOREIGN.withheld, ended(display_of(order)), now, source,
+            standing=FOREIGN.standing, payments=self._shown(order.service_id),
+            paid_at=happened(order, now) if _just_paid(None, order) else None,
+        )  # fmt: skip
+        return self._batched.with_batch(new, order)
+
+    def _keep(self, after: TrackedOrder, known: TrackedOrder | None, *, written: bool) -> None:
+        """An end is not shown before the journal has it."""
+        service_id, over = after.service_id, ended(display_of(after.order))
+        was_over = known is not None and ended(display_of(known.order))
+        if (written and over and not was_over) or service_id in self._over:
+            self._over[service_id] = after
+        else:
+            self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
         """The journal has these, or refused them for now: either way they are shown."""
         for service_id in ids:
             over = self._over.pop(service_id, None)
             if over is not None:
-                self._known.put(over)
-            self._changes.tell(service_id)
+                self._put(over)
+            self._tell(service_id)
+
+    def _run(self, service_id: str, work: Coroutine[None, None, None]) -> None:
+        """Run ``work`` unless something is under way for the order already."""
+        if service_id in self._errands:
+            work.close()
+            return
+        name = f"looking after order {short_id(service_id)}"
+        task = asyncio.create_task(self._background.once(name, work), name=name)
+        self._errands[service_id] = task
+        task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     def _read_soon(self, service_id: str) -> None:
         async def confirm() -> None:
@@ -422,7 +653,7 @@ class Tracker:
             except ClientError as error:
                 log.info("the end of order %s is not confirmed yet: %s", service_id, error)
 
-        self._errands.run(service_id, confirm())
+        self._run(service_id, confirm())
 
     def _repeat_soon(self, tracked: TrackedOrder) -> None:
         """Let the service repeat an order again, once its create has left that open."""
@@ -437,4 +668,85 @@ class Tracker:
             except (ClientError, JournalUnavailable) as error:
                 log.info("order %s is not repeated yet: %s", tracked.short_id, error)
 
-        self._errands.run(tracked.service_id, repeat())
+        self._run(tracked.service_id, repeat())
+
+    def _loading(self, entries: Iterator[JournaledOrder]) -> Iterator[None]:
+        for at, entry in enumerate(entries):
+            if entry.order.service_id not in self._known:
+                self._put(self._tracked(entry))
+            if at % LOAD_STEP == LOAD_STEP - 1:
+                yield
+
+    def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
+        if self._away is None:
+            self._look_at_put_away()
+        tracked = TrackedOrder(
+            order=entry.order,
+            intent=self._intent_of(entry.intent_id),
+            withheld=entry.withheld,
+            ended=entry.ended,
+            seen_at=entry.seen_at,
+            source="journal",
+            standing=entry.verdict.standing,
+            accepted=entry.accepted,
+            away=(self._away or {}).get(entry.order.service_id),
+            payments=self._shown(entry.order.service_id),
+            paid_at=self._paid_at(entry.order),
+        )
+        tracked = self._batched.with_batch(tracked, tracked.order)
+        if awaits_own_deposit(tracked):
+            own = self._own_payments((tracked.service_id,))
+            tracked = replace(tracked, own_payment=own.get(tracked.service_id))
+        return self._with_swap(tracked)
+
+    def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
+        """What this desk, another one or a command sent for each order, asked for at once."""
+        try:
+            found = self._journal.transactions.deposits(names) if names else {}
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return {}
+        return {name: own_payment(found.get(name, ())) for name in names}
+
+    def _paid_at(self, order: Order) -> datetime | None:
+        """When the service saw the deposit, as far as the journal has that."""
+        try:
+            history = self._journal.orders.history
+            return history.deposit_seen(order.service_id) if deposit_arrived(order) else None
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return None
+
+    def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
+        """The same, with what the journal says of the transaction of a swap on chains."""
+        try:
+            payment = read_swap_payment(self._journal.swaps, tracked.intent, tracked.order)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return tracked
+        if payment == tracked.swap_payment:
+            return tracked
+        return replace(tracked, swap_payment=payment)
+
+    def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
+        """The journal's word where it decides otherwise than ``before``."""
+        try:
+            stands = self._journal.orders.verdict(service_id)
+            if stands is None or (before is not None and stands.standing is before.standing):
+                return before
+            entry = self._journal.orders.get(service_id)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return before
+        return self._tracked(entry) if entry is not None else before
+
+    def _intent_of(self, intent_id: str | None) -> Intent | None:
+        entry = self._journal.intents.get(intent_id) if intent_id else None
+        return entry.intent if entry else None
+
+
+def _just_paid(before: Order | None, after: Order) -> bool:
+    """Whether ``after`` is the first state to tell of the deposit, and none was passed unseen."""
+    if before is None:
+        return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
+    return deposit_arrived(after) and not deposit_arrived(before)

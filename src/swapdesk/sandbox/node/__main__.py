@@ -29,13 +29,13 @@ from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.node import OtherTerms
 from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
+from swapdesk.sandbox.processes import announce, read_orders, stop_event
 
 _REFUSALS = (OtherTerms, SandboxKeyRefused, LogDamaged, sqlite3.DatabaseError)
 
 
 async def _run(orders: dict[str, Any]) -> int:
-    stop = stop_on_end(asyncio.get_running_loop())
+    stop = stop_event(lifeline=True, hard=True)
     speed = orders.get("speed")
     clock, data = SystemClock(), Path(orders["data"])
     try:

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
-from msgspec import Struct
-
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.chain.rpc.solana import SolanaUncertain
 from swapdesk.clock import Clock
@@ -49,19 +47,8 @@ _USD_DECIMALS = 6
 log = logging.getLogger(__name__)
 
 
-class DexAsked(Struct, frozen=True):
-    """What is asked of on-chain venues; ``swaps`` is the allow-list of provider codes."""
-
-    question: DexQuestion
-    partner_id: str
-    swaps: tuple[str, ...] | None = None
-
-
-class DexOffer(Struct, frozen=True):
-    """A row; ``stored`` is None for one without a price."""
-
-    row: Quote
-    stored: StoredQuote | None
+DexOffer = tuple[Quote, StoredQuote | None]
+"""A row, and what is stored of it where it has a price."""
 
 
 class DexQuoting:
@@ -73,31 +60,35 @@ class DexQuoting:
         self._venues = venues
         self._clock = clock
         self._rng = rng
-        self._coins = native_coins(catalog)
+        self._coins = {
+            token.chain_data.short_name: token.id for token in catalog.tokens if token.mainnet
+        }
+        """Ids of the native coins by the short name of their chain."""
         self._catalog = catalog
         self._known: set[str] = set()
 
-    async def offers(self, asked: DexAsked) -> list[DexOffer]:
-        """One per venue, in the order of their codes."""
-        question = asked.question
+    async def offers(
+        self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
+    ) -> list[DexOffer]:
+        """One per venue, in the order of their codes; ``swaps`` is the allow-list of these."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
             venue
             for venue in self._trading(question)
-            if asked.swaps is None or venue.provider.short_name in asked.swaps
+            if swaps is None or venue.provider.short_name in swaps
         ]
         steps = self._patience(question)
         ask = self._insist if steps is _FIRST else self._ask
-        gathered = await gather(
+        answers, waited = await gather(
             self._clock, [ask(venue, question) for venue in venues], steps=steps
         )
         offers = []
-        for venue, answer in zip(venues, gathered.answers, strict=True):
+        for venue, answer in zip(venues, answers, strict=True):
             if isinstance(answer, DexPrice):
-                offers.append(self._offer(venue, answer, asked))
+                offers.append(self._offer(venue, answer, question, partner_id))
             else:
-                silent = f"no answer within {round(gathered.waited, 1):g} s"
+                silent = f"no answer within {round(waited, 1):g} s"
                 offers.append(_lost(venue, question, answer.reason if answer else silent))
         return offers
 
@@ -141,8 +132,10 @@ class DexQuoting:
             await self._clock.sleep(_ASK_AGAIN)
         return answer
 
-    def _offer(self, venue: DexVenue, price: DexPrice, asked: DexAsked) -> DexOffer:
-        question, plan = asked.question, price.plan
+    def _offer(
+        self, venue: DexVenue, price: DexPrice, question: DexQuestion, partner_id: str
+    ) -> DexOffer:
+        plan = price.plan
         token_in, token_out = question.token_in, question.token_out
         amount_in = short(from_base_units(plan.amount, token_in.decimals))
         amount_out = short(from_base_units(plan.out, token_out.decimals))
@@ -153,7 +146,7 @@ class DexQuoting:
         fee_usd = self._usd(token_in, price.fee_wei)
         stored = StoredQuote(
             quote_id=new_quote_id(self._rng),
-            partner_id=asked.partner_id,
+            partner_id=partner_id,
             purpose="exchange",
             route="dex",
             created=now,
@@ -201,20 +194,11 @@ class DexQuoting:
             filtered_reason=reason,
             valid_until=stored.expires,
         )
-        return DexOffer(row, stored)
-
-    def coin_price(self, chain: str) -> Decimal | None:
-        """Dollars for the native coin of a chain."""
-        coin = self._coin(chain)
-        return None if coin is None else coin.price
-
-    def _coin(self, chain: str) -> Token | None:
-        found = self._coins.get(chain)
-        return None if found is None else self._catalog.token(found)
+        return row, stored
 
     def _usd(self, token_in: Token, units: int) -> Decimal | None:
         """Of units of the native coin of the chain of a token."""
-        coin = self._coin(token_in.chain_data.short_name)
+        coin = self._catalog.token(self._coins.get(token_in.chain_data.short_name, ""))
         if coin is None or coin.price is None:
             return None
         exact = ROUGH.multiply(from_base_units(units, coin.decimals), coin.price)
@@ -228,11 +212,6 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
     """The venue's fee, part of which may be in the token sold; 0 where there is no price."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
-
-
-def native_coins(catalog: ServiceCatalog) -> dict[str, str]:
-    """Ids of the native coins by the short name of their chain."""
-    return {token.chain_data.short_name: token.id for token in catalog.tokens if token.mainnet}
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
@@ -271,7 +250,7 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
         amount_in=short(from_base_units(question.amount, question.token_in.decimals)),
         error=reason,
     )
-    return DexOffer(row, None)
+    return row, None
 
 
 KEPT_SECONDS = 30.0

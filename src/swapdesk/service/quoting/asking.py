@@ -11,9 +11,8 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
@@ -93,13 +92,9 @@ class Asking:
         default = caller.partner.default_markup
         markup = default if query.markup is None else query.markup
         return Asked(
-            RouteQuestion(
-                question.token_in,
-                question.token_out,
-                question.amount,
-                Terms(query.fixed, receive, markup),
-                question.choice,
-                question.types,
+            replace(
+                question,
+                terms=Terms(query.fixed, receive, markup),
                 markup_optional=query.markup is None,
             ),
             caller.partner.partner_id,
@@ -182,22 +177,16 @@ DEADLINE = STEPS[-1][0]
 """Nothing is waited for longer, in seconds."""
 
 
-class Gathered(Struct, Generic[T], frozen=True):
-    """One entry per question, None for no answer; ``waited`` in seconds since the begin."""
-
-    answers: list[T | None]
-    waited: float
-
-
 async def gather(
     clock: Clock,
     questions: Sequence[Coroutine[Any, Any, T]],
     *,
     steps: Steps = STEPS,
     begin: float | None = None,
-) -> Gathered[T]:
+) -> tuple[list[T | None], float]:
     """Ask everything at once and keep what came in time; the rest is cancelled.
 
+    Returns one entry per question, None for no answer, and the seconds since the begin.
     ``begin``, of ``clock.monotonic``, is when the time of the whole request began. A question
     must not raise: a failure is an answer of its own kind. One that raises all the same is
     logged and counts as unanswered.
@@ -205,7 +194,7 @@ async def gather(
     if begin is None:
         begin = clock.monotonic()
     if not questions:
-        return Gathered([], 0.0)
+        return [], 0.0
     tasks = [asyncio.ensure_future(question) for question in questions]
     left = len(tasks)
     enough = 0
@@ -235,7 +224,7 @@ async def gather(
                 timer.cancel()
             if left <= enough:
                 break
-        return Gathered([_answer(task) for task in tasks], clock.monotonic() - begin)
+        return [_answer(task) for task in tasks], clock.monotonic() - begin
     finally:
         for task in tasks:
             task.cancel()

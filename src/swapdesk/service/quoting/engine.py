@@ -10,17 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
-from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.dex.quoting import DexAsked, DexLimits, DexOffer, DexQuoting
+from swapdesk.service.dex.quoting import DexLimits, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, Asking
@@ -38,7 +37,9 @@ from swapdesk.service.quoting.routes import (
     alike,
     in_usd,
     loses_too_much,
+    priced,
     swap_cap,
+    unpriced,
 )
 from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.scans import TokenScans
@@ -64,13 +65,16 @@ _CLEAR = 2
 class AmountRule:
     """Judges the routes of an answer by the bounds of their pair."""
 
-    def __init__(self, bounds: PrivateBounds, received: ReceiveBounds, clock: Clock) -> None:
+    def __init__(
+        self, pricing: Pricing, bounds: PrivateBounds, received: ReceiveBounds, clock: Clock
+    ) -> None:
+        self._pricing = pricing
         self._bounds = bounds
         self._received = received
         self._clock = clock
 
-    async def judged(self, pricing: Coroutine[Any, Any, Priced], question: RouteQuestion) -> Priced:
-        """What was priced, with the bounds of the pair; routes are refused with the figure of
+    async def judged(self, question: RouteQuestion) -> Priced:
+        """What is priced, with the bounds of the pair; routes are refused with the figure of
         ``GET /minMax`` when the amount is outside: private ones for an amount sent, both for an
         amount received.
 
@@ -79,60 +83,41 @@ class AmountRule:
         fixed ones by the amount sent. Everything is asked for at once, since every private row
         states the bounds.
         """
-        token_in, token_out = question.token_in, question.token_out
+        pair = question.token_in, question.token_out
         markup = question.terms.markup
-        bounds = self._bounds
-        searches: list[_Search] = []
+        searches: list[asyncio.Task[VenueLimits | None]] = []
         if "private" in question.types and question.choice.swaps is None:
-            searches.append(
-                _Search(bounds.find(token_in, token_out), lambda: bounds.last(token_in, token_out))
-            )
+            searches.append(asyncio.create_task(self._bounds.find(*pair)))
         received = sorted(question.types) if _whole_side(question) else []
         for route in received:
-            named = (token_in, token_out, route, markup)
-            last = partial(self._received.last, *named)
-            searches.append(_Search(self._received.find(*named), last))
+            searches.append(asyncio.create_task(self._received.find(*pair, route, markup)))
         try:
-            priced = await pricing
-            if not (priced.private or received):
-                return priced
-            found = await self._in_time(searches, priced.waited)
+            answer = await self._pricing.price(question)
+            if not (answer.private or received):
+                return answer
+            await self._wait(searches, answer.waited)
+            found = [search.result() if search.done() else None for search in searches]
         finally:
             for search in searches:
-                search.task.cancel()
-        of_received = dict(zip(received, found[len(found) - len(received) :], strict=True))
-        of_pair = found[0] if len(found) > len(received) else None
-        if isinstance(of_pair, PairBounds) and priced.private:
-            private = _kept(priced.private, question, of_pair)
-            priced = replace(priced, private=private, bounds=of_pair)
-        for route, limits in of_received.items():
+                search.cancel()
+        # Where a search takes too long, what was found last stands.
+        of_received = found[len(found) - len(received) :]
+        of_pair = found[0] or self._bounds.last(*pair) if len(found) > len(received) else None
+        if isinstance(of_pair, PairBounds) and answer.private:
+            private = _kept(answer.private, question, of_pair)
+            answer = replace(answer, private=private, bounds=of_pair)
+        for route, limits in zip(received, of_received, strict=True):
+            limits = limits or self._received.last(*pair, route, markup)
             if limits is not None:
-                routes = getattr(priced, route)
-                priced = replace(priced, **{route: _inside(routes, question, limits)})
-        return priced
+                routes = getattr(answer, route)
+                answer = replace(answer, **{route: _inside(routes, question, limits)})
+        return answer
 
-    async def _in_time(self, searches: list[_Search], waited: float) -> list[VenueLimits | None]:
-        async def found() -> None:
-            await asyncio.wait([search.task for search in searches])
-
+    async def _wait(self, searches: list[asyncio.Task[VenueLimits | None]], waited: float) -> None:
         if searches:
             with contextlib.suppress(TimeoutError):
-                await within(self._clock, max(DEADLINE - waited, RESERVE), found())
-        return [
-            search.task.result() if search.task.done() else search.last() for search in searches
-        ]
-
-
-class _Search:
-    """A search that began, and what was found before it."""
-
-    def __init__(
-        self,
-        searching: Coroutine[Any, Any, VenueLimits | None],
-        last: Callable[[], VenueLimits | None],
-    ) -> None:
-        self.task = asyncio.ensure_future(searching)
-        self.last = last
+                left = max(DEADLINE - waited, RESERVE)
+                await within(self._clock, left, asyncio.wait(searches))
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
@@ -179,10 +164,10 @@ def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
-    priced = [route for route in routes if isinstance(route, PricedRoute)]
+    found = priced(routes)
     return any(
-        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units for route in priced
-    ) and any(amount * _CLEAR <= route.limits.maximum for route in priced)
+        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units for route in found
+    ) and any(amount * _CLEAR <= route.limits.maximum for route in found)
 
 
 __all__ = ["QUOTE_VALID", "PricedRoute", "QuoteEngine"]
@@ -214,7 +199,9 @@ class QuoteEngine:
         self._rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
         self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
-        self._amount_rule = AmountRule(self.private_bounds, self.receive_bounds, clock)
+        self._amount_rule = AmountRule(
+            self._pricing, self.private_bounds, self.receive_bounds, clock
+        )
         self.onchain_limits = DexLimits(self._onchain, clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
@@ -222,24 +209,24 @@ class QuoteEngine:
         asked = self._asking.quotes(caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
-        priced, onchain = await self._everywhere(asked)
+        answer, onchain = await self._everywhere(asked)
         receive = question.terms.receive
         offers = [
             (route, self._stored(asked, route))
             for route in [
-                *ranked(priced.standard, receive=receive),
-                *best_per_pair(priced.private, receive=receive),
+                *ranked(answer.standard, receive=receive),
+                *best_per_pair(answer.private, receive=receive),
             ]
         ]
         await self._store.save_quotes(
             [
                 *(stored for _, stored in offers),
-                *(each.stored for each in onchain if each.stored is not None),
+                *(stored for _, stored in onchain if stored is not None),
             ]
         )
-        found = [self._row(route, stored, asked, priced.bounds) for route, stored in offers]
-        found += [each.row for each in onchain]
-        found += self._losers(priced, question)
+        found = [self._row(route, stored, asked, answer.bounds) for route, stored in offers]
+        found += [row for row, _ in onchain]
+        found += self._losers(answer, question)
         ordered = rows.in_order(found, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
 
@@ -251,11 +238,11 @@ class QuoteEngine:
         if amount <= 0:
             bounds = await self.private_bounds.find(token, token)
             raise rows.too_low(token, amount, bounds.minimum if bounds else Decimal(0))
-        priced = await self._price(asked)
-        offers = [(route, self._stored(asked, route)) for route in best_per_pair(priced.private)]
-        offers = [(route, stored) for route, stored in offers if not stored.filtered]
-        await self._store.save_quotes([stored for _, stored in offers])
-        items = [rows.private_send_row(stored, priced.bounds) for _, stored in offers]
+        answer = await self._price(asked)
+        offers = [self._stored(asked, route) for route in best_per_pair(answer.private)]
+        offers = [stored for stored in offers if not stored.filtered]
+        await self._store.save_quotes(offers)
+        items = [rows.private_send_row(stored, answer.bounds) for stored in offers]
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
@@ -265,8 +252,8 @@ class QuoteEngine:
         AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits that execution has.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
-        priced = await self._price(asked)
-        routes = [*ranked(priced.standard), *best_per_pair(priced.private)]
+        answer = await self._price(asked)
+        routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
         offers = [self._stored(asked, route) for route in routes]
         return [
             quote
@@ -301,12 +288,11 @@ class QuoteEngine:
             frozenset({route}),
             exclude=exclude,
         )
-        priced = await self._pricing.price(question)
+        answer = await self._pricing.price(question)
         found = [
             each
-            for each in [*priced.standard, *priced.private]
-            if isinstance(each, PricedRoute)
-            and each.legs not in exclude
+            for each in priced(answer.routes)
+            if each.legs not in exclude
             and not loses_too_much(
                 in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
             )
@@ -316,51 +302,30 @@ class QuoteEngine:
             usable = await self._rotation.rotated(usable, choice, partner_id, receive=False)
         return next(iter(ranked(usable)), None)
 
-    async def pays(
-        self,
-        token_in: Token,
-        token_out: Token,
-        amount: Decimal,
-        route: Literal["standard", "private"],
-        *,
-        markup: Decimal,
-    ) -> Decimal | None:
-        """What the best route would pay now, filtered ones included; None when none is priced.
-
-        ``markup`` is the account's default in percent, which a venue without markup leaves out.
-        """
-        question = RouteQuestion(
-            token_in,
-            token_out,
-            amount,
-            Terms(markup=markup),
-            types=frozenset({route}),
-            markup_optional=True,
-        )
-        priced = await self._pricing.price(question)
-        best = next(iter(ranked([*priced.standard, *priced.private])), None)
-        return None if best is None else best.amount_out
+    async def pays(self, question: RouteQuestion) -> Decimal | None:
+        """What the best route would pay now, filtered ones included; None when none is priced."""
+        answer = await self._pricing.price(question)
+        return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def _everywhere(self, asked: Asked) -> tuple[Priced, list[DexOffer]]:
         """Centralized routes and on-chain ones, or the refusal when nothing takes the amount."""
         if asked.onchain is None:
             return await self._price(asked), []
         swaps = asked.question.choice.swaps
-        (priced, refusal), onchain = await asyncio.gather(
-            self._judged(asked),
-            self._onchain.offers(DexAsked(asked.onchain, asked.partner_id, swaps)),
+        (answer, refusal), onchain = await asyncio.gather(
+            self._judged(asked), self._onchain.offers(asked.onchain, asked.partner_id, swaps)
         )
-        if refusal is not None and not any(each.stored for each in onchain):
+        if refusal is not None and not any(stored for _, stored in onchain):
             raise refusal
         # Where a chain takes the amount, centralized routes only say why they do not.
-        return priced, onchain
+        return answer, onchain
 
     async def _price(self, asked: Asked) -> Priced:
         """Prices of the centralized routes, or the refusal when none takes the amount."""
-        priced, refusal = await self._judged(asked)
+        answer, refusal = await self._judged(asked)
         if refusal is not None:
             raise refusal
-        return priced
+        return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
         """The centralized routes, and the refusal when the amount is all that is wrong of them."""
@@ -370,19 +335,18 @@ class QuoteEngine:
         cap = swap_cap(question.token_in)
         if cap is not None and not question.terms.receive and question.amount > cap:
             return await self._over_cap(question, cap)
-        priced = await self._amount_rule.judged(self._pricing.price(question), question)
+        answer = await self._amount_rule.judged(question)
         private = await self._rotation.rotated(
-            priced.private, question.choice, asked.partner_id, receive=question.terms.receive
+            answer.private, question.choice, asked.partner_id, receive=question.terms.receive
         )
-        priced = replace(priced, private=alike(private, priced.bounds))
-        return priced, await self._reach.refusal(priced, question)
+        answer = replace(answer, private=alike(private, answer.bounds))
+        return answer, await self._reach.refusal(answer, question)
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
         """The routes of an amount above ``cap``, all refused, and the refusal. It names what the
         asked routes take, which may be less than the cap."""
         most = replace(question, amount=cap)
-        priced = await self._amount_rule.judged(self._pricing.price(most), most)
-        refused = priced.refused_above(cap)
+        refused = (await self._amount_rule.judged(most)).refused_above(cap)
         refusal = await self._reach.refusal(refused, question)
         if refusal is None or refusal.code is not ErrorCode.QUOTE_OVER_LIMIT:
             refusal = rows.over_limit(question.token_in, question.amount, refused.largest or cap)
@@ -407,17 +371,17 @@ class QuoteEngine:
             return rows.private_row(stored, route, asked, bounds)
         return rows.standard_row(stored, route, self._provider(route.legs[0]), token_in, asked)
 
-    def _losers(self, priced: Priced, question: RouteQuestion) -> list[Quote]:
+    def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
         """Unpriced standard routes one by one; private ones only when no private route is left."""
-        waited = priced.waited
+        waited = answer.waited
         lost = [
             rows.standard_error_row(route, question, waited, self._provider(route.legs[0]))
-            for route in _unpriced(priced.standard)
+            for route in unpriced(answer.standard)
         ]
-        if len(_unpriced(priced.private)) == len(priced.private):
+        if not priced(answer.private):
             lost += [
-                rows.private_error_row(route, question, waited, priced.bounds)
-                for route in rows.summed_up(priced.private)
+                rows.private_error_row(route, question, waited, answer.bounds)
+                for route in rows.summed_up(answer.private)
             ]
         return lost
 
@@ -426,7 +390,3 @@ class QuoteEngine:
         if venue is None:
             raise LookupError(f"no venue {code}")
         return venue.provider
-
-
-def _unpriced(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    return [route for route in routes if isinstance(route, UnpricedRoute)]

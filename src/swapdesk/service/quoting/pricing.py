@@ -21,7 +21,7 @@ from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, HALF_STEPS, gather
 from swapdesk.service.quoting.routes import (
     Cause,
-    Eligible,
+    Hop,
     Intermediaries,
     Leg,
     PairBounds,
@@ -33,12 +33,13 @@ from swapdesk.service.quoting.routes import (
     over_one,
     over_two,
     price_leg,
+    priced,
     swap_cap,
     terms_of_leg,
+    unpriced,
 )
 from swapdesk.service.venues.registry import GuardedVenue, Venues, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
-from swapdesk.wire.tokens import Token
 
 PRIVATE_ROWS = 24
 """At most this many private routes are offered (contract 6.23)."""
@@ -67,22 +68,19 @@ class Priced(Struct, frozen=True):
         return replace(self, standard=standard, private=private)
 
     @property
+    def routes(self) -> list[Route]:
+        """Those of both types."""
+        return [*self.standard, *self.private]
+
+    @property
     def largest(self) -> Decimal | None:
         """The largest bound that a route refuses an amount by; None where none does."""
         bounds = [
             route.bound
-            for route in [*self.standard, *self.private]
-            if isinstance(route, UnpricedRoute) and route.cause is Cause.ABOVE and route.bound
+            for route in unpriced(self.routes)
+            if route.cause is Cause.ABOVE and route.bound
         ]
         return max(bounds, default=None)
-
-
-class _Hop(Struct, frozen=True):
-    """An intermediary with the venues that may stand on both sides of it."""
-
-    middle: Token
-    firsts: list[GuardedVenue]
-    seconds: list[GuardedVenue]
 
 
 class Pricing:
@@ -107,11 +105,11 @@ class Pricing:
         trading = self._venues.trading(question.token_in, question.token_out)
         direct = [
             venue
-            for venue in _eligible(question).direct(trading)
+            for venue in question.direct(trading)
             if (venue.provider.short_name,) not in question.exclude
         ]
         cap = swap_cap(question.token_in) if question.terms.receive else None
-        gathered = await gather(
+        answers, waited = await gather(
             self._clock,
             [
                 price_leg(
@@ -127,18 +125,18 @@ class Pricing:
             begin=begin,
         )
         routes: list[Route] = []
-        for venue, leg in zip(direct, gathered.answers, strict=True):
+        for venue, leg in zip(direct, answers, strict=True):
             if isinstance(leg, PricedLeg):
                 routes.append(over_one(leg))
             else:
                 code = (venue.provider.short_name,)
                 routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
-        return routes, gathered.waited
+        return routes, waited
 
     async def _private(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
         if "private" not in question.types or question.choice.swaps is not None:
             return [], 0.0
-        hops = self._hops(question)
+        hops = [*self._intermediaries.between(question)]
         if not hops:
             cause = self._nothing_left(question)
             return ([] if cause is None else [UnpricedRoute((), cause)]), 0.0
@@ -148,17 +146,17 @@ class Pricing:
             for venue in _near(question, hop)
             if any(other is not venue for other in _far(question, hop))
         ]
-        asked = await gather(
+        asked, waited = await gather(
             self._clock,
             [self._near_leg(question, hop, venue) for hop, venue in near],
             steps=HALF_STEPS,
             begin=begin,
         )
         routes: list[Route] = []
-        pairs: list[tuple[_Hop, PricedLeg, GuardedVenue]] = []
+        pairs: list[tuple[Hop, PricedLeg, GuardedVenue]] = []
         for hop in hops:
             legs: list[PricedLeg] = []
-            for (of_hop, venue), leg in zip(near, asked.answers, strict=True):
+            for (of_hop, venue), leg in zip(near, asked, strict=True):
                 if of_hop is not hop:
                     continue
                 if isinstance(leg, PricedLeg):
@@ -167,37 +165,25 @@ class Pricing:
                     code = (venue.provider.short_name,)
                     routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
             pairs += self._carried_on(question, hop, legs, routes)
-        priced = await gather(
+        whole, waited_too = await gather(
             self._clock, [self._whole(question, *pair) for pair in pairs], begin=begin
         )
-        routes += [
-            UnpricedRoute((), Cause.SILENT) if route is None else route for route in priced.answers
-        ]
-        return routes, max(asked.waited, priced.waited)
-
-    def _hops(self, question: RouteQuestion) -> list[_Hop]:
-        found = self._intermediaries.between(
-            question.token_in,
-            question.token_out,
-            _eligible(question),
-            only_xmr=bool(question.choice.use_xmr),
-        )
-        return [_Hop(*each) for each in found if _two_venues(each[1], each[2])]
+        routes += [UnpricedRoute((), Cause.SILENT) if route is None else route for route in whole]
+        return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
         """Which wish leaves no private route of a pair that has some; None when it has none."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
-        if question.choice.use_xmr and self._hops(pinned):
+        if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return Cause.XMR
         plain = replace(
             pinned.choice, in_included=None, in_excluded=None, out_included=None, out_excluded=None
         )
-        if plain != pinned.choice and self._hops(replace(pinned, choice=plain)):
-            return Cause.LEG_FILTERS
-        return None
+        found = self._intermediaries.between(replace(pinned, choice=plain))
+        return Cause.LEG_FILTERS if plain != pinned.choice and any(found) else None
 
     @staticmethod
-    async def _near_leg(question: RouteQuestion, hop: _Hop, venue: GuardedVenue) -> Leg:
+    async def _near_leg(question: RouteQuestion, hop: Hop, venue: GuardedVenue) -> Leg:
         if question.terms.receive:
             terms = terms_of_leg(question.terms, venue, last=True)
             return await price_leg(venue, hop.middle, question.token_out, question.amount, terms)
@@ -205,8 +191,8 @@ class Pricing:
         return await price_leg(venue, question.token_in, hop.middle, question.amount, terms)
 
     def _carried_on(
-        self, question: RouteQuestion, hop: _Hop, legs: list[PricedLeg], routes: list[Route]
-    ) -> list[tuple[_Hop, PricedLeg, GuardedVenue]]:
+        self, question: RouteQuestion, hop: Hop, legs: list[PricedLeg], routes: list[Route]
+    ) -> list[tuple[Hop, PricedLeg, GuardedVenue]]:
         """Pairs worth a second question: the best legs with every venue that takes their amount.
 
         A leg that no venue takes on from goes to ``routes`` with its reason.
@@ -250,7 +236,7 @@ class Pricing:
 
     @staticmethod
     async def _whole(
-        question: RouteQuestion, hop: _Hop, near: PricedLeg, venue: GuardedVenue
+        question: RouteQuestion, hop: Hop, near: PricedLeg, venue: GuardedVenue
     ) -> Route:
         """The route of a priced leg and one venue on the other side of the intermediary."""
         if question.terms.receive:
@@ -272,20 +258,12 @@ class Pricing:
         return UnpricedRoute(_codes(question, near, venue), leg.cause, bound)
 
 
-def _eligible(question: RouteQuestion) -> Eligible:
-    return Eligible(question.terms, question.choice, question.markup_optional)
-
-
-def _two_venues(firsts: list[GuardedVenue], seconds: list[GuardedVenue]) -> bool:
-    return any(first is not second for first in firsts for second in seconds)
-
-
-def _near(question: RouteQuestion, hop: _Hop) -> list[GuardedVenue]:
+def _near(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
     """The venues of the leg whose amount is known."""
     return hop.seconds if question.terms.receive else hop.firsts
 
 
-def _far(question: RouteQuestion, hop: _Hop) -> list[GuardedVenue]:
+def _far(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
     return hop.firsts if question.terms.receive else hop.seconds
 
 
@@ -305,9 +283,8 @@ def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[Pri
 
 def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
     """The priced ones, most received or least sent first; equal ones in the order of venues."""
-    priced = [route for route in routes if isinstance(route, PricedRoute)]
     return sorted(
-        priced,
+        priced(routes),
         key=lambda route: (route.amount_in if receive else -route.amount_out, route.legs),
     )
 
@@ -335,18 +312,17 @@ class Beyond(Struct, frozen=True):
         return problem(self.question.stated, self.question.amount, self.figure)
 
 
-def beyond(priced: Priced, question: RouteQuestion) -> Beyond | None:
+def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
     """None when a route is priced, or when the amount is not all that is wrong everywhere."""
-    routes = [*priced.standard, *priced.private]
-    unpriced = [route for route in routes if isinstance(route, UnpricedRoute)]
-    if not routes or len(unpriced) < len(routes):
+    lost = unpriced(answer.routes)
+    if not lost or len(lost) < len(answer.routes):
         return None
-    if not {route.cause for route in unpriced} <= {Cause.BELOW, Cause.ABOVE}:
+    if not {route.cause for route in lost} <= {Cause.BELOW, Cause.ABOVE}:
         return None
-    least = [route.bound for route in unpriced if route.cause is Cause.BELOW and route.bound]
+    least = [route.bound for route in lost if route.cause is Cause.BELOW and route.bound]
     if least:
         return Beyond(question, Cause.BELOW, min(least))
-    most = priced.largest
+    most = answer.largest
     return None if most is None else Beyond(question, Cause.ABOVE, most)
 
 
@@ -357,19 +333,19 @@ class Reach:
         self._pricing = pricing
         self._clock = clock
 
-    async def refusal(self, priced: Priced, question: RouteQuestion) -> ServiceError | None:
+    async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
         """The refusal when the amount is all that is wrong everywhere, else None.
 
         An amount over two legs is refused by one of them, which knows nothing of the other; its
         figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
         """
-        found = beyond(priced, question)
+        found = beyond(answer, question)
         if found is None:
             return None
-        if not priced.private or question.plain:
+        if not answer.private or question.plain:
             return found.refusal
         tried = [found.figure]
-        left = max(DEADLINE - priced.waited, RESERVE)
+        left = max(DEADLINE - answer.waited, RESERVE)
         with contextlib.suppress(TimeoutError):
             await within(self._clock, left, self._try(found, tried))
         return replace(found, figure=tried[-1]).refusal
@@ -386,10 +362,10 @@ class Reach:
             amount = quantize(exact, places, up=up)
             tried.append(amount)
             question = replace(found.question, amount=amount)
-            priced = await self._pricing.price(question)
-            if any(isinstance(each, PricedRoute) for each in (*priced.standard, *priced.private)):
+            answer = await self._pricing.price(question)
+            if priced(answer.routes):
                 return
-            again = beyond(priced, question)
+            again = beyond(answer, question)
             if again is None:
                 continue
             if again.cause is not found.cause:

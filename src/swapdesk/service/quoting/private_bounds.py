@@ -28,7 +28,6 @@ from swapdesk.service.quoting.asking import gather
 from swapdesk.service.quoting.pricing import Pricing, ranked
 from swapdesk.service.quoting.routes import (
     Cause,
-    Eligible,
     Intermediaries,
     PairBounds,
     PricedLeg,
@@ -37,6 +36,7 @@ from swapdesk.service.quoting.routes import (
     RouteQuestion,
     UnpricedRoute,
     price_leg,
+    priced,
     swap_cap,
     whole_minutes,
 )
@@ -52,7 +52,7 @@ _UP = Decimal("1.02")
 _DOWN = Decimal("0.98")
 _CLOSE = Decimal("0.005")
 _ROUNDS = 4
-ENDS_TRIED = 8
+_ENDS_TRIED = 8
 _HALVINGS = 5
 _DIGITS = 5
 
@@ -101,6 +101,26 @@ def drawn_in(
     return [each for each in raised if each.minimum <= each.maximum]
 
 
+async def priced_ends(
+    intervals: list[VenueLimits],
+    asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
+) -> tuple[VenueLimits, Decimal | None] | None:
+    """The widest bounds both of whose ends are priced, and the largest lower end that was not;
+    None where there are none. ``asked`` says of both ends whether they are."""
+    too_little = None
+    for _ in range(_ENDS_TRIED):
+        bounds = contiguous(intervals)
+        if bounds is None:
+            return None
+        least, most = await asked(bounds)
+        if least and most:
+            return bounds, too_little
+        if not least:
+            too_little = bounds.minimum
+        intervals = drawn_in(intervals, bounds, least=least, most=most)
+    return None
+
+
 async def lowered(
     bounds: VenueLimits,
     too_little: Decimal | None,
@@ -120,6 +140,15 @@ async def lowered(
         else:
             too_little = between
     return VenueLimits(least, bounds.maximum)
+
+
+def taken_by(
+    venues: Iterable[GuardedVenue], token_in: Token, token_out: Token
+) -> list[VenueLimits]:
+    """What each of the venues takes now of a pair."""
+    found = (venue.limits(token_in, token_out) for venue in venues)
+    capped = (within_cap(limits, token_in) for limits in found if limits is not None)
+    return [limits for limits in capped if limits is not None]
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
@@ -204,54 +233,40 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        legs = self._first_legs(token_in, token_out)
+        """Between both ends is asked as well, since few venues take the ends and the estimate is
+        that of all."""
+        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+        question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
+        legs = self._first_legs(question)
         gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
-        reached = [answer for answer in gathered.answers if answer is not None]
-        return await self._filled(token_in, token_out, reached)
-
-    async def _filled(
-        self, token_in: Token, token_out: Token, reached: list[VenueLimits]
-    ) -> PairBounds | None:
-        """The widest bounds both of whose ends are priced now; between them is asked as well,
-        since few venues take the ends and the estimate is that of all."""
         longest = Decimal(0)
 
         async def taken(amount: Decimal) -> bool:
             nonlocal longest
-            minutes = await self._minutes(token_in, token_out, amount)
+            answer = await self._pricing.price(replace(question, amount=amount))
+            minutes = [route.minutes for route in priced(answer.private)]
             longest = max([longest, *minutes])
             return bool(minutes)
 
-        too_little = None
-        for _ in range(ENDS_TRIED):
-            bounds = contiguous(reached)
-            if bounds is None:
-                return None
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
             between = ROUGH.sqrt(ROUGH.multiply(bounds.minimum, bounds.maximum))
             amounts = bounds.minimum, bounds.maximum, readable(between, token_in, up=True)
             least, most, _ = await asyncio.gather(*map(taken, amounts))
-            if least and most:
-                limits = await lowered(bounds, too_little, token_in, taken)
-                return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
-            if not least:
-                too_little = bounds.minimum
-            reached = drawn_in(reached, bounds, least=least, most=most)
-        return None
+            return least, most
 
-    async def _minutes(self, token_in: Token, token_out: Token, amount: Decimal) -> list[Decimal]:
-        """The estimates of the routes that take the amount."""
-        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
-        question = RouteQuestion(token_in, token_out, amount, self._terms, types=types)
-        priced = await self._pricing.price(question)
-        return [route.minutes for route in priced.private if isinstance(route, PricedRoute)]
+        found = await priced_ends([reach for reach in gathered[0] if reach is not None], asked)
+        if found is None:
+            return None
+        limits = await lowered(*found, token_in, taken)
+        return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
 
-    def _first_legs(self, token_in: Token, token_out: Token) -> list[_FirstLeg]:
+    def _first_legs(self, question: RouteQuestion) -> list[_FirstLeg]:
+        token_in, token_out = question.token_in, question.token_out
         legs = []
-        for middle, firsts, seconds in self._intermediaries.between(
-            token_in, token_out, Eligible(self._terms)
-        ):
-            onward = [(second, second.limits(middle, token_out)) for second in seconds]
-            for venue in firsts:
+        for hop in self._intermediaries.between(question):
+            middle = hop.middle
+            onward = [(second, second.limits(middle, token_out)) for second in hop.seconds]
+            for venue in hop.firsts:
                 limits = venue.limits(token_in, middle)
                 own = None if limits is None else within_cap(limits, token_in)
                 target = contiguous(
@@ -284,8 +299,8 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
-    priced = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
-    return priced.quote.amount_out if isinstance(priced, PricedLeg) else None
+    found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
+    return found.quote.amount_out if isinstance(found, PricedLeg) else None
 
 
 async def _crossing(
@@ -355,7 +370,7 @@ class PayoutRotation:
         used = set((await self.recent(choice, partner_id)).wallets)
         near = [
             route
-            for route in _priced(routes)
+            for route in priced(routes)
             if _deviation(route, best, receive=receive) <= choice.deviation_threshold
         ]
         found: list[Route] = [
@@ -390,10 +405,6 @@ class PayoutRotation:
         wallets = 0 if venue is None else venue.traits.payout_wallets
         left = [wallet for wallet in range(wallets) if (code, wallet) not in used]
         return self._rng.choice(left) if left else None
-
-
-def _priced(routes: Iterable[Route]) -> list[PricedRoute]:
-    return [route for route in routes if isinstance(route, PricedRoute)]
 
 
 def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decimal:

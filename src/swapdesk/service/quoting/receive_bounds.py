@@ -15,17 +15,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.service.quoting.pricing import Pricing, ranked
+from swapdesk.service.quoting.pricing import Pricing
 from swapdesk.service.quoting.private_bounds import (
-    ENDS_TRIED,
     KeptSearches,
     PrivateBounds,
-    contiguous,
-    drawn_in,
+    priced_ends,
     readable,
-    within_cap,
+    taken_by,
 )
-from swapdesk.service.quoting.routes import Eligible, Intermediaries, RouteQuestion
+from swapdesk.service.quoting.routes import Intermediaries, RouteQuestion, priced
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import ROUGH, short
@@ -81,40 +79,30 @@ class ReceiveBounds:
             sent = await self._private.find(token_in, token_out)
             reached = [] if sent is None else [VenueLimits(sent.minimum, sent.maximum)]
         else:
-            trading = self._venues.trading(token_in, token_out)
-            reached = [
-                capped
-                for venue in Eligible(FIXED).direct(trading)
-                if (limits := venue.limits(token_in, token_out)) is not None
-                and (capped := within_cap(limits, token_in)) is not None
-            ]
-        for _ in range(ENDS_TRIED):
-            bounds = contiguous(reached)
-            if bounds is None:
-                return None
-            least, most = await asyncio.gather(
-                self._paid(question, bounds.minimum), self._paid(question, bounds.maximum)
-            )
-            if least and most:
-                return await self._inside(question, min(least), max(most))
-            reached = drawn_in(reached, bounds, least=bool(least), most=bool(most))
-        return None
+            able = question.able(self._venues.trading(token_in, token_out))
+            reached = taken_by(able, token_in, token_out)
+        paid: list[list[Decimal]] = []
 
-    async def _paid(self, question: RouteQuestion, amount: Decimal) -> list[Decimal]:
-        """What the routes pay for an amount sent."""
-        priced = await self._pricing.price(replace(question, amount=amount))
-        return [route.amount_out for route in ranked([*priced.standard, *priced.private])]
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
+            ends = bounds.minimum, bounds.maximum
+            paid[:] = await asyncio.gather(*(self._paid(question, end) for end in ends))
+            return bool(paid[0]), bool(paid[1])
 
-    async def _inside(
-        self, question: RouteQuestion, least: Decimal, most: Decimal
-    ) -> VenueLimits | None:
-        """From what the ends pay inward, until a route is quoted for the amount received."""
+        if await priced_ends(reached, asked) is None:
+            return None
+        # From what the ends pay inward, until a route is quoted for the amount received.
         smallest, largest = await asyncio.gather(
-            self._quoted(question, least, up=True), self._quoted(question, most, up=False)
+            self._quoted(question, min(paid[0]), up=True),
+            self._quoted(question, max(paid[1]), up=False),
         )
         if smallest is None or largest is None or smallest > largest:
             return None
         return VenueLimits(smallest, largest)
+
+    async def _paid(self, question: RouteQuestion, amount: Decimal) -> list[Decimal]:
+        """What the routes pay for an amount sent."""
+        answer = await self._pricing.price(replace(question, amount=amount))
+        return [route.amount_out for route in priced(answer.routes)]
 
     async def _quoted(self, question: RouteQuestion, end: Decimal, *, up: bool) -> Decimal | None:
         terms = replace(question.terms, receive=True)
@@ -123,7 +111,7 @@ class ReceiveBounds:
             amount = readable(ROUGH.multiply(end, factor), question.token_out, up=up)
             if amount <= 0:
                 return None
-            priced = await self._pricing.price(replace(question, amount=amount, terms=terms))
-            if ranked([*priced.standard, *priced.private]):
+            answer = await self._pricing.price(replace(question, amount=amount, terms=terms))
+            if priced(answer.routes):
                 return short(amount)
         return None

@@ -73,6 +73,7 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def unfiltered(self) -> bool:
+        """Whether no filter leaves a route out."""
         choice = self.choice
         filters = (
             choice.in_included,
@@ -85,6 +86,29 @@ class RouteQuestion(Struct, frozen=True):
             and all(codes is None for codes in filters)
             and (self.markup_optional or not self.terms.markup)
         )
+
+    def able(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """Those that can price on these terms."""
+        marked = bool(self.terms.markup) and not self.markup_optional
+        return [
+            venue
+            for venue in venues
+            if (not self.terms.fixed or venue.traits.fixed)
+            and (not marked or venue.provider.markup_supported)
+        ]
+
+    def direct(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For standard routes."""
+        return _kept(self.able(venues), self.choice.swaps, None)
+
+    def firsts(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For the leg that takes the deposit."""
+        return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
+
+    def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For the leg that pays the receiver: nobody has a refund address on the chain between."""
+        trusting = [each for each in venues if not each.traits.requires_refund_address]
+        return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 class PricedRoute(Struct, frozen=True):
@@ -125,6 +149,14 @@ class PricedLeg(Struct, frozen=True):
     venue: GuardedVenue
     quote: VenueQuote
     markup: Decimal
+
+
+class Hop(Struct, frozen=True):
+    """An intermediary with the venues that may stand on both sides of it."""
+
+    middle: Token
+    firsts: list[GuardedVenue]
+    seconds: list[GuardedVenue]
 
 
 class PairBounds(VenueLimits, frozen=True):
@@ -187,13 +219,13 @@ async def price_leg(
             return UnpricedRoute(legs, Cause.FAILED, limits=limits)
         if not limits.minimum <= sent <= limits.maximum:
             return await _beyond(venue, token_in, token_out, amount, terms, limits)
-        priced = replace(quote, amount_in=sent, limits=limits)
+        kept = replace(quote, amount_in=sent, limits=limits)
     else:
         received = short(quantize(quote.amount_out, token_out.decimals, up=False))
         if received <= 0:
             return UnpricedRoute(legs, Cause.FAILED, limits=limits)
-        priced = replace(quote, amount_in=amount, amount_out=received)
-    return PricedLeg(venue, priced, terms.markup)
+        kept = replace(quote, amount_in=amount, amount_out=received)
+    return PricedLeg(venue, kept, terms.markup)
 
 
 def _outside(legs: tuple[str, ...], sent: Decimal, limits: VenueLimits) -> UnpricedRoute | None:
@@ -238,18 +270,26 @@ async def _beyond(
     return UnpricedRoute(legs, Cause.FAILED, limits=limits)
 
 
+def priced(routes: Iterable[Route]) -> list[PricedRoute]:
+    return [route for route in routes if isinstance(route, PricedRoute)]
+
+
+def unpriced(routes: Iterable[Route]) -> list[UnpricedRoute]:
+    return [route for route in routes if isinstance(route, UnpricedRoute)]
+
+
 def whole_minutes(minutes: Decimal) -> Decimal:
     return minutes.to_integral_value(ROUND_CEILING)
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
     """Private routes with one estimate and one end, from which no venue can be read."""
-    priced = [route for route in routes if isinstance(route, PricedRoute)]
-    if not priced:
+    found = priced(routes)
+    if not found:
         return routes
-    longest = whole_minutes(max(route.minutes for route in priced))
+    longest = whole_minutes(max(route.minutes for route in found))
     minutes = longest if bounds is None else bounds.minutes
-    end = min((each.valid_until for each in priced if each.valid_until is not None), default=None)
+    end = min((each.valid_until for each in found if each.valid_until is not None), default=None)
     return [
         replace(each, minutes=minutes, valid_until=end) if isinstance(each, PricedRoute) else each
         for each in routes
@@ -303,40 +343,6 @@ _FILTERS = {
 }
 
 
-class Eligible(Struct, frozen=True):
-    """``choice`` names providers; ``terms`` leave out those that cannot keep them.
-
-    ``markup_optional`` keeps venues that take no markup.
-    """
-
-    terms: Terms = FLOATING
-    choice: RouteChoice = EVERY_ROUTE
-    markup_optional: bool = False
-
-    def able(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Those that can price on these terms."""
-        marked = bool(self.terms.markup) and not self.markup_optional
-        return [
-            venue
-            for venue in venues
-            if (not self.terms.fixed or venue.traits.fixed)
-            and (not marked or venue.provider.markup_supported)
-        ]
-
-    def direct(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For standard routes."""
-        return _kept(self.able(venues), self.choice.swaps, None)
-
-    def firsts(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For the leg that takes the deposit."""
-        return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
-
-    def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For the leg that pays the receiver: nobody has a refund address on the chain between."""
-        trusting = [each for each in venues if not each.traits.requires_refund_address]
-        return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
-
-
 def _kept(
     venues: list[GuardedVenue], included: tuple[str, ...] | None, excluded: tuple[str, ...] | None
 ) -> list[GuardedVenue]:
@@ -386,20 +392,20 @@ class Intermediaries:
         self._venues = venues
         self._token_ids = tuple(token_ids)
 
-    def between(
-        self, token_in: Token, token_out: Token, eligible: Eligible, *, only_xmr: bool = False
-    ) -> Iterator[tuple[Token, list[GuardedVenue], list[GuardedVenue]]]:
-        """Each usable intermediary with the venues of the first and of the second leg."""
+    def between(self, question: RouteQuestion) -> Iterator[Hop]:
+        """Each usable intermediary with two venues to hop over it."""
+        token_in, token_out = question.token_in, question.token_out
+        only_xmr = bool(question.choice.use_xmr)
         for token_id in self._token_ids:
             middle = self._catalog.token(token_id)
             if middle is None or middle.id in (token_in.id, token_out.id):
                 continue
             if not self._catalog.routable(middle) or (only_xmr and not is_xmr(middle)):
                 continue
-            firsts = eligible.firsts(self._venues.trading(token_in, middle))
-            seconds = eligible.seconds(self._venues.trading(middle, token_out))
-            if firsts and seconds:
-                yield middle, firsts, seconds
+            firsts = question.firsts(self._venues.trading(token_in, middle))
+            seconds = question.seconds(self._venues.trading(middle, token_out))
+            if any(first is not second for first in firsts for second in seconds):
+                yield Hop(middle, firsts, seconds)
 
 
 def is_xmr(token: Token) -> bool:

@@ -1,46 +1,38 @@
-"""Verbs of the desk: one class each, from which key, footer, palette and help are made.
+"""Verbs of the desk: one row each, from which key, footer, palette and help are made.
 
-One module a screen; nothing here needs a screen, so commands check a keymap with them. A class
-is registered by being defined here.
+One module a page; nothing here needs a screen, so commands check a keymap with them. A row is
+registered by standing in a module of this folder.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
-from inspect import isclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swapdesk.tui.commands.command import Command, EverywhereCommand
+    from swapdesk.tui.commands.command import Verb
 
 
 @cache
-def all_commands() -> tuple[type[Command], ...]:
-    """Every command class of every module of this folder; those of everywhere first."""
-    from swapdesk.tui.commands.command import Command
+def pages_of_verbs() -> Mapping[Verb, str]:
+    """Every verb, with the page whose module it stands in; those of everywhere first, in the
+    order of the help."""
+    from swapdesk.tui.commands.command import Verb
 
-    found: list[type[Command]] = []
+    pages: dict[Verb, str] = {}
     for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         module = importlib.import_module(f"{__name__}.{name}")
-        for value in vars(module).values():
-            own = isclass(value) and value.__module__ == module.__name__
-            if own and issubclass(value, Command) and value.KEY:
-                found.append(value)
-    everywhere = _of_everywhere(found)
-    return (*everywhere, *(command for command in found if command not in everywhere))
+        pages |= {verb: name for verb in vars(module).values() if isinstance(verb, Verb)}
+    return dict(sorted(pages.items(), key=lambda row: (not row[0].everywhere, row[0].place)))
+
+
+def all_commands() -> tuple[Verb, ...]:
+    return tuple(pages_of_verbs())
 
 
 @cache
-def everywhere_commands() -> tuple[type[EverywhereCommand], ...]:
-    """The verbs of every screen, in the order of the help."""
-    return _of_everywhere(all_commands())
-
-
-def _of_everywhere(commands: Iterable[type[Command]]) -> tuple[type[EverywhereCommand], ...]:
-    from swapdesk.tui.commands.command import EverywhereCommand
-
-    found = [command for command in commands if issubclass(command, EverywhereCommand)]
-    return tuple(sorted(found, key=lambda command: command.PLACE))
+def everywhere_commands() -> tuple[Verb, ...]:
+    return tuple(verb for verb in pages_of_verbs() if verb.everywhere)

@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class AddressBook(EverywhereCommand):
-    """Names for addresses: who was paid, how often and when."""
-
-    KEY = "at"
-    SHOWN_KEY = "@"
-    VERB = "address book"
-    PLACE = 60
-    OPENS = "swapdesk.tui.screens.address_book.AddressBookScreen"
-
-
-class AddEntry(Command):
-    """Give an address a name."""
-
-    KEY = "plus"
-    SHOWN_KEY = "+"
-    VERB = "add"
-
-
-class RenameEntry(Command):
-    """Give this entry another name."""
-
-    KEY = "e"
-    VERB = "rename"
-
-
-class MarkOwn(Command):
-    """Say whether this is your own wallet."""
-
-    KEY = "u"
-    VERB = "own wallet"
-
-
-class DeleteEntry(Command):
-    """Take this entry out of the address book; asked first."""
-
-    KEY = "d"
-    VERB = "delete"
-
-
-class CopyEntry(Command):
-    """Copy the address, without spaces."""
-
-    KEY = "y"
-    VERB = "copy address"
-
-
-class SaveEntry(Command):
-    """Check the field and go on; after the last one the entry is written."""
-
-    KEY = "enter"
-    VERB = "next field"
-
-
-class NextKind(Command):
-    """Another kind of chain that has addresses of this form."""
-
-    KEY = "tab"
-    VERB = "other chain"
+ADDRESS_BOOK = Verb(
+    "address-book",
+    "at",
+    "address book",
+    "Names for addresses: who was paid, how often and when.",
+    place=60,
+    opens="swapdesk.tui.screens.address_book.AddressBookScreen",
+)
+ADD_ENTRY = Verb("add-entry", "plus", "add", "Give an address a name.")
+RENAME_ENTRY = Verb("rename-entry", "e", "rename", "Give this entry another name.")
+MARK_OWN = Verb("mark-own", "u", "own wallet", "Say whether this is your own wallet.")
+DELETE_ENTRY = Verb(
+    "delete-entry", "d", "delete", "Take this entry out of the address book; asked first."
+)
+COPY_ENTRY = Verb("copy-entry", "y", "copy address", "Copy the address, without spaces.")
+SAVE_ENTRY = Verb(
+    "save-entry",
+    "enter",
+    "next field",
+    "Check the field and go on; after the last one the entry is written.",
+)
+NEXT_KIND = Verb(
+    "next-kind", "tab", "other chain", "Another kind of chain that has addresses of this form."
+)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class TakeOrder(Command):
-    """This is the order: take it for the payment that was asked for."""
-
-    WRITES = True
-    KEY = "c"
-    VERB = "take this order"
-    MONEY = True
-
-
-class LookAgain(Command):
-    """Ask the service again which orders it may have become."""
-
-    KEY = "r"
-    VERB = "look again"
-
-
-class GiveUp(Command):
-    """None of them is it: stop looking, so that the same payment may be asked for again."""
-
-    WRITES = True
-    KEY = "x"
-    VERB = "none of these"
-    MONEY = True
+TAKE_ORDER = Verb(
+    "take-order",
+    "c",
+    "take this order",
+    "This is the order: take it for the payment that was asked for.",
+    writes=True,
+    money=True,
+)
+LOOK_AGAIN = Verb(
+    "look-again", "r", "look again", "Ask the service again which orders it may have become."
+)
+GIVE_UP = Verb(
+    "give-up",
+    "x",
+    "none of these",
+    "None of them is it: stop looking, so that the same payment may be asked for again.",
+    writes=True,
+    money=True,
+)

@@ -1,17 +1,16 @@
-"""One verb is one class: its key, its words, its help.
+"""One verb is one row: its key, its words, its help.
 
-A screen lists its commands; the framework derives the binding (with an id for keymaps), the
-footer entry, the palette entry and the help row, and calls ``do_<name>`` of the screen.
+A page lists its verbs; the framework derives the binding (with an id for keymaps), the footer
+entry, the palette entry and the help row, and calls ``do_<name>`` of the page.
 """
 
 from __future__ import annotations
 
-import inspect
-import re
-from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+from swapdesk.tui.commands.key_names import shown_key, split_keys
 
 if TYPE_CHECKING:
     from textual.binding import Binding
@@ -51,83 +50,87 @@ READY = CommandState()
 HIDDEN = CommandState(hidden=True)
 
 
-class Command:
-    """Subclass with a docstring (the help sentence), ``KEY`` and ``VERB``."""
+class Verb(Struct, frozen=True, eq=False):
+    """What one key does on the pages that list it."""
 
-    KEY: ClassVar[str] = ""
+    id: str
+    """The name in keymaps, ``copy-address``; a page does it in ``do_copy_address``."""
+    key: str
     """Textual's key name; several joined by commas, the first one is shown."""
-    VERB: ClassVar[str] = ""
-    """Two or three words for the footer: ``copy address``."""
-    SHOWN_KEY: ClassVar[str] = ""
-    """How the key is written when it is not its name: ``?``."""
-    FOOTER: ClassVar[bool] = True
-    MONEY: ClassVar[bool] = False
+    words: str
+    """Two or three for the footer: ``copy address``."""
+    sentence: str
+    """What the help says."""
+    shown: str = ""
+    """How the key is written when it is not its name: ``↑↓``."""
+    act: str = ""
+    """Of verbs that one method does its name, ``step`` for ``do_step``."""
+    given: tuple[object, ...] = ()
+    """What the method is called with: the way of a step, the kind of routes to keep."""
+    footer: bool = True
+    money: bool = False
     """Counts only on a still screen and for the step that was shown."""
-    WRITES: ClassVar[bool] = False
+    writes: bool = False
     """Creates, signs or spends, or leads where only that is done: absent on a desk that only
     reads."""
-    SANDBOX_ONLY: ClassVar[bool] = False
+    sandbox_only: bool = False
     """Whether a live desk has no such verb."""
-    WHEN_TOO_SMALL: ClassVar[bool] = False
+    when_too_small: bool = False
     """Works also while the terminal is too small to show what would happen."""
-    EVERYWHERE: ClassVar[bool] = False
-    """Works on every screen; listed apart in the help and never in the footer."""
+    place: int = 0
+    """Of a verb of everywhere its place in help and palette, in steps of ten: it works on every
+    page, is listed apart in the help and never in the footer."""
+    opens: str = ""
+    """The page that it opens, as its class with its module, which is imported when the key is
+    pressed. Without it the application or the page has a method of its name."""
+    before_opened: bool = False
+    """Whether the page opens while the desk is still starting."""
 
-    @classmethod
-    @cache
-    def id(cls) -> str:
-        """The name in keymaps: ``copy-address`` for ``CopyAddress``."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+    @property
+    def everywhere(self) -> bool:
+        return self.place > 0
 
-    @classmethod
-    def method(cls) -> str:
-        """The method of the screen that does it: ``do_copy_address``."""
-        return f"do_{cls.id().replace('-', '_')}"
+    @property
+    def in_footer(self) -> bool:
+        return self.footer and not self.everywhere
 
-    @classmethod
-    def help(cls, standing: CommandState = READY) -> str:
-        """The help sentence: the first line of the docstring, and what it costs now."""
-        text = inspect.cleandoc(cls.__doc__ or cls.VERB).splitlines()[0]
-        return f"{text.rstrip('.')}; {standing.cost}." if standing.cost else text
+    @property
+    def method(self) -> str:
+        """The method of the page that does it: ``do_copy_address``."""
+        return f"do_{self.act or self.id.replace('-', '_')}"
 
-    @classmethod
-    def shown_key(cls) -> str:
-        return cls.SHOWN_KEY or cls.KEY.split(",")[0]
+    @property
+    def shown_key(self) -> str:
+        return self.shown or shown_key(split_keys(self.key)[0])
 
-    @classmethod
-    def text(cls) -> str:
-        """The palette entry: the verb, its first letter large."""
-        return cls.VERB[:1].upper() + cls.VERB[1:]
+    @property
+    def text(self) -> str:
+        """The palette entry: the words, their first letter large."""
+        return self.words[:1].upper() + self.words[1:]
 
-    @classmethod
-    def binding(cls) -> Binding:
+    def help(self, standing: CommandState = READY) -> str:
+        """The help sentence, and what it costs now."""
+        said = self.sentence
+        return f"{said.rstrip('.')}; {standing.cost}." if standing.cost else said
+
+    def binding(self) -> Binding:
         # Imported here: a keymap is checked without a screen toolkit.
         from textual.binding import Binding
 
         return Binding(
-            cls.KEY, f"command('{cls.id()}')", cls.VERB, show=False, id=cls.id(), tooltip=cls.help()
+            self.key,
+            f"command('{self.id}')",
+            self.words,
+            show=False,
+            id=self.id,
+            tooltip=self.help(),
         )
 
-    @classmethod
-    def hint(cls, standing: CommandState = READY, key: str = "") -> KeyHint:
+    def hint(self, standing: CommandState = READY, key: str = "") -> KeyHint:
         """The footer entry in its present state; ``key`` when a keymap changed it."""
         return KeyHint(
-            key or standing.key or cls.shown_key(),
-            standing.verb or cls.VERB,
+            key or standing.key or self.shown_key,
+            standing.verb or self.words,
             standing.cost,
             standing.locked,
         )
-
-
-class EverywhereCommand(Command):
-    """A verb of every screen. With ``OPENS`` it opens a page, else the application has a method
-    of its name. To define the class, in any module of this folder, is to register it."""
-
-    EVERYWHERE = True
-    FOOTER = False
-    PLACE: ClassVar[int] = 0
-    """Its place in help and palette, in steps of ten."""
-    OPENS: ClassVar[str] = ""
-    """The page's class with its module, which is imported when the key is pressed."""
-    BEFORE_OPENED: ClassVar[bool] = False
-    """Whether the page opens while the desk is still starting."""

@@ -2,80 +2,44 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class Fund(Command):
-    """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
-
-    WRITES = True
-    KEY = "f"
-    VERB = "fund"
-    MONEY = True
-
-
-class AcceptLower(Command):
-    """Accept less output than confirmed, so that the deposit address is shown."""
-
-    WRITES = True
-    KEY = "c"
-    VERB = "accept less"
-    MONEY = True
-
-
-class CopyMemo(Command):
-    """Copy the memo or destination tag."""
-
-    KEY = "m"
-    VERB = "copy memo"
-
-
-class CopyAmount(Command):
-    """Copy the exact amount to send."""
-
-    KEY = "Y"
-    VERB = "copy amount"
-
-
-class CopyAddress(Command):
-    """Copy the deposit address, without spaces."""
-
-    KEY = "y"
-    VERB = "copy address"
-
-
-class ReadOn(Command):
-    """Scroll down to what has no room on this screen."""
-
-    KEY = "down,j,pagedown,ctrl+d"
-    SHOWN_KEY = "↓"
-    VERB = "more"
-
-
-class ReadBack(Command):
-    """Scroll up again."""
-
-    KEY = "up,k,pageup,ctrl+u"
-    SHOWN_KEY = "↑"
-    VERB = "back up"
-
-
-class ShowCode(Command):
-    """Show the code to scan, with what it holds."""
-
-    KEY = "v"
-    VERB = "code"
-
-
-class NextCode(Command):
-    """Go from the payment link to the plain address, and back."""
-
-    KEY = "v"
-    VERB = "next code"
-
-
-class Follow(Command):
-    """Open the order and what happened to it so far."""
-
-    KEY = "enter"
-    VERB = "follow the order"
+FUND = Verb(
+    "fund",
+    "f",
+    "fund",
+    "Pay this deposit exactly once: from your wallet, or from the sandbox's faucet.",
+    writes=True,
+    money=True,
+)
+ACCEPT_LOWER = Verb(
+    "accept-lower",
+    "c",
+    "accept less",
+    "Accept less output than confirmed, so that the deposit address is shown.",
+    writes=True,
+    money=True,
+)
+COPY_MEMO = Verb("copy-memo", "m", "copy memo", "Copy the memo or destination tag.")
+COPY_AMOUNT = Verb("copy-amount", "Y", "copy amount", "Copy the exact amount to send.")
+COPY_ADDRESS = Verb(
+    "copy-address", "y", "copy address", "Copy the deposit address, without spaces."
+)
+READ_ON = Verb(
+    "read-on",
+    "down,j,pagedown,ctrl+d",
+    "more",
+    "Scroll down to what has no room on this screen.",
+    act="scroll",
+    given=(1,),
+)
+READ_BACK = Verb(
+    "read-back", "up,k,pageup,ctrl+u", "back up", "Scroll up again.", act="scroll", given=(-1,)
+)
+SHOW_CODE = Verb("show-code", "v", "code", "Show the code to scan, with what it holds.")
+NEXT_CODE = Verb(
+    "next-code", "v", "next code", "Go from the payment link to the plain address, and back."
+)
+FOLLOW = Verb(
+    "follow", "enter", "follow the order", "Open the order and what happened to it so far."
+)

@@ -4,72 +4,31 @@ that page."""
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class NewSwap(EverywhereCommand):
-    """Start a swap on the first screen."""
-
-    KEY = "n"
-    VERB = "new swap"
-    PLACE = 10
-
-
-class PrivateSend(EverywhereCommand):
-    """Start a private send."""
-
-    WRITES = True
-    KEY = "p"
-    VERB = "private send"
-    PLACE = 20
-
-
-class HideAmounts(EverywhereCommand):
-    """Hide every amount, or show them again; what is copied or sent stays exact."""
-
-    KEY = "f9"
-    VERB = "hide amounts"
-    PLACE = 90
-
-
-class ReleaseMouse(EverywhereCommand):
-    """Give the mouse to the terminal, or take it back."""
-
-    KEY = "f8"
-    VERB = "release the mouse"
-    PLACE = 100
-
-
-class Keys(EverywhereCommand):
-    """Every key of this screen and of the desk."""
-
-    KEY = "question_mark,f1"
-    SHOWN_KEY = "?"
-    VERB = "keys"
-    PLACE = 110
-
-
-class Palette(EverywhereCommand):
-    """Find a verb by its name."""
-
-    KEY = "ctrl+p"
-    VERB = "find a command"
-    PLACE = 120
-
-
-class Back(EverywhereCommand):
-    """Back to the screen before."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
-    PLACE = 130
-
-
-class Quit(EverywhereCommand):
-    """Leave the desk. Orders go on without it."""
-
-    KEY = "q"
-    WHEN_TOO_SMALL = True
-    VERB = "quit"
-    PLACE = 140
+NEW_SWAP = Verb("new-swap", "n", "new swap", "Start a swap on the first screen.", place=10)
+PRIVATE_SEND = Verb(
+    "private-send", "p", "private send", "Start a private send.", writes=True, place=20
+)
+HIDE_AMOUNTS = Verb(
+    "hide-amounts",
+    "f9",
+    "hide amounts",
+    "Hide every amount, or show them again; what is copied or sent stays exact.",
+    place=90,
+)
+RELEASE_MOUSE = Verb(
+    "release-mouse",
+    "f8",
+    "release the mouse",
+    "Give the mouse to the terminal, or take it back.",
+    place=100,
+)
+KEYS = Verb(
+    "keys", "question_mark,f1", "keys", "Every key of this screen and of the desk.", place=110
+)
+PALETTE = Verb("palette", "ctrl+p", "find a command", "Find a verb by its name.", place=120)
+BACK = Verb("back", "escape", "back", "Back to the screen before.", place=130)
+QUIT = Verb(
+    "quit", "q", "quit", "Leave the desk. Orders go on without it.", when_too_small=True, place=140
+)

@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class Faults(EverywhereCommand):
-    """Let something go wrong in the sandbox."""
-
-    KEY = "F"
-    VERB = "faults"
-    PLACE = 85
-    SANDBOX_ONLY = True
-    OPENS = "swapdesk.tui.screens.faults.FaultsScreen"
-
-
-class ChooseFault(Command):
-    """Choose the fault under the cursor, then what it meets; the second press sets it."""
-
-    KEY = "enter"
-    VERB = "choose"
-
-
-class VaryFault(Command):
-    """Go through what the fault may be given: a leg, seconds, a depth, a part."""
-
-    KEY = "v"
-    VERB = "vary"
-
-
-class AdvanceClock(Command):
-    """Move the clock of the sandbox on by one step. It never goes back."""
-
-    KEY = "plus"
-    SHOWN_KEY = "+"
-    VERB = "clock on"
-
-
-class NextStep(Command):
-    """Another step of the clock."""
-
-    KEY = "s"
-    VERB = "step"
-
-
-class ClearFaults(Command):
-    """End every fault and every hold."""
-
-    KEY = "x"
-    VERB = "clear"
-
-
-class Back(Command):
-    """Back to the faults, then to the screen before."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+FAULTS = Verb(
+    "faults",
+    "F",
+    "faults",
+    "Let something go wrong in the sandbox.",
+    place=85,
+    sandbox_only=True,
+    opens="swapdesk.tui.screens.faults.FaultsScreen",
+)
+CHOOSE_FAULT = Verb(
+    "choose-fault",
+    "enter",
+    "choose",
+    "Choose the fault under the cursor, then what it meets; the second press sets it.",
+)
+VARY_FAULT = Verb(
+    "vary-fault",
+    "v",
+    "vary",
+    "Go through what the fault may be given: a leg, seconds, a depth, a part.",
+)
+ADVANCE_CLOCK = Verb(
+    "advance-clock",
+    "plus",
+    "clock on",
+    "Move the clock of the sandbox on by one step. It never goes back.",
+)
+NEXT_STEP = Verb("next-step", "s", "step", "Another step of the clock.")
+CLEAR_FAULTS = Verb("clear-faults", "x", "clear", "End every fault and every hold.")
+BACK = Verb("back", "escape", "back", "Back to the faults, then to the screen before.")

@@ -2,88 +2,61 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class Inspect(EverywhereCommand):
-    """Find any order by whatever names it, and answer for it."""
-
-    KEY = "i"
-    VERB = "inspect"
-    PLACE = 55
-    OPENS = "swapdesk.tui.screens.inspect.InspectScreen"
-    BEFORE_OPENED = True
-
-
-class LookUp(Command):
-    """Look for what was pasted; what costs something is asked at the second press."""
-
-    KEY = "enter"
-    VERB = "look up"
-
-
-class CopyReply(Command):
-    """Copy the reply to the customer."""
-
-    KEY = "y"
-    VERB = "copy reply"
-
-
-class CopyEscalation(Command):
-    """Copy what the service needs to find the order: ids, hashes and times."""
-
-    KEY = "Y"
-    VERB = "copy for the service"
-
-
-class WriteBundle(Command):
-    """Write the case into one file that may be posted publicly; what is in it is shown first."""
-
-    KEY = "B"
-    VERB = "write bundle"
-
-
-class TryAgain(Command):
-    """Write what came back into the line of a new swap; nothing is asked or sent."""
-
-    WRITES = True
-    KEY = "A"
-    VERB = "try again with what is left"
-    FOOTER = False
-
-
-class CaseHistory(Command):
-    """Every update and request with its time, and the order as it stood after each."""
-
-    KEY = "h"
-    VERB = "history"
-
-
-class Back(Command):
-    """Back: to the list of what was found, to the field, then to the screen before."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
-
-
-class MaskOrShow(Command):
-    """Show what the line under the cursor names in the file, or mask it."""
-
-    KEY = "space"
-    VERB = "mask or show"
-
-
-class WriteFile(Command):
-    """Write the file. Nothing is sent."""
-
-    KEY = "enter"
-    VERB = "write"
-
-
-class LeaveBundle(Command):
-    """Back to the case; nothing is written."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+INSPECT = Verb(
+    "inspect",
+    "i",
+    "inspect",
+    "Find any order by whatever names it, and answer for it.",
+    place=55,
+    opens="swapdesk.tui.screens.inspect.InspectScreen",
+    before_opened=True,
+)
+LOOK_UP = Verb(
+    "look-up",
+    "enter",
+    "look up",
+    "Look for what was pasted; what costs something is asked at the second press.",
+)
+COPY_REPLY = Verb("copy-reply", "y", "copy reply", "Copy the reply to the customer.")
+COPY_ESCALATION = Verb(
+    "copy-escalation",
+    "Y",
+    "copy for the service",
+    "Copy what the service needs to find the order: ids, hashes and times.",
+)
+WRITE_BUNDLE = Verb(
+    "write-bundle",
+    "B",
+    "write bundle",
+    "Write the case into one file that may be posted publicly; what is in it is shown first.",
+)
+TRY_AGAIN = Verb(
+    "try-again",
+    "A",
+    "try again with what is left",
+    "Write what came back into the line of a new swap; nothing is asked or sent.",
+    writes=True,
+    footer=False,
+)
+CASE_HISTORY = Verb(
+    "case-history",
+    "h",
+    "history",
+    "Every update and request with its time, and the order as it stood after each.",
+)
+BACK = Verb(
+    "back",
+    "escape",
+    "back",
+    "Back: to the list of what was found, to the field, then to the screen before.",
+)
+MASK_OR_SHOW = Verb(
+    "mask-or-show",
+    "space",
+    "mask or show",
+    "Show what the line under the cursor names in the file, or mask it.",
+)
+WRITE_FILE = Verb("write-file", "enter", "write", "Write the file. Nothing is sent.")
+LEAVE_BUNDLE = Verb("leave-bundle", "escape", "back", "Back to the case; nothing is written.")

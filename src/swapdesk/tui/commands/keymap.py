@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from swapdesk.toml_document import ConfigProblem, nearest
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands import pages_of_verbs
+from swapdesk.tui.commands.command import Verb
 from swapdesk.tui.commands.key_names import (
     FORBIDDEN,
     KNOWN_KEYS,
@@ -26,7 +27,7 @@ def without_a_file(command: str, message: str, near: str | None) -> ConfigProble
 
 def checked_keymap(
     wanted: Mapping[str, str],
-    commands: Iterable[type[Command]],
+    commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
     """The entries that can be used (command id to keys) and a problem for each other one.
@@ -35,9 +36,9 @@ def checked_keymap(
     keys a terminal sends as another one, keys that lists, fields and leaving need, and a key
     that another verb of the same screen or of everywhere has.
     """
-    known: dict[str, list[type[Command]]] = {}
+    known: dict[str, list[Verb]] = {}
     for command in commands:
-        known.setdefault(command.id(), []).append(command)
+        known.setdefault(command.id, []).append(command)
     keymap: dict[str, str] = {}
     problems: list[ConfigProblem] = []
     for name, written in wanted.items():
@@ -58,9 +59,9 @@ def checked_keymap(
 
 
 def _keys_of(
-    name: str, written: str, classes: list[type[Command]], refuse: Refuse
+    name: str, written: str, classes: list[Verb], refuse: Refuse
 ) -> tuple[list[str], ConfigProblem | None]:
-    own = {key for command in classes for key in split_keys(command.KEY)}
+    own = {key for command in classes for key in split_keys(command.key)}
     keys: list[str] = []
     for text in split_keys(written):
         key = key_name(text)
@@ -77,7 +78,7 @@ def _keys_of(
 
 
 def _clash(
-    keymap: Mapping[str, str], known: Mapping[str, list[type[Command]]]
+    keymap: Mapping[str, str], known: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
     """The first wanted entry whose key another verb has, that verb, and the key.
 
@@ -90,12 +91,13 @@ def _clash(
             for other, classes in known.items():
                 if other == name or (other in keymap and order.index(other) > at):
                     continue
-                if any(key in split_keys(keymap.get(other, one.KEY)) and not _apart(one, mine)
+                if any(key in split_keys(keymap.get(other, one.key)) and not _apart(one, mine)
                        for one in classes for mine in known[name]):  # fmt: skip
                     return name, other, key
     return None
 
 
-def _apart(one: type[Command], other: type[Command]) -> bool:
+def _apart(one: Verb, other: Verb) -> bool:
     """Two verbs of different screens may share a key; a verb of everywhere shares with none."""
-    return not (one.EVERYWHERE or other.EVERYWHERE) and one.__module__ != other.__module__
+    pages = pages_of_verbs()
+    return not (one.everywhere or other.everywhere) and pages.get(one) != pages.get(other)

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class EarlierUpdate(Command):
-    """To the update before: the page shows the order as it stood then."""
-
-    KEY = "left_square_bracket"
-    SHOWN_KEY = "["
-    VERB = "earlier"
-
-
-class LaterUpdate(Command):
-    """To the update after it."""
-
-    KEY = "right_square_bracket"
-    SHOWN_KEY = "]"
-    VERB = "later"
-
-
-class CopyUpdate(Command):
-    """Copy the update under the cursor as a line."""
-
-    KEY = "y"
-    VERB = "copy"
-
-
-class Back(Command):
-    """Back to the order."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+EARLIER_UPDATE = Verb(
+    "earlier-update",
+    "left_square_bracket",
+    "earlier",
+    "To the update before: the page shows the order as it stood then.",
+    act="step",
+    given=(-1,),
+)
+LATER_UPDATE = Verb(
+    "later-update",
+    "right_square_bracket",
+    "later",
+    "To the update after it.",
+    act="step",
+    given=(1,),
+)
+COPY_UPDATE = Verb("copy-update", "y", "copy", "Copy the update under the cursor as a line.")
+BACK = Verb("back", "escape", "back", "Back to the order.")

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class CopyAll(Command):
-    """Copy the document as it is shown."""
-
-    KEY = "y"
-    VERB = "copy all"
-
-
-class Back(Command):
-    """Back to the order."""
-
-    KEY = "escape,J"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+COPY_ALL = Verb("copy-all", "y", "copy all", "Copy the document as it is shown.")
+BACK = Verb("back", "escape,J", "back", "Back to the order.")

@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class Requests(EverywhereCommand):
-    """Every call to the service and its answer, and what the desk said."""
-
-    KEY = "g"
-    VERB = "requests"
-    PLACE = 80
-    OPENS = "swapdesk.tui.screens.request_log.RequestLogScreen"
-
-
-class ShowAll(Command):
-    """Read the whole request and answer under the cursor."""
-
-    KEY = "enter"
-    VERB = "show all"
-
-
-class CopyRequestId(Command):
-    """Copy the request id, which support asks for."""
-
-    KEY = "y"
-    VERB = "copy request id"
-
-
-class CopyAsCommand(Command):
-    """Copy a command line that makes the same call; a writing one still needs --yes."""
-
-    KEY = "Y"
-    VERB = "copy as command"
-
-
-class FilterCalls(Command):
-    """Keep calls that match, as: quotes 422, or: failed."""
-
-    KEY = "slash"
-    SHOWN_KEY = "/"
-    VERB = "filter"
-
-
-class Back(Command):
-    """Close the whole call or the filter, then back to the screen before."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+REQUESTS = Verb(
+    "requests",
+    "g",
+    "requests",
+    "Every call to the service and its answer, and what the desk said.",
+    place=80,
+    opens="swapdesk.tui.screens.request_log.RequestLogScreen",
+)
+SHOW_ALL = Verb(
+    "show-all", "enter", "show all", "Read the whole request and answer under the cursor."
+)
+COPY_REQUEST_ID = Verb(
+    "copy-request-id", "y", "copy request id", "Copy the request id, which support asks for."
+)
+COPY_AS_COMMAND = Verb(
+    "copy-as-command",
+    "Y",
+    "copy as command",
+    "Copy a command line that makes the same call; a writing one still needs --yes.",
+)
+FILTER_CALLS = Verb(
+    "filter-calls", "slash", "filter", "Keep calls that match, as: quotes 422, or: failed."
+)
+BACK = Verb(
+    "back", "escape", "back", "Close the whole call or the filter, then back to the screen before."
+)

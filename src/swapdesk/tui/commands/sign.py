@@ -2,94 +2,48 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class Sign(Command):
-    """Sign exactly what stands here."""
-
-    WRITES = True
-    KEY = "s"
-    VERB = "sign"
-    MONEY = True
-
-
-class Refuse(Command):
-    """Sign nothing of this and end it here."""
-
-    WRITES = True
-    KEY = "x"
-    VERB = "refuse"
-    MONEY = True
-
-
-class GoOn(Command):
-    """Go on from the step where it stopped."""
-
-    WRITES = True
-    KEY = "r"
-    VERB = "go on"
-
-
-class Bump(Command):
-    """Pay more gas for the transaction that waits: the same call again, in its place."""
-
-    WRITES = True
-    KEY = "plus"
-    SHOWN_KEY = "+"
-    VERB = "pay more gas"
-
-
-class Cancel(Command):
-    """Take back the transaction that waits, by one that moves nothing in its place."""
-
-    WRITES = True
-    KEY = "c"
-    VERB = "cancel it"
-
-
-class RawFields(Command):
-    """Every field as it came from the service."""
-
-    KEY = "J"
-    VERB = "raw fields"
-
-
-class CopyDigest(Command):
-    """Copy the digest of what would be signed."""
-
-    KEY = "y"
-    VERB = "copy digest"
-
-
-class ReadOn(Command):
-    """Read on below, a page at most: what is signed was on the screen."""
-
-    KEY = "space,pagedown,end,down,j"
-    SHOWN_KEY = "space pgdn end"
-    VERB = "read on"
-
-
-class ReadBack(Command):
-    """Read again above."""
-
-    KEY = "up,k,pageup"
-    SHOWN_KEY = "↑"
-    VERB = "read back"
-    FOOTER = False
-
-
-class Unlock(Command):
-    """Open the keys of the wallet with this pass phrase."""
-
-    WRITES = True
-    KEY = "enter"
-    VERB = "unlock"
-
-
-class Back(Command):
-    """Back; it waits, and is shown on the first screen."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "back"
+SIGN = Verb("sign", "s", "sign", "Sign exactly what stands here.", writes=True, money=True)
+REFUSE = Verb(
+    "refuse", "x", "refuse", "Sign nothing of this and end it here.", writes=True, money=True
+)
+GO_ON = Verb("go-on", "r", "go on", "Go on from the step where it stopped.", writes=True)
+BUMP = Verb(
+    "bump",
+    "plus",
+    "pay more gas",
+    "Pay more gas for the transaction that waits: the same call again, in its place.",
+    writes=True,
+)
+CANCEL = Verb(
+    "cancel",
+    "c",
+    "cancel it",
+    "Take back the transaction that waits, by one that moves nothing in its place.",
+    writes=True,
+)
+RAW_FIELDS = Verb("raw-fields", "J", "raw fields", "Every field as it came from the service.")
+COPY_DIGEST = Verb("copy-digest", "y", "copy digest", "Copy the digest of what would be signed.")
+READ_ON = Verb(
+    "read-on",
+    "space,pagedown,end,down,j",
+    "read on",
+    "Read on below, a page at most: what is signed was on the screen.",
+    shown="space pgdn end",
+    act="scroll",
+    given=(1,),
+)
+READ_BACK = Verb(
+    "read-back",
+    "up,k,pageup",
+    "read back",
+    "Read again above.",
+    footer=False,
+    act="scroll",
+    given=(-1,),
+)
+UNLOCK = Verb(
+    "unlock", "enter", "unlock", "Open the keys of the wallet with this pass phrase.", writes=True
+)
+BACK = Verb("back", "escape", "back", "Back; it waits, and is shown on the first screen.")

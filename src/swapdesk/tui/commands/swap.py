@@ -2,71 +2,37 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class AskQuotes(Command):
-    """Ask for the quotes of every route."""
-
-    KEY = "enter"
-    VERB = "ask for quotes"
-
-
-class ToRecent(Command):
-    """Go to what was asked before and to the open orders."""
-
-    KEY = "down"
-    SHOWN_KEY = "↓"
-    VERB = "recent"
-
-
-class OtherChain(Command):
-    """Take the token of this name on another chain, or complete a name."""
-
-    KEY = "tab"
-    VERB = "other chain"
-
-
-class OtherChainSold(Command):
-    """Take the token that is sold on another chain."""
-
-    KEY = "shift+tab"
-    VERB = "other chain sold"
-    FOOTER = False
-
-
-class FindToken(Command):
-    """Look for a token and write it into the line."""
-
-    KEY = "ctrl+t"
-    VERB = "find token"
-
-
-class Options(Command):
-    """Rates, markup, providers and legs that quotes are asked with."""
-
-    KEY = "f2"
-    VERB = "options"
-
-
-class GoOnSigning(Command):
-    """Open the swap that waits for your signature, or that stopped."""
-
-    WRITES = True
-    KEY = "s"
-    VERB = "sign"
-
-
-class Retry(Command):
-    """Start again after the start failed."""
-
-    KEY = "r"
-    VERB = "retry"
-
-
-class Back(Command):
-    """Clear the line."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "clear"
+ASK_QUOTES = Verb("ask-quotes", "enter", "ask for quotes", "Ask for the quotes of every route.")
+TO_RECENT = Verb(
+    "to-recent", "down", "recent", "Go to what was asked before and to the open orders."
+)
+OTHER_CHAIN = Verb(
+    "other-chain",
+    "tab",
+    "other chain",
+    "Take the token of this name on another chain, or complete a name.",
+)
+OTHER_CHAIN_SOLD = Verb(
+    "other-chain-sold",
+    "shift+tab",
+    "other chain sold",
+    "Take the token that is sold on another chain.",
+    footer=False,
+)
+FIND_TOKEN = Verb(
+    "find-token", "ctrl+t", "find token", "Look for a token and write it into the line."
+)
+OPTIONS = Verb(
+    "options", "f2", "options", "Rates, markup, providers and legs that quotes are asked with."
+)
+GO_ON_SIGNING = Verb(
+    "go-on-signing",
+    "s",
+    "sign",
+    "Open the swap that waits for your signature, or that stopped.",
+    writes=True,
+)
+RETRY = Verb("retry", "r", "retry", "Start again after the start failed.")
+BACK = Verb("back", "escape", "clear", "Clear the line.")

@@ -2,106 +2,57 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class Tokens(EverywhereCommand):
-    """Look for a token."""
-
-    KEY = "t"
-    VERB = "tokens"
-    PLACE = 40
-    OPENS = "swapdesk.tui.screens.tokens.TokensScreen"
-    BEFORE_OPENED = True
-
-
-class Choose(Command):
-    """Write this token into the line of the first screen."""
-
-    KEY = "enter"
-    VERB = "choose"
-
-
-class NextChain(Command):
-    """Only tokens of the next chain; after the last one all again."""
-
-    KEY = "tab"
-    VERB = "chain"
-
-
-class NextCanDo(Command):
-    """Only tokens that can be used for the next purpose."""
-
-    KEY = "f2"
-    VERB = "can do"
-
-
-class NextSort(Command):
-    """Order by rank, symbol, price or change."""
-
-    KEY = "f3"
-    VERB = "sort"
-
-
-class FetchUnlisted(Command):
-    """Ask the service for a contract address that no list has."""
-
-    KEY = "f4"
-    VERB = "ask for this contract"
-
-
-class AskLimits(Command):
-    """Ask how much of the token can be swapped by each kind of route."""
-
-    KEY = "f5"
-    VERB = "limits"
-
-
-class CopyContract(Command):
-    """Copy the contract address of the token."""
-
-    KEY = "ctrl+y"
-    VERB = "copy contract"
-
-
-class Up(Command):
-    """The token above."""
-
-    KEY = "up"
-    SHOWN_KEY = "↑↓"
-    VERB = "move"
-
-
-class Down(Command):
-    """The token below."""
-
-    KEY = "down"
-    SHOWN_KEY = "↓"
-    VERB = "move down"
-    FOOTER = False
-
-
-class PageDown(Command):
-    """A page of tokens further down."""
-
-    KEY = "pagedown"
-    SHOWN_KEY = "pgdn"
-    VERB = "page down"
-    FOOTER = False
-
-
-class PageUp(Command):
-    """A page of tokens back up."""
-
-    KEY = "pageup"
-    SHOWN_KEY = "pgup"
-    VERB = "page up"
-    FOOTER = False
-
-
-class Back(Command):
-    """Clear the search, then go back."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "clear"
+TOKENS = Verb(
+    "tokens",
+    "t",
+    "tokens",
+    "Look for a token.",
+    place=40,
+    opens="swapdesk.tui.screens.tokens.TokensScreen",
+    before_opened=True,
+)
+CHOOSE = Verb("choose", "enter", "choose", "Write this token into the line of the first screen.")
+NEXT_CHAIN = Verb(
+    "next-chain", "tab", "chain", "Only tokens of the next chain; after the last one all again."
+)
+NEXT_CAN_DO = Verb(
+    "next-can-do", "f2", "can do", "Only tokens that can be used for the next purpose."
+)
+NEXT_SORT = Verb("next-sort", "f3", "sort", "Order by rank, symbol, price or change.")
+FETCH_UNLISTED = Verb(
+    "fetch-unlisted",
+    "f4",
+    "ask for this contract",
+    "Ask the service for a contract address that no list has.",
+)
+ASK_LIMITS = Verb(
+    "ask-limits", "f5", "limits", "Ask how much of the token can be swapped by each kind of route."
+)
+COPY_CONTRACT = Verb(
+    "copy-contract", "ctrl+y", "copy contract", "Copy the contract address of the token."
+)
+UP = Verb("up", "up", "move", "The token above.", shown="↑↓", act="move", given=(-1,))
+DOWN = Verb("down", "down", "move down", "The token below.", footer=False, act="move", given=(1,))
+PAGE_DOWN = Verb(
+    "page-down",
+    "pagedown",
+    "page down",
+    "A page of tokens further down.",
+    shown="pgdn",
+    footer=False,
+    act="page",
+    given=(1,),
+)
+PAGE_UP = Verb(
+    "page-up",
+    "pageup",
+    "page up",
+    "A page of tokens back up.",
+    shown="pgup",
+    footer=False,
+    act="page",
+    given=(-1,),
+)
+BACK = Verb("back", "escape", "clear", "Clear the search, then go back.")

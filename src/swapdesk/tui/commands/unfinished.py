@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Verb
 
-
-class OpenFound(Command):
-    """Open the order under the cursor."""
-
-    KEY = "enter"
-    VERB = "open"
-
-
-class GoOn(Command):
-    """Go on to the orders."""
-
-    KEY = "o"
-    VERB = "orders"
-
-
-class Back(Command):
-    """Back to the first screen."""
-
-    KEY = "escape"
-    SHOWN_KEY = "esc"
-    VERB = "first screen"
+OPEN_FOUND = Verb("open-found", "enter", "open", "Open the order under the cursor.")
+GO_ON = Verb("go-on", "o", "orders", "Go on to the orders.")
+BACK = Verb("back", "escape", "first screen", "Back to the first screen.")

@@ -2,63 +2,54 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command, EverywhereCommand
+from swapdesk.tui.commands.command import Verb
 
-
-class Wallets(EverywhereCommand):
-    """Accounts of this profile, what they have, and who may take of it."""
-
-    WRITES = True
-    KEY = "w"
-    VERB = "wallets"
-    PLACE = 70
-    OPENS = "swapdesk.tui.screens.wallets.WalletsScreen"
-
-
-class ReadChains(Command):
-    """Read balances and allowances from the chains again."""
-
-    WRITES = True
-    KEY = "r"
-    VERB = "read again"
-
-
-class RevokeAllowance(Command):
-    """End this allowance; what is signed is shown first."""
-
-    WRITES = True
-    KEY = "x"
-    VERB = "revoke"
-    MONEY = True
-
-
-class WithdrawAll(Command):
-    """Take back everything that this smart account holds; what is signed is shown first."""
-
-    WRITES = True
-    KEY = "d"
-    VERB = "withdraw"
-    MONEY = True
-
-
-class SetLimits(Command):
-    """Change what the wallet may sign at most, where, for whom and until when."""
-
-    WRITES = True
-    KEY = "m"
-    VERB = "limits"
-
-
-class LockWallet(Command):
-    """Drop the keys from memory; in the sandbox they open again by themselves."""
-
-    WRITES = True
-    KEY = "l"
-    VERB = "lock"
-
-
-class CopyWalletAddress(Command):
-    """Copy the address of this row, without spaces."""
-
-    KEY = "y"
-    VERB = "copy address"
+WALLETS = Verb(
+    "wallets",
+    "w",
+    "wallets",
+    "Accounts of this profile, what they have, and who may take of it.",
+    writes=True,
+    place=70,
+    opens="swapdesk.tui.screens.wallets.WalletsScreen",
+)
+READ_CHAINS = Verb(
+    "read-chains",
+    "r",
+    "read again",
+    "Read balances and allowances from the chains again.",
+    writes=True,
+)
+REVOKE_ALLOWANCE = Verb(
+    "revoke-allowance",
+    "x",
+    "revoke",
+    "End this allowance; what is signed is shown first.",
+    writes=True,
+    money=True,
+)
+WITHDRAW_ALL = Verb(
+    "withdraw-all",
+    "d",
+    "withdraw",
+    "Take back everything that this smart account holds; what is signed is shown first.",
+    writes=True,
+    money=True,
+)
+SET_LIMITS = Verb(
+    "set-limits",
+    "m",
+    "limits",
+    "Change what the wallet may sign at most, where, for whom and until when.",
+    writes=True,
+)
+LOCK_WALLET = Verb(
+    "lock-wallet",
+    "l",
+    "lock",
+    "Drop the keys from memory; in the sandbox they open again by themselves.",
+    writes=True,
+)
+COPY_WALLET_ADDRESS = Verb(
+    "copy-wallet-address", "y", "copy address", "Copy the address of this row, without spaces."
+)

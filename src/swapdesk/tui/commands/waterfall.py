@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from swapdesk.tui.commands.command import Verb
 
-from swapdesk.tui.commands import quotes
-from swapdesk.tui.commands.command import Command
-
-
-class Review(quotes.Review):
-    """Take this route and say whom to pay; nothing is created yet."""
-
-
-class Close(Command):
-    """Back to the table of routes."""
-
-    KEY = "e,escape"
-    VERB = "close"
-
-
-class NextQuote(quotes.NextQuote):
-    """The quote below."""
-
-    FOOTER: ClassVar[bool] = True
-
-
-class PreviousQuote(quotes.PreviousQuote):
-    """The quote above."""
-
-
-class AllIn(quotes.AllIn):
-    """Rank by net less gas, then by net again."""
-
-    FOOTER: ClassVar[bool] = True
+REVIEW = Verb(
+    "review",
+    "enter",
+    "review",
+    "Take this route and say whom to pay; nothing is created yet.",
+    writes=True,
+)
+CLOSE = Verb("close", "e,escape", "close", "Back to the table of routes.")
+NEXT_QUOTE = Verb(
+    "next-quote", "right_square_bracket", "other quote", "The quote below.", act="step", given=(1,)
+)
+PREVIOUS_QUOTE = Verb(
+    "previous-quote",
+    "left_square_bracket",
+    "quote above",
+    "The quote above.",
+    footer=False,
+    act="step",
+    given=(-1,),
+)
+ALL_IN = Verb("all-in", "u", "all-in ranking", "Rank by net less gas, then by net again.")

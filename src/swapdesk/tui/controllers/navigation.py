@@ -14,7 +14,7 @@ from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
     from swapdesk.flows.demo.demonstration import DemoChoice
-    from swapdesk.tui.commands.command import EverywhereCommand
+    from swapdesk.tui.commands.command import Verb
     from swapdesk.tui.screens.swap import SwapScreen
 
 NOT_STARTED = "This page needs the desk, whose start failed."
@@ -35,14 +35,14 @@ class Navigation:
         pages = (screen for screen in reversed(self._host.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
-    def open(self, verb: type[EverywhereCommand]) -> None:
+    def open(self, verb: Verb) -> None:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
-        if not (self._session.opened or verb.BEFORE_OPENED):
+        if not (self._session.opened or verb.before_opened):
             session = self._session
             failed = session.phase is Phase.FAILED
             self._host.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
-        module, _, name = verb.OPENS.rpartition(".")
+        module, _, name = verb.opens.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)
         self.push(page(self._session))
 

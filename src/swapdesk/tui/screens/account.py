@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
 from textual.containers import VerticalScroll
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
@@ -24,16 +21,15 @@ from swapdesk.flows.account.reading import (
 from swapdesk.flows.notation import usd
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.tracking.announcements import failure_of_error
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.account import (
-    Back,
-    EarlierMonth,
-    ExportAccount,
-    LaterMonth,
-    ReadAccount,
-    ShowAccount,
+    BACK,
+    EARLIER_MONTH,
+    EXPORT_ACCOUNT,
+    LATER_MONTH,
+    READ_ACCOUNT,
+    SHOW_ACCOUNT,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.account_view import limit_lines, middle_lines, week_lines
 from swapdesk.tui.session import PLAYED, Session
@@ -50,22 +46,13 @@ class AccountScreen(Page):
 
     NAME = "Account"
     SPENDS = "read"
-    VERBS = (EarlierMonth, LaterMonth, ExportAccount, ReadAccount, ShowAccount, Back)
+    VERBS = (EARLIER_MONTH, LATER_MONTH, EXPORT_ACCOUNT, READ_ACCOUNT, SHOW_ACCOUNT, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "#account"
     DEFAULT_CSS = """
     AccountScreen #account { height: 1fr; scrollbar-size: 0 0; }
     AccountScreen #sums, AccountScreen #weeks { margin: 1 0 0 0; }
     AccountScreen.-short #sums, AccountScreen.-short #weeks { margin: 0; }
     """
-
-    @dataclass
-    class Read(Message):
-        reading: AccountReading
-
-    @dataclass
-    class NotRead(Message):
-        said: str
-        next: str
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -94,7 +81,7 @@ class AccountScreen(Page):
         self._show()
 
     def work_failed(self, group: str) -> None:
-        self._not_read(self.NotRead("A defect stopped the reading.", "you: report it"))
+        self._not_read("A defect stopped the reading.", "you: report it")
 
     # reading
 
@@ -117,23 +104,21 @@ class AccountScreen(Page):
             reading = await self.desk.link.account.read(month, anew=anew)
         except ClientError as error:
             failure = failure_of_error(error)
-            self.post_message(self.NotRead(f"Not read. {failure.cause}", failure.next))
+            self.call_later(self._not_read, f"Not read. {failure.cause}", failure.next)
         else:
-            self.post_message(self.Read(reading))
+            self.call_later(self.take, reading)
 
-    @on(Read)
-    def _was_read(self, event: Read) -> None:
+    def take(self, reading: AccountReading) -> None:
         self._asking = False
-        if event.reading.month == self._month:
-            self._reading = event.reading
+        if reading.month == self._month:
+            self._reading = reading
         self._show()
 
-    @on(NotRead)
-    def _not_read(self, event: NotRead) -> None:
-        self._asking, self._said, self._next = False, event.said, event.next
+    def _not_read(self, said: str, next_: str) -> None:
+        self._asking, self._said, self._next = False, said, next_
         self._show()
         if self._reading is not None:
-            self.show_notice(event.said, "warning")
+            self.show_notice(said, "warning")
 
     # drawing
 
@@ -166,25 +151,19 @@ class AccountScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is ShowAccount:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is SHOW_ACCOUNT:
             return HIDDEN
-        if verb is LaterMonth and self._month == month_of(self.now()):
+        if verb is LATER_MONTH and self._month == month_of(self.now()):
             return HIDDEN
-        if verb is ExportAccount:
+        if verb is EXPORT_ACCOUNT:
             return READY if self._reading is not None else HIDDEN
-        if verb is ReadAccount:
+        if verb is READ_ACCOUNT:
             cost = f"refresh, {READS} reads"
             return CommandState(verb=cost, locked="asking" if self._asking else "")
         return READY
 
-    def do_earlier_month(self) -> None:
-        self._step(-1)
-
-    def do_later_month(self) -> None:
-        self._step(1)
-
-    def _step(self, by: int) -> None:
+    def do_step(self, by: int) -> None:
         month = stepped(self._month, by, self.now())
         if month != self._month:
             self._month, self._reading = month, None
@@ -211,6 +190,3 @@ class AccountScreen(Page):
             self.show_notice(f"Nothing was written: {error.strerror or error}.", "error")
         else:
             self.show_notice(f"Written to {written}")
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.Back))

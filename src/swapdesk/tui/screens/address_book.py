@@ -20,18 +20,18 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import (
-    AddEntry,
-    CopyEntry,
-    DeleteEntry,
-    MarkOwn,
-    NextKind,
-    RenameEntry,
-    SaveEntry,
+    ADD_ENTRY,
+    COPY_ENTRY,
+    DELETE_ENTRY,
+    MARK_OWN,
+    NEXT_KIND,
+    RENAME_ENTRY,
+    SAVE_ENTRY,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.create import Back, FieldAbove, FieldBelow
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.create import BACK, FIELD_ABOVE, FIELD_BELOW
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.create_asking import first_payment
+from swapdesk.tui.screens.create_form import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -68,7 +68,7 @@ class AddressBookScreen(Page):
 
     NAME = "Address book"
     SPENDS = "quote"
-    VERBS = (AddEntry, RenameEntry, MarkOwn, DeleteEntry, CopyEntry)
+    VERBS = (ADD_ENTRY, RENAME_ENTRY, MARK_OWN, DELETE_ENTRY, COPY_ENTRY)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     AddressBookScreen LineTable { height: 1fr; }
@@ -123,10 +123,10 @@ class AddressBookScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb in (RenameEntry, MarkOwn, DeleteEntry, CopyEntry) and self.current is None:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb in (RENAME_ENTRY, MARK_OWN, DELETE_ENTRY, COPY_ENTRY) and self.current is None:
             return HIDDEN
-        if verb is MarkOwn and self.current is not None and self.current.own:
+        if verb is MARK_OWN and self.current is not None and self.current.own:
             return CommandState(verb="not my wallet")
         return READY
 
@@ -216,7 +216,7 @@ class BookEntryScreen(Page):
 
     NAME = "Address book"
     SPENDS = "quote"
-    VERBS = (SaveEntry, NextKind, FieldBelow, FieldAbove, Back)
+    VERBS = (SAVE_ENTRY, NEXT_KIND, FIELD_BELOW, FIELD_ABOVE, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
     BookEntryScreen LabelledField { margin: 0 0 1 0; }
@@ -298,14 +298,14 @@ class BookEntryScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is NextKind:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is NEXT_KIND:
             check = None if self._renamed is not None else self._checked()
             others = check is not None and set(check.kinds) - {check.kind}
             return READY if others else HIDDEN
-        if verb in (FieldBelow, FieldAbove):
+        if verb in (FIELD_BELOW, FIELD_ABOVE):
             return READY if self._renamed is None else HIDDEN
-        if verb is SaveEntry and self._fields()[-1].has_focus:
+        if verb is SAVE_ENTRY and self._fields()[-1].has_focus:
             return CommandState(verb="save")
         return READY
 
@@ -317,13 +317,7 @@ class BookEntryScreen(Page):
             self._kind = kinds[at % len(kinds)]
             self.show()
 
-    def do_field_below(self) -> None:
-        self._step(1)
-
-    def do_field_above(self) -> None:
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
+    def do_step(self, by: int) -> None:
         fields = self._fields()
         at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
         fields[(at + by) % len(fields)].focus()
@@ -331,7 +325,7 @@ class BookEntryScreen(Page):
     def do_save_entry(self) -> None:
         fields = self._fields()
         if self._renamed is None and not fields[-1].has_focus:
-            self._step(1)
+            self.do_step(1)
             self.refresh_keys()
             return
         if self._renamed is not None:
@@ -382,4 +376,4 @@ class BookEntryScreen(Page):
         self._leave()
 
     def _leave(self) -> None:
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(everywhere.BACK))

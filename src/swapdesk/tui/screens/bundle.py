@@ -23,8 +23,8 @@ from swapdesk.flows.support.case_file import (
 from swapdesk.flows.support.case_sheet import sheet_of
 from swapdesk.flows.support.support_case import CaseFacts
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.inspect import LeaveBundle, MaskOrShow, WriteFile
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.inspect import LEAVE_BUNDLE, MASK_OR_SHOW, WRITE_FILE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
@@ -49,7 +49,7 @@ class BundleScreen(Page):
 
     NAME = "Bundle"
     SPENDS = "read"
-    VERBS = (WriteFile, MaskOrShow, LeaveBundle)
+    VERBS = (WRITE_FILE, MASK_OR_SHOW, LEAVE_BUNDLE)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, facts: CaseFacts) -> None:
@@ -93,8 +93,8 @@ class BundleScreen(Page):
         )
         self.refresh_keys()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is MaskOrShow:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is MASK_OR_SHOW:
             kind = self._kind
             if kind is None:
                 return HIDDEN
@@ -127,11 +127,11 @@ class BundleScreen(Page):
         except NotWritten as error:
             self.show_notice(str(error), "warning")
             return
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(everywhere.BACK))
         self.app.call_later(self.app.notify, f"Written to {path}. Nothing was sent.")
 
     def do_leave_bundle(self) -> None:
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(everywhere.BACK))
 
 
 def shows(said: str) -> bool:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 
-from textual import on
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.chain_transfers import ChainUnreadable
@@ -19,20 +16,20 @@ from swapdesk.flows.demo.panes import link_pane, panes_of, path_of
 from swapdesk.flows.demo.stage import Stage
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.demo import (
-    CopyHash,
-    End,
-    Explain,
-    Faster,
-    NextStage,
-    SearchLink,
-    ShowDemo,
-    Slower,
-    StageBefore,
+    COPY_HASH,
+    END,
+    EXPLAIN,
+    FASTER,
+    NEXT_STAGE,
+    SEARCH_LINK,
+    SHOW_DEMO,
+    SLOWER,
+    STAGE_BEFORE,
 )
-from swapdesk.tui.commands.deposit import ReadBack, ReadOn
-from swapdesk.tui.commands.everywhere import Back
+from swapdesk.tui.commands.deposit import READ_BACK, READ_ON
+from swapdesk.tui.commands.everywhere import BACK
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.demo_view import (
     PaneColumns,
@@ -61,17 +58,17 @@ class DemoScreen(Page):
     NAME = "Demo"
     SPENDS = "quote"
     VERBS = (
-        NextStage,
-        Faster,
-        Slower,
-        Explain,
-        SearchLink,
-        StageBefore,
-        CopyHash,
-        ShowDemo,
-        ReadOn,
-        ReadBack,
-        End,
+        NEXT_STAGE,
+        FASTER,
+        SLOWER,
+        EXPLAIN,
+        SEARCH_LINK,
+        STAGE_BEFORE,
+        COPY_HASH,
+        SHOW_DEMO,
+        READ_ON,
+        READ_BACK,
+        END,
     )
     DEFAULT_CSS = """
     DemoScreen StageTrack { margin: 1 0 0 0; }
@@ -81,18 +78,6 @@ class DemoScreen(Page):
     DemoScreen.-short StageTrack, DemoScreen.-short #said,
     DemoScreen.-short #path, DemoScreen.-short #compared { margin: 0; }
     """
-
-    @dataclass
-    class Reached(Message):
-        """A stage came, or one that had come is known better."""
-
-        stage: Stage
-
-    @dataclass
-    class Told(Message):
-        """It cannot go on, or without a sentence: the world runs at another speed."""
-
-        said: str = ""
 
     def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
         self._choice = choice or DemoChoice()
@@ -147,38 +132,32 @@ class DemoScreen(Page):
             shown = Demonstration(self.desk, self._demo, self._choice, tag)
             await shown.begin()
             self._shown = shown
-            self.post_message(self.Told())
+            self.call_later(self._show)
             await shown.run(self._tell)
-            self.post_message(self.Reached(await shown.last_look()))
+            self.call_later(self.reached, await shown.last_look())
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
         except (DemoFailed, ChainUnreadable, JournalUnavailable) as error:
-            self.post_message(self.Told(str(error)))
+            self.call_later(self._stop, str(error))
         except ClientError as error:
-            self.post_message(self.Told(f"The sandbox stopped answering: {error}."))
+            self.call_later(self._stop, f"The sandbox stopped answering: {error}.")
         finally:
             if shown is not None:
                 await shown.close()
 
     def _tell(self, stage: Stage) -> None:
-        self.post_message(self.Reached(stage))
+        self.call_later(self.reached, stage)
 
-    @on(Reached)
-    def _reached(self, event: Reached) -> None:
-        place = event.stage.number - 1
+    def reached(self, stage: Stage) -> None:
+        """A stage came, or one that had come is known better."""
+        place = stage.number - 1
         if place < len(self._record):
-            self._record[place] = event.stage
+            self._record[place] = stage
         else:
-            self._record.append(event.stage)
+            self._record.append(stage)
         self._said = ""
         if place > self._at and (self._waits or self._at < 0):
             self._at, self._waits = place, False
-        self._show()
-
-    @on(Told)
-    def _told(self, event: Told) -> None:
-        if event.said:
-            self._stop(event.said)
         self._show()
 
     def _stop(self, said: str) -> None:
@@ -263,38 +242,32 @@ class DemoScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         stage = self._stage
-        if verb is ReadOn:
-            return self._body.below
-        if verb is ReadBack:
-            return self._body.above
+        if verb in (READ_ON, READ_BACK):
+            return self._body.standing(verb)
         shown = {
-            NextStage: stage is not None and stage.number < len(self._demo.rows),
-            StageBefore: self._at > 0,
-            SearchLink: stage is not None and stage.search is not None and self._demo.private,
-            Explain: stage is not None,
-            CopyHash: stage is not None and bool(stage.moved),
-            Faster: self._shown is not None and not self._said,
-            Slower: self._shown is not None and not self._said,
-            ShowDemo: False,
+            NEXT_STAGE: stage is not None and stage.number < len(self._demo.rows),
+            STAGE_BEFORE: self._at > 0,
+            SEARCH_LINK: stage is not None and stage.search is not None and self._demo.private,
+            EXPLAIN: stage is not None,
+            COPY_HASH: stage is not None and bool(stage.moved),
+            FASTER: self._shown is not None and not self._said,
+            SLOWER: self._shown is not None and not self._said,
+            SHOW_DEMO: False,
         }
         if not shown.get(verb, True):
             return HIDDEN
-        if verb is NextStage and self._waits:
+        if verb is NEXT_STAGE and self._waits:
             return CommandState(locked="it has not come yet")
-        if verb is SearchLink:
+        if verb is SEARCH_LINK:
             return CommandState(verb="chains" if self._linking else "link search")
-        if verb is End and (self._more or self._linking):
+        if verb is END and (self._more or self._linking):
             return CommandState(verb="close")
         return READY
 
-    def do_read_on(self) -> None:
-        self._body.on()
-        self.call_after_refresh(self.refresh_keys)
-
-    def do_read_back(self) -> None:
-        self._body.back()
+    def do_scroll(self, by: int) -> None:
+        self._body.scroll(by)
         self.call_after_refresh(self.refresh_keys)
 
     def do_next_stage(self) -> None:
@@ -322,25 +295,19 @@ class DemoScreen(Page):
         if self._stage is not None and self._stage.moved:
             self.controls.copy_value("transaction hash", self._stage.moved[-1].hash)
 
-    def do_faster(self) -> None:
-        self._change_speed(Decimal(2))
-
-    def do_slower(self) -> None:
-        self._change_speed(Decimal("0.5"))
-
-    def _change_speed(self, factor: Decimal) -> None:
+    def do_change_speed(self, factor: str) -> None:
         if self._shown is None:
             return
-        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * factor))
+        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * Decimal(factor)))
         self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
                         exit_on_error=False)  # fmt: skip
 
     async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
         try:
             await shown.change_speed(wanted)
-            self.post_message(self.Told())
+            self.call_later(self._show)
         except ClientError as error:
-            self.post_message(self.Told(f"The speed stayed: {error}."))
+            self.call_later(self._stop, f"The speed stayed: {error}.")
 
     def do_end(self) -> None:
         if self._more or self._linking:
@@ -348,4 +315,4 @@ class DemoScreen(Page):
             self._panes.scroll_home(animate=False)
             self._show()
             return
-        self.post_message(self.Go(Back))
+        self.post_message(self.Go(BACK))

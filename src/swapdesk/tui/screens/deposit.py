@@ -24,18 +24,18 @@ from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.deposit import (
-    AcceptLower,
-    CopyAddress,
-    CopyAmount,
-    CopyMemo,
-    Follow,
-    Fund,
-    NextCode,
-    ReadBack,
-    ReadOn,
-    ShowCode,
+    ACCEPT_LOWER,
+    COPY_ADDRESS,
+    COPY_AMOUNT,
+    COPY_MEMO,
+    FOLLOW,
+    FUND,
+    NEXT_CODE,
+    READ_BACK,
+    READ_ON,
+    SHOW_CODE,
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.deposit_facts import (
@@ -113,13 +113,13 @@ class DepositPage(Page):
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
-    def copy_standing(self, verb: type[Command]) -> CommandState:
+    def copy_standing(self, verb: Verb) -> CommandState:
         payment = self.payment()
-        if verb is CopyMemo:
+        if verb is COPY_MEMO:
             if payment is None or payment.memo is None:
                 return HIDDEN
             return CommandState(verb=f"copy {memo_word(payment.memo_label)}")
-        if verb in (CopyAmount, CopyAddress):
+        if verb in (COPY_AMOUNT, COPY_ADDRESS):
             return READY if payment is not None else HIDDEN
         return READY
 
@@ -154,23 +154,13 @@ class BodyReading:
     def __init__(self, body: Widget) -> None:
         self._body = body
 
-    @property
-    def below(self) -> CommandState:
-        """Whether something stands further down."""
-        return READY if self._body.scroll_offset.y < self._body.max_scroll_y else HIDDEN
+    def standing(self, verb: Verb) -> CommandState:
+        """Whether something stands further down, or further up."""
+        y, most = self._body.scroll_offset.y, self._body.max_scroll_y
+        return READY if (y < most if verb is READ_ON else y > 0) else HIDDEN
 
-    @property
-    def above(self) -> CommandState:
-        """Whether something stands further up."""
-        return READY if self._body.scroll_offset.y > 0 else HIDDEN
-
-    def on(self) -> None:
-        """Further down."""
-        self._body.scroll_relative(y=STEP, animate=False)
-
-    def back(self) -> None:
-        """Further up."""
-        self._body.scroll_relative(y=-STEP, animate=False)
+    def scroll(self, by: int) -> None:
+        self._body.scroll_relative(y=by * STEP, animate=False)
 
 
 ACCEPT = "accept"
@@ -184,7 +174,8 @@ class DepositScreen(DepositPage):
 
     NAME = "Deposit"
     VERBS = (
-        AcceptLower, Fund, ReadOn, CopyMemo, CopyAmount, CopyAddress, ShowCode, Follow, ReadBack,
+        ACCEPT_LOWER, FUND, READ_ON, COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS, SHOW_CODE,
+        FOLLOW, READ_BACK,
     )  # fmt: skip
 
     def __init__(self, session: Session, service_id: str) -> None:
@@ -254,11 +245,11 @@ class DepositScreen(DepositPage):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is AcceptLower:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is ACCEPT_LOWER:
             lower = lower_output(self.tracked)
             return READY if lower is not None else HIDDEN
-        if verb is Fund:
+        if verb is FUND:
             if self.link is None:
                 return HIDDEN
             return fund_standing(
@@ -268,11 +259,9 @@ class DepositScreen(DepositPage):
                 payable=self.payment() is not None,
                 paying=self._funding,
             )
-        if verb is ReadOn:
-            return self._reading.below
-        if verb is ReadBack:
-            return self._reading.above
-        if verb is ShowCode:
+        if verb in (READ_ON, READ_BACK):
+            return self._reading.standing(verb)
+        if verb is SHOW_CODE:
             return READY if self.codes() else HIDDEN
         return self.copy_standing(verb)
 
@@ -285,12 +274,8 @@ class DepositScreen(DepositPage):
     def _reading(self) -> BodyReading:
         return BodyReading(self.query_one("#body"))
 
-    def do_read_on(self) -> None:
-        self._reading.on()
-        self.call_after_refresh(self.refresh_keys)
-
-    def do_read_back(self) -> None:
-        self._reading.back()
+    def do_scroll(self, by: int) -> None:
+        self._reading.scroll(by)
         self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:
@@ -331,7 +316,7 @@ class DepositCodeScreen(DepositPage):
     """
 
     NAME = "Deposit code"
-    VERBS = (NextCode, CopyMemo, CopyAmount, CopyAddress)
+    VERBS = (NEXT_CODE, COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS)
     DEFAULT_CSS = """
     DepositCodeScreen #code { height: auto; }
     DepositCodeScreen QrCode { margin: 0 0 0 2; }
@@ -395,8 +380,8 @@ class DepositCodeScreen(DepositPage):
             return codes[next(fitting, 0)]
         return codes[self._at % len(codes)]
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is NextCode:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is NEXT_CODE:
             codes = self.codes()
             current = self._current(codes)
             if current is None or len(codes) < 2:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ApiError, ClientError
@@ -21,16 +19,16 @@ from swapdesk.flows.faults.triggers import (
     variants,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.faults import (
-    AdvanceClock,
-    Back,
-    ChooseFault,
-    ClearFaults,
-    Faults,
-    NextStep,
-    VaryFault,
+    ADVANCE_CLOCK,
+    BACK,
+    CHOOSE_FAULT,
+    CLEAR_FAULTS,
+    NEXT_STEP,
+    VARY_FAULT,
 )
+from swapdesk.tui.commands.faults import FAULTS as SHOW_FAULTS
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -83,7 +81,7 @@ class FaultsScreen(Page):
 
     NAME = "Faults"
     SPENDS = "read"
-    VERBS = (ChooseFault, VaryFault, AdvanceClock, NextStep, ClearFaults, Faults, Back)
+    VERBS = (CHOOSE_FAULT, VARY_FAULT, ADVANCE_CLOCK, NEXT_STEP, CLEAR_FAULTS, SHOW_FAULTS, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "#faults"
     DEFAULT_CSS = """
     FaultsScreen #faults, FaultsScreen #targets { height: 1fr; }
@@ -129,14 +127,6 @@ class FaultsScreen(Page):
 
     # asking the sandbox
 
-    @dataclass
-    class Done(Message):
-        """The sandbox answered: what is set, and what to say."""
-
-        active: list[str]
-        said: str
-        warns: bool = False
-
     def _do(self, said: str, work: Awaitable[object] | None = None) -> None:
         """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
         self.busy = True
@@ -156,15 +146,14 @@ class FaultsScreen(Page):
             said, warns = f"The sandbox refused: {error.message.rstrip('.')}.", True
         except ClientError as error:
             said, warns = f"The sandbox gave no answer: {error}.", True
-        self.post_message(self.Done(active, said, warns))
+        self.call_later(self._was_done, active, said, warns=warns)
 
-    @on(Done)
-    def _was_done(self, event: Done) -> None:
+    def _was_done(self, active: list[str], said: str, *, warns: bool) -> None:
+        """The sandbox answered: what is set, and what to say."""
         self.busy = False
-        self._notes.active = event.active
-        if event.said:
-            role = "status-trouble" if event.warns else "foreground"
-            self._notes.done = Span(event.said, role)
+        self._notes.active = active
+        if said:
+            self._notes.done = Span(said, "status-trouble" if warns else "foreground")
         self._show()
 
     # drawing
@@ -225,23 +214,23 @@ class FaultsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         fault, setting = self._fault, self._setting
         busy = "asking" if self.busy else ""
-        if verb is Faults or (fault is None and verb in (ChooseFault, VaryFault)):
+        if verb is SHOW_FAULTS or (fault is None and verb in (CHOOSE_FAULT, VARY_FAULT)):
             return HIDDEN
-        if verb is Back and setting is not None:
+        if verb is BACK and setting is not None:
             return CommandState(verb="to the faults")
-        if verb is ChooseFault and setting is not None:
+        if verb is CHOOSE_FAULT and setting is not None:
             nobody = "" if self.targets else "nothing is there to meet it"
             return CommandState(verb=f"set {setting.name}", locked=nobody)
-        if verb is VaryFault and fault is not None:
+        if verb is VARY_FAULT and fault is not None:
             return READY if len(variants(fault)) > 1 else HIDDEN
-        if verb is NextStep:
+        if verb is NEXT_STEP:
             return CommandState(verb="other step")
-        if verb is AdvanceClock:
+        if verb is ADVANCE_CLOCK:
             return CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=busy)
-        if verb is ClearFaults:
+        if verb is CLEAR_FAULTS:
             return CommandState(locked=busy)
         return READY
 
@@ -285,4 +274,4 @@ class FaultsScreen(Page):
             self._setting = None
             self._show()
         else:
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))

@@ -17,16 +17,16 @@ from swapdesk.flows.support.pasted_text import PastedText, read_pasted
 from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.inspect import (
-    Back,
-    CaseHistory,
-    CopyEscalation,
-    CopyReply,
-    Inspect,
-    LookUp,
-    TryAgain,
-    WriteBundle,
+    BACK,
+    CASE_HISTORY,
+    COPY_ESCALATION,
+    COPY_REPLY,
+    INSPECT,
+    LOOK_UP,
+    TRY_AGAIN,
+    WRITE_BUNDLE,
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.inspect_facts import (
@@ -70,14 +70,14 @@ class InspectScreen(Page):
     NAME = "Inspect"
     SPENDS = "read"
     VERBS = (
-        LookUp,
-        CopyReply,
-        CopyEscalation,
-        WriteBundle,
-        CaseHistory,
-        TryAgain,
-        Inspect,
-        Back,
+        LOOK_UP,
+        COPY_REPLY,
+        COPY_ESCALATION,
+        WRITE_BUNDLE,
+        CASE_HISTORY,
+        TRY_AGAIN,
+        INSPECT,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = "PasteField"
     DEFAULT_CSS = """
@@ -203,23 +203,16 @@ class InspectScreen(Page):
     def _row_chosen(self) -> None:
         self.do_look_up()
 
-    @dataclass
-    class Searched(Message):
-        """A place answered; ``over`` when nothing more is asked."""
-
-        search: OrderSearch
-        over: bool
-
     async def _go_on(self, search: OrderSearch) -> None:
         async for _ in search.go_on():
-            self.post_message(self.Searched(search, over=False))
-        self.post_message(self.Searched(search, over=True))
+            self.call_later(self._was_searched, search, over=False)
+        self.call_later(self._was_searched, search, over=True)
 
-    @on(Searched)
-    def _was_searched(self, event: Searched) -> None:
-        if event.search is not self._search:
+    def _was_searched(self, search: OrderSearch, *, over: bool) -> None:
+        """A place answered; ``over`` when nothing more is asked."""
+        if search is not self._search:
             return
-        if event.over:
+        if over:
             self._asking = False
         self._took_in()
 
@@ -350,21 +343,21 @@ class InspectScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         typing, sheet, search = self._field.has_focus, self._sheet, self._search
-        if verb is Inspect:
+        if verb is INSPECT:
             return HIDDEN if typing else CommandState(verb="look for another")
-        if verb is LookUp:
+        if verb is LOOK_UP:
             return self._look_up_standing()
-        if verb is CopyReply:
+        if verb is COPY_REPLY:
             return READY if self._ready_reply and not typing else HIDDEN
-        if verb is CopyEscalation:
+        if verb is COPY_ESCALATION:
             return READY if (sheet is not None or self._nothing) and not typing else HIDDEN
-        if verb in (WriteBundle, CaseHistory):
+        if verb in (WRITE_BUNDLE, CASE_HISTORY):
             return READY if sheet is not None and not typing else HIDDEN
-        if verb is TryAgain:
+        if verb is TRY_AGAIN:
             return READY if not typing and self._line_again() else HIDDEN
-        if verb is Back and self._opened is not None and search is not None:
+        if verb is BACK and self._opened is not None and search is not None:
             return CommandState(verb="to the list")
         return READY
 
@@ -432,4 +425,4 @@ class InspectScreen(Page):
             self._opened = None
             self._took_in()
         else:
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))

@@ -16,22 +16,20 @@ from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.order import (
-    Back,
-    CopyFact,
-    DepositCard,
-    Fund,
-    History,
-    Inspect,
-    OpenLink,
-    RawJson,
-    Refresh,
+    BACK,
+    COPY_FACT,
+    DEPOSIT_CARD,
+    FUND,
+    HISTORY,
+    INSPECT,
+    OPEN_LINK,
+    RAW_JSON,
+    REFRESH,
 )
-from swapdesk.tui.commands.orders import Again, PutAway
-from swapdesk.tui.commands.swap import GoOnSigning
-from swapdesk.tui.messages import OrdersRead
+from swapdesk.tui.commands.orders import AGAIN, PUT_AWAY
+from swapdesk.tui.commands.swap import GO_ON_SIGNING
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.order_actions import (
     again_standing,
@@ -67,15 +65,23 @@ FORGOTTEN = "Neither this desk nor the service knows this order."
 OLDER = "The service forgets an order after 48 hours. Another desk may still have it."
 
 
-class OrderView(Page):
-    """``service_id`` may be an order that only the service knows: it is read first."""
+class OrderScreen(Page):
+    """One order: how far it is, what happened when, every fact; its deposit card is a key away.
+
+    ``service_id`` may be an order that only the service knows: it is read first.
+    """
 
     NAME = "Order"
     SPENDS = "read"
+    VERBS = (
+        GO_ON_SIGNING, DEPOSIT_CARD, FUND, AGAIN, PUT_AWAY, OPEN_LINK, INSPECT, HISTORY, COPY_FACT,
+        RAW_JSON, REFRESH, BACK,
+    )  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
-    OrderView #legs { height: auto; }
-    OrderView #legs Timeline { width: 1fr; }
-    OrderView.-not-known .known { display: none; }
+    OrderScreen #legs { height: auto; }
+    OrderScreen #legs Timeline { width: 1fr; }
+    OrderScreen.-not-known .known { display: none; }
     """
 
     def __init__(self, session: Session, service_id: str) -> None:
@@ -236,21 +242,19 @@ class OrderView(Page):
         try:
             await self.desk.link.tracker.read(self.service_id)
         except ClientError as error:
-            self.post_message(OrdersRead(error))
+            self.call_later(self._answered, error)
         else:
-            self.post_message(OrdersRead())
+            self.call_later(self._answered)
 
-    @on(OrdersRead)
-    def _answered(self, event: OrdersRead) -> None:
+    def _answered(self, error: ClientError | None = None) -> None:
         self._reading = False
         self.refresh_frame()
         self._show()
-        error = event.error
         if error is None:
             return
         failure = failure_of_error(error)
         if self.tracked is not None:
-            self.show_notice(f"{failure.cause} {code_and_request(error)}", "error")
+            self.show_failure(error)
         elif isinstance(error, NotFound):
             self._said.show([FORGOTTEN, [Span(OLDER, "muted")]])
             self.set_money("where you sent it, if you sent any.", "you: check the id")
@@ -258,40 +262,32 @@ class OrderView(Page):
             self._said.show([failure.cause, [Span(code_and_request(error), "muted")]])
             self.set_money("not known to this desk.", failure.next)
 
+    # keys
 
-class OrderScreen(OrderView):
-    """One order: how far it is, what happened when, every fact; its deposit card is a key away."""
-
-    VERBS = (
-        GoOnSigning, DepositCard, Fund, Again, PutAway, OpenLink, Inspect, History, CopyFact,
-        RawJson, Refresh, Back,
-    )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = ""
-
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         tracked, link = self.tracked, self.link
-        if verb is Refresh:
+        if verb is REFRESH:
             if link is None or link.connection.read_only:
                 return HIDDEN
             return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
-        if verb is Back or verb.EVERYWHERE:
+        if verb is BACK or verb.everywhere:
             return READY
-        if verb is GoOnSigning:
+        if verb is GO_ON_SIGNING:
             return signing_standing(self.signing)
         if tracked is None or link is None:
             return HIDDEN
-        if verb is CopyFact:
+        if verb is COPY_FACT:
             return READY if self._copied() is not None else HIDDEN
-        if verb in (RawJson, Inspect, History):
+        if verb in (RAW_JSON, INSPECT, HISTORY):
             return READY
-        if verb is Again:
+        if verb is AGAIN:
             return again_standing(self, tracked)
-        if verb is PutAway:
+        if verb is PUT_AWAY:
             return put_away_standing(tracked)
-        if verb is OpenLink:
+        if verb is OPEN_LINK:
             return READY if self._linked() is not None else HIDDEN
         summary = order_status(tracked, self.service_time())
-        if verb is DepositCard:
+        if verb is DEPOSIT_CARD:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
             return READY if shown else HIDDEN
         return fund_standing(
@@ -369,6 +365,3 @@ class OrderScreen(OrderView):
 
     def do_refresh(self) -> None:
         self._begin_reading()
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.Back))

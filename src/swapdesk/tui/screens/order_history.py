@@ -13,9 +13,8 @@ from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_sheet import record_of
 from swapdesk.flows.support.support_case import calls_about, facts_of
-from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.order_history import Back, CopyUpdate, EarlierUpdate, LaterUpdate
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.order_history import BACK, COPY_UPDATE, EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
@@ -32,7 +31,7 @@ class OrderHistoryScreen(Page):
 
     NAME = "History"
     SPENDS = "read"
-    VERBS = (EarlierUpdate, LaterUpdate, CopyUpdate, Back)
+    VERBS = (EARLIER_UPDATE, LATER_UPDATE, COPY_UPDATE, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, service_id: str) -> None:
@@ -77,21 +76,15 @@ class OrderHistoryScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is CopyUpdate:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is COPY_UPDATE:
             return READY if self._line.moment is not None else HIDDEN
         return READY
 
-    def do_earlier_update(self) -> None:
-        self._line.step(-1)
-
-    def do_later_update(self) -> None:
-        self._line.step(1)
+    def do_step(self, by: int) -> None:
+        self._line.step(by)
 
     def do_copy_update(self) -> None:
         said = self._line.said
         if said:
             self.controls.copy_value("update", said)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.Back))

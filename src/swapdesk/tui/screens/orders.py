@@ -25,25 +25,23 @@ from swapdesk.flows.orders.order_listing import (
 )
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.orders import (
-    Again,
-    Back,
-    CopyAddress,
-    ExportRows,
-    FilterRows,
-    Fund,
-    OpenOrder,
-    Orders,
-    PutAway,
-    Refresh,
-    SayRow,
-    SortRows,
+    AGAIN,
+    BACK,
+    COPY_ADDRESS,
+    EXPORT_ROWS,
+    FILTER_ROWS,
+    FUND,
+    OPEN_ORDER,
+    ORDERS,
+    PUT_AWAY,
+    REFRESH,
+    SAY_ROW,
+    SORT_ROWS,
 )
 from swapdesk.tui.glyphs import UNKNOWN
-from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_actions import (
     again_standing,
@@ -84,8 +82,30 @@ WIDE = 160
 CONTEXT = "last 48 h and this desk's journal"
 
 
-class OrdersList(Page):
-    """Rows are laid out in steps and their cells change in place; the keys are the screen's."""
+def not_read(kept: FilterLine) -> str:
+    """What stands beside a line that is no filter: whose rows these are."""
+    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
+
+
+class OrdersScreen(Page):
+    """The tracker: every order this desk knows, open ones first.
+
+    Rows keep their place while their cells change; the cursor stays on its order.
+    """
+
+    NAME = "Orders"
+    SPENDS = "read"
+    VERBS = (
+        OPEN_ORDER, COPY_ADDRESS, FUND, AGAIN, PUT_AWAY, FILTER_ROWS, SORT_ROWS, EXPORT_ROWS,
+        SAY_ROW, REFRESH, BACK,
+    )  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    DEFAULT_CSS = """
+    OrdersScreen #label { margin: 1 0 0 0; }
+    OrdersScreen.-short #label { margin: 0; }
+    OrdersScreen .side { display: none; width: 50; }
+    OrdersScreen.-wide .side { display: block; }
+    """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
         """``kept``: the filter it begins with."""
@@ -284,70 +304,44 @@ class OrdersList(Page):
         )
         self.step_is(f"{tracked.service_id} {summary.payable}")
 
-
-def not_read(kept: FilterLine) -> str:
-    """What stands beside a line that is no filter: whose rows these are."""
-    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
-
-
-class OrdersScreen(OrdersList):
-    """The tracker: every order this desk knows, open ones first.
-
-    Rows keep their place while their cells change; the cursor stays on its order.
-    """
-
-    NAME = "Orders"
-    SPENDS = "read"
-    VERBS = (
-        OpenOrder, CopyAddress, Fund, Again, PutAway, FilterRows, SortRows, ExportRows, SayRow,
-        Refresh, Back,
-    )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
-    DEFAULT_CSS = """
-    OrdersScreen #label { margin: 1 0 0 0; }
-    OrdersScreen.-short #label { margin: 0; }
-    OrdersScreen .side { display: none; width: 50; }
-    OrdersScreen.-wide .side { display: block; }
-    """
-
     def work_failed(self, group: str) -> None:
         self._reading = False
         self.refresh_keys()
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is Orders:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is ORDERS:
             return HIDDEN
         typing = self._field.has_focus
-        if verb is Back:
+        if verb is BACK:
             return CommandState(verb="clear the filter") if self._field.opened else READY
-        if verb in (OpenOrder, CopyAddress, Fund, SayRow) and self.current is None:
+        if verb in (OPEN_ORDER, COPY_ADDRESS, FUND, SAY_ROW) and self.current is None:
             return HIDDEN
-        if verb is OpenOrder:
+        if verb is OPEN_ORDER:
             return CommandState(verb="to the list") if typing else READY
-        if typing and not verb.EVERYWHERE:
+        if typing and not verb.everywhere:
             return HIDDEN
-        if verb in (CopyAddress, Fund):
+        if verb in (COPY_ADDRESS, FUND):
             return self._paying_standing(verb)
-        if verb is Again:
+        if verb is AGAIN:
             return again_standing(self, self.current)
-        if verb is PutAway:
+        if verb is PUT_AWAY:
             return put_away_standing(self.current)
-        if verb is Refresh:
+        if verb is REFRESH:
             if self.link is None or self.link.connection.read_only:
                 return HIDDEN
             return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
-        if verb is FilterRows:
+        if verb is FILTER_ROWS:
             return READY if self._table.rows or self._field.opened else HIDDEN
-        if verb in (SortRows, ExportRows):
+        if verb in (SORT_ROWS, EXPORT_ROWS):
             return READY if self._table.rows else HIDDEN
         return READY
 
-    def _paying_standing(self, verb: type[Command]) -> CommandState:
+    def _paying_standing(self, verb: Verb) -> CommandState:
         summary = self._summary()
         payable = summary is not None and summary.payable
-        if verb is CopyAddress:
+        if verb is COPY_ADDRESS:
             return READY if payable else HIDDEN
         paying = self._table.cursor_key in self._paying
         ways = self.desk.deposit_ways
@@ -400,7 +394,7 @@ class OrdersScreen(OrdersList):
 
     def do_back(self) -> None:
         if not self._field.opened:
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))
             return
         self._field.close()
         self._filter = EVERYTHING
@@ -466,16 +460,15 @@ class OrdersScreen(OrdersList):
         try:
             await self.desk.link.tracker.sweep()
         except ClientError as error:
-            self.post_message(OrdersRead(error))
+            self.call_later(self._orders_read, error)
         else:
-            self.post_message(OrdersRead())
+            self.call_later(self._orders_read)
 
-    @on(OrdersRead)
-    def _orders_read(self, event: OrdersRead) -> None:
+    def _orders_read(self, error: ClientError | None = None) -> None:
         self._reading = False
         self.refresh_frame()
         self._fill()
-        if event.error is None:
+        if error is None:
             known = len(self.link.tracker.orders()) if self.link is not None else 0
             said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
             self.show_notice(
@@ -483,5 +476,4 @@ class OrdersScreen(OrdersList):
                 "warning" if said else "information",
             )
         else:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
+            self.show_failure(error)

@@ -1,15 +1,12 @@
-"""Texts and key states of the comparison, and the request whose answer it shows. Pure."""
+"""Texts of the comparison. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from swapdesk.client.errors import ClientError, RateLimited
-from swapdesk.flows.notation import clock_time, countdown, exact_amount, percent, usd
+from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
 from swapdesk.flows.quotes.quote_request import (
     Named,
@@ -28,34 +25,10 @@ from swapdesk.flows.tracking.announcements import (
     refused_fields,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.quotes import (
-    AllIn,
-    AllRoutes,
-    Back,
-    DexOnly,
-    Explain,
-    FixedToo,
-    MoreRoutes,
-    NextQuote,
-    Options,
-    PreviousQuote,
-    PrivateOnly,
-    Refresh,
-    Review,
-    SortRows,
-    StandardOnly,
-)
 from swapdesk.tui.glyphs import REFUSED, STALE
-from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.quote_table import reason_text, route_word, unusable_at
 from swapdesk.wire.quotes import RouteType
-
-if TYPE_CHECKING:
-    from swapdesk.client.retry import OnRepeat
-    from swapdesk.flows.quotes.quoting import QuoteDesk
-
 
 SAY_ASKING_AFTER = 0.3
 """Seconds before a table says that it asks."""
@@ -196,19 +169,12 @@ def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None
         return None
     if row.expired(now):
         return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
-    if not row.creatable:
-        return "This desk does not create orders of this kind of route. Choose another one."
     if row.on_chain and board.token_in.chain_data.kind not in KINDS:
         chain = board.token_in.chain_data.name
         return f"The wallet of this desk signs nothing on {chain}. Choose another route."
     if not row.pays:
         return "This route pays nothing: its fees take all of it."
     return None
-
-
-def refusal_of(error: ClientError) -> str:
-    """Why one of two kinds of rates is missing from the answer."""
-    return f"{failure_of_error(error).cause} {code_and_request(error)}"
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
@@ -221,124 +187,3 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
     rows += [Span(f"  {text}") for text in refused_fields(error)]
     rows.append(Span(f"  {code_and_request(error)}", "muted"))
     return rows
-
-
-class QuoteQuestion(Struct, frozen=True):
-    """A wish, and the way to its answer."""
-
-    wish: QuoteRequest
-
-    @classmethod
-    def of(cls, board: QuoteResult) -> QuoteQuestion:
-        """The question that this board answers."""
-        return cls(board.wish)
-
-    async def ask(self, quotes: QuoteDesk, on_repeat: OnRepeat) -> QuotesArrived | QuotesFailed:
-        """One call for each kind of rate."""
-        try:
-            board = await quotes.ask(self.wish, on_repeat)
-        except ClientError as error:
-            return QuotesFailed(error)
-        return QuotesArrived(board)
-
-    async def rate(
-        self, quotes: QuoteDesk, board: QuoteResult, on_repeat: OnRepeat, *, fixed: bool
-    ) -> QuotesArrived | QuotesFailed:
-        """``board`` with its fixed or its floating rates asked for now: one call."""
-        try:
-            return QuotesArrived(await quotes.ask_rate(board, fixed=fixed, on_repeat=on_repeat))
-        except ClientError as error:
-            return QuotesFailed(error, beside=True)
-
-
-_TYPE_OF: dict[type[Command], RouteType] = {
-    StandardOnly: RouteType.STANDARD,
-    PrivateOnly: RouteType.PRIVATE,
-    DexOnly: RouteType.DEX,
-}
-
-
-class QuoteState(Struct, frozen=True):
-    """What the standing of a verb depends on. ``explained``: a panel stands beside the rows that
-    can be closed. ``wait`` is seconds until the budget allows; ``again`` says when the desk asks
-    by itself, ``most`` how many calls one may become."""
-
-    question: QuoteQuestion
-    board: QuoteResult | None
-    row: RankedQuote | None
-    arrangement: Arrangement
-    asking: bool
-    explained: bool
-    wait: float | None
-    now: datetime
-    again: str = ""
-    most: int = 1
-
-
-def standing_of(verb: type[Command], state: QuoteState) -> CommandState:
-    """Cost, lock and visibility of one verb."""
-    board, row = state.board, state.row
-    rows = board.ranking.rows if board is not None else ()
-    if verb is Review:
-        return HIDDEN if row is None or row.expired(state.now) else READY
-    if verb is Back:
-        return CommandState(verb="close") if state.explained else READY
-    if verb is Explain:
-        if row is None:
-            return HIDDEN
-        return CommandState(verb="close") if state.explained else READY
-    if verb is Refresh:
-        cost = cost_in_words(state.question.wish, state.most)
-        return _asking(state) or CommandState(cost=cost)
-    if verb is FixedToo:
-        if board is None or state.question.wish.fixed:
-            return HIDDEN
-        return _asking(state) or CommandState(cost="1 quote")
-    if verb is Options:
-        return HIDDEN if state.asking else READY
-    if verb in _TYPE_OF:
-        return _narrowing(verb, state)
-    if verb is AllRoutes:
-        return READY if state.arrangement.only is not None else HIDDEN
-    if verb is MoreRoutes:
-        return _folding(state)
-    if verb in (NextQuote, PreviousQuote):
-        return READY if len(rows) > 1 else HIDDEN
-    if verb in (SortRows, AllIn):
-        if len(rows) < 2:
-            return HIDDEN
-        back = verb is AllIn and state.arrangement.all_in
-        return CommandState(verb="net ranking") if back else READY
-    return READY
-
-
-def _folding(state: QuoteState) -> CommandState:
-    if state.board is None:
-        return HIDDEN
-    arrangement = state.arrangement
-    folded = arrangement.unfolded(False)
-    if not folded.left_out(folded.arrange(state.board.ranking, state.now)):
-        return HIDDEN
-    return CommandState(verb="fewer routes") if arrangement.whole else READY
-
-
-def _asking(state: QuoteState) -> CommandState | None:
-    if state.asking:
-        return CommandState(locked="asked already")
-    if state.again:
-        return CommandState(locked=state.again)
-    if state.wait:
-        return CommandState(locked=f"next one in {countdown(state.wait)}")
-    return None
-
-
-def _narrowing(verb: type[Command], state: QuoteState) -> CommandState:
-    kind, board = _TYPE_OF[verb], state.board
-    if state.arrangement.only is kind:
-        return CommandState(verb="all routes")
-    if board is None:
-        return HIDDEN
-    ranking = board.ranking
-    quotes = [*(r.quote for r in ranking.rows), *(entry.quote for entry in ranking.unusable)]
-    of_kind = sum(quote.type == kind for quote in quotes)
-    return READY if 0 < of_kind < len(quotes) else HIDDEN

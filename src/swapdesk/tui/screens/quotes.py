@@ -2,56 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 from textual import on
+from textual.containers import Vertical
+from textual.widget import Widget
 
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
+from swapdesk.flows.quotes.quote_columns import compare_route_types
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.quote_request import WishRefused, cost_in_words
-from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.quotes import (
-    AllIn,
-    AllRoutes,
-    Back,
-    DexOnly,
-    Explain,
-    FixedToo,
-    MoreRoutes,
-    NextQuote,
-    Options,
-    PreviousQuote,
-    PrivateOnly,
-    Refresh,
-    Review,
-    SortRows,
-    StandardOnly,
+from swapdesk.flows.quotes.quote_request import (
+    QuoteOptions,
+    QuoteRequest,
+    WishRefused,
+    cost_in_words,
 )
-from swapdesk.tui.messages import QuotesArrived, QuotesFailed
+from swapdesk.flows.quotes.ranking import RankedQuote, former_places
+from swapdesk.flows.quotes.requote import AskingAgain
+from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
+from swapdesk.flows.tracking.announcements import (
+    failure_of_error,
+    quotes_arrived,
+    without_route_next,
+)
+from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.quotes import (
+    ALL_IN,
+    ALL_ROUTES,
+    BACK,
+    DEX_ONLY,
+    EXPLAIN,
+    FIXED_TOO,
+    MORE_ROUTES,
+    NEXT_QUOTE,
+    OPTIONS,
+    PREVIOUS_QUOTE,
+    PRIVATE_ONLY,
+    REFRESH,
+    REVIEW,
+    SORT_ROWS,
+    STANDARD_ONLY,
+)
+from swapdesk.tui.page import Page
 from swapdesk.tui.screens.quote_facts import (
     SAY_ASKING_AFTER,
-    QuoteQuestion,
-    QuoteState,
-    refusal_of,
+    heading,
+    nothing_yet,
+    ranked_by,
     refusal_to_choose,
-    standing_of,
+    rows_below,
+    unusable_row,
 )
-from swapdesk.tui.screens.quotes_view import ROOMY, WIDE, QuotesView
+from swapdesk.tui.screens.waterfall import WaterfallView
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, LineLike, Span, line_of, wrapped
+from swapdesk.tui.widgets.detail_rows import RecordView
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import HeadLine, TextRows
+from swapdesk.tui.widgets.quote_table import (
+    WaysView,
+    badge_notes,
+    compared_symbol,
+    note_width,
+    quote_columns,
+    quote_rows,
+    unusable_at,
+)
+from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.create_checks import TypedBefore
-    from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.flows.quotes.quoting import QuoteResult
 
-BESIDE = (Review, Explain, NextQuote, AllIn, Refresh)
+MOVED_FOR = 1.0
+NORMAL, ROOMY, WIDE = 100, 120, 160
+PANEL = 44
+BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
 """Keys in the footer while the explanation stands beside the rows."""
 
 
-class QuotesScreen(QuotesView):
+class QuotesScreen(Page):
     """Every route for one amount in one table; nothing is asked again unless a key says so.
 
     ``recipient`` is what the line already named; the form begins with it.
@@ -60,21 +96,21 @@ class QuotesScreen(QuotesView):
     NAME = "Quotes"
     SPENDS = "quote"
     VERBS = (
-        Review,
-        Explain,
-        DexOnly,
-        SortRows,
-        Refresh,
-        FixedToo,
-        Options,
-        AllIn,
-        StandardOnly,
-        PrivateOnly,
-        AllRoutes,
-        MoreRoutes,
-        NextQuote,
-        PreviousQuote,
-        Back,
+        REVIEW,
+        EXPLAIN,
+        DEX_ONLY,
+        SORT_ROWS,
+        REFRESH,
+        FIXED_TOO,
+        OPTIONS,
+        ALL_IN,
+        STANDARD_ONLY,
+        PRIVATE_ONLY,
+        ALL_ROUTES,
+        MORE_ROUTES,
+        NEXT_QUOTE,
+        PREVIOUS_QUOTE,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -85,8 +121,50 @@ class QuotesScreen(QuotesView):
     QuotesScreen.-tall WaysView { display: block; }
     """
 
+    def __init__(
+        self,
+        session: Session,
+        request: QuoteRequest,
+        *,
+        recipient: str = "",
+        typed: TypedBefore | None = None,
+    ) -> None:
+        """``typed``: what the form that follows begins with."""
+        super().__init__(session)
+        self.request = request
+        self.recipient = recipient
+        self.board: QuoteResult | None = None
+        self.arrangement = Arrangement()
+        self._error: ClientError | None = None
+        self._asked_at: float | None = None
+        self._again = AskingAgain()
+        self._only_fixed = False
+        self._explained = False
+        self._typed = typed
+        self._former: dict[str, int] = {}
+        self._former_until = 0.0
+        self._head = HeadLine()
+        self._heads = quote_columns(request)
+        self._table = LineTable(self._heads, id="quotes")
+        self._below = TextRows(classes="below")
+        self._ways = WaysView()
+        self._why = WaterfallView()
+        self._record = RecordView()
+        self._records: dict[str, ProviderRecord] | None = None
+        self._side = Vertical(self._why, self._record, classes="side")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._head
+        yield self._table
+        yield self._below
+        yield self._ways
+
+    def compose_side(self) -> Iterable[Widget]:
+        yield self._side
+
     def on_mount(self) -> None:
         self.ask()
+        self.watch(self._table, "below", self._say_head, init=False)
 
     # asking
 
@@ -108,50 +186,50 @@ class QuotesScreen(QuotesView):
         self._show()
 
     async def _fetch(self, beside: QuoteResult | None) -> None:
-        quotes = self.desk.link.quotes
-        if beside is None:
-            await self._name_sender()
-            answer = await self.question.ask(quotes, self._again.may_repeat)
+        quotes, repeats = self.desk.link.quotes, self._again.may_repeat
+        try:
+            if beside is None:
+                await self._name_sender()
+                board = await quotes.ask(self.request, repeats)
+            else:
+                board = await quotes.ask_rate(beside, fixed=True, on_repeat=repeats)
+        except ClientError as error:
+            self.call_later(self._failed, error, beside=beside is not None)
         else:
-            answer = await self.question.rate(quotes, beside, self._again.may_repeat, fixed=True)
-        self.post_message(answer)
+            self.call_later(self._arrived, board)
 
     async def _name_sender(self) -> None:
         """Routes are told for the account that would pay them, where one was chosen."""
-        from swapdesk.flows.quotes.quote_request import OnChain
         from swapdesk.flows.wallet.own_accounts import account_address
 
-        wish = self.question.wish
-        if wish.account and wish.asks_on_chain and wish.on_chain.sender is None:
-            sender = await account_address(self.desk, wish.token_in, wish.account)
-            self.question = QuoteQuestion(replace(wish, on_chain=OnChain(sender)))
+        request = self.request
+        if request.account and request.asks_on_chain and request.sender is None:
+            sender = await account_address(self.desk, request.token_in, request.account)
+            self.request = replace(request, sender=sender)
 
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
             self.ask(only_fixed=self._only_fixed, by_itself=True)
         self._show()
 
-    @on(QuotesArrived)
-    def _arrived(self, event: QuotesArrived) -> None:
+    def _arrived(self, board: QuoteResult) -> None:
         self._asked_at = None
         self._again.answered()
-        self.take(event.board)
-        refused = event.board.refused
-        if refused is None:
-            self.show_notice(quotes_arrived(event.board))
+        self.take(board)
+        if board.refused is None:
+            self.show_notice(quotes_arrived(board))
         else:
-            self.show_notice(refusal_of(refused), "warning")
+            self.show_failure(board.refused, "warning")
         self.refresh_frame()
 
-    @on(QuotesFailed)
-    def _failed(self, event: QuotesFailed) -> None:
+    def _failed(self, error: ClientError, *, beside: bool) -> None:
+        """``beside``: the rates were to stand beside those of an answer, which stays."""
         self._asked_at = None
-        self._again.refused(event.error, self._wait(), self.session.clock.monotonic())
-        if event.beside:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "warning")
+        self._again.refused(error, self._wait(), self.session.clock.monotonic())
+        if beside:
+            self.show_failure(error, "warning")
         else:
-            self._error = event.error
+            self._error = error
         self._show()
         self.refresh_frame()
 
@@ -159,7 +237,7 @@ class QuotesScreen(QuotesView):
         self._asked_at = None
         self._show()
 
-    def in_footer(self) -> list[tuple[type[Command], CommandState]]:
+    def in_footer(self) -> list[tuple[Verb, CommandState]]:
         """Beside the rows stands why: then the keys are those of the explanation."""
         if not self._beside:
             return super().in_footer()
@@ -171,26 +249,288 @@ class QuotesScreen(QuotesView):
         """Whether the explanation was opened beside the rows."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is Explain and self.app.size.width >= WIDE:
-            # The explanation stands beside the rows always.
-            return HIDDEN
-        state = QuoteState(
-            question=self.question,
-            board=self.board,
-            row=self.row,
-            arrangement=self.arrangement,
-            asking=self._asked_at is not None,
-            explained=self._beside,
+    def take(self, board: QuoteResult) -> None:
+        """Show another answer; the cursor follows its route, not its row number."""
+        before, stood = self.board, self.row
+        self._records = None
+        self.board, self._error = board, None
+        self.request = board.wish
+        if before is not None:
+            self._former = former_places(before.ranking, board.ranking)
+            self._former_until = self.session.clock.monotonic() + MOVED_FOR
+            self.set_timer(MOVED_FOR, self._forget_former)
+        self._show()
+        follow = board.ranking.follow(stood) if stood is not None else None
+        signs = board.token_in.chain_data.kind in KINDS
+        wanted = follow or board.ranking.default_at(self.now(), signs=signs)
+        if wanted is not None and not self._table.move_to(wanted.quote_id) and self.composed:
+            self.arrangement = self.arrangement.unfolded()
+            self._show()
+            self._table.move_to(wanted.quote_id)
+        self.step_changed(board.received_at.isoformat())
+
+    def _forget_former(self) -> None:
+        left = self._former_until - self.session.clock.monotonic()
+        if left > 0:
+            self.set_timer(left, self._forget_former)
+            return
+        self._former = {}
+        self._show()
+
+    # drawing
+
+    @property
+    def composed(self) -> bool:
+        """Whether the widgets stand in a running application: before they are composed and
+        after the screen is removed an answer is kept and nothing is drawn."""
+        return self.is_running and self._table.is_attached
+
+    @property
+    def counting(self) -> bool:
+        if self._said_again():
+            return True
+        return self.board is not None and bool(self.board.ranking.rows)
+
+    def _said_again(self) -> str:
+        """When the desk asks again by itself; empty when it does not."""
+        return self._again.words(self.session.clock.monotonic())
+
+    def session_changed(self) -> None:
+        self._show()
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        self._show_below()
+        self.refresh_keys()
+
+    def _show(self) -> None:
+        if not self.composed:
+            return
+        board = self.board
+        self.set_class(self._panel_open, "-explained")
+        self._say_head()
+        if board is not None:
+            self._set_heads(board)
+            self._table.set_rows(
+                quote_rows(
+                    board,
+                    self.now(),
+                    self._columns,
+                    arrangement=self.arrangement,
+                    former=self._former,
+                )
+            )
+            symbol = compared_symbol(board.wish)
+            head = "You send" if board.wish.receive else "You get, net"
+            self._ways.show(compare_route_types(board, self.now()), head, symbol)
+        passed = None
+        if self._asked_at is not None:
+            passed = self.session.clock.monotonic() - self._asked_at
+        answered, turn = board is not None, self._again.turn
+        self._table.set_empty(nothing_yet(passed, self._error, answered=answered, turn=turn))
+        self._show_below()
+        self._say_money()
+        self.refresh_keys()
+
+    def _set_heads(self, board: QuoteResult) -> None:
+        """The columns that this answer needs, in the order of its rows."""
+        note = note_width(self.arrangement.arrange(board.ranking, self.now()))
+        heads = quote_columns(board.wish, all_in=self.arrangement.all_in, note=note)
+        if heads != self._heads:
+            self._heads = heads
+            self._table.set_columns(heads)
+
+    def _say_head(self) -> None:
+        if self.composed:
+            self._head.show(heading(self.request, self.recipient), *self._ranked_by())
+
+    def _ranked_by(self) -> list[Line]:
+        if self.board is None:
+            return []
+        if self._asked_at is not None:
+            turn = self._again.turn
+            said = f"asking again, {turn}" if turn else "asking again"
+            return [[Span(said, "status-moving")]]
+        lines = ranked_by(self.board, self.arrangement, failed=self._error is not None)
+        count = _count_below(self._table)
+        return [*([*count, *line] for line in lines), lines[-1]]
+
+    def _show_below(self) -> None:
+        if not self.composed:
+            return
+        board, now = self.board, self.now()
+        notes: list[Line] = []
+        if board is not None:
+            noted = [one.row for one in self.arrangement.arrange(board.ranking, now)]
+            notes = badge_notes(noted, all_of_them=self.app.size.width >= NORMAL)
+        entry = unusable_at(board, self._table.cursor_key) if board is not None else None
+        rows = rows_below(
+            board,
+            self.row,
+            entry,
+            now,
+            error=self._error,
             wait=self._wait(),
-            now=self.now(),
             again=self._said_again(),
-            most=self._again.most,
+            notes=notes,
+            named=self.desk.catalog.provider_name,
         )
-        standing = standing_of(verb, state)
-        if verb is NextQuote and self._beside and standing is READY:
-            return CommandState(key="[ ]")
-        return standing
+        if board is not None and entry is None and 0 < self._room(rows) < self._wanted:
+            # Those that cannot be used stand below the rows in view.
+            rows = [*unusable_row(board, self.arrangement.only), *rows]
+        self._below.show(rows)
+        if board is not None:
+            self._why.show(self.explanation, board.token_in.symbol, board.token_out.symbol)
+            self._show_record()
+        self._fit()
+
+    def _show_record(self) -> None:
+        """What became of this desk's orders at the provider under the cursor, on wide screens."""
+        row, link = self.row, self.link
+        if row is None or row.quote.swap is None or link is None or not self._panel_open:
+            self._record.show(None, named=False)
+            return
+        if not link.tracker.past_known:
+            self._record.show(None, named=False)
+            return
+        if self._records is None:
+            self._records = provider_records(link.tracker.orders())
+        self._record.show(self._records.get(row.quote.swap), named=True)
+
+    def _fit(self) -> None:
+        """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
+        room = self._room(self._below.rows)
+        if room > 0:
+            self._table.styles.height = max(3, min(self._wanted, room))
+
+    @property
+    def _wanted(self) -> int:
+        """Rows of the screen that the whole table takes."""
+        return len(self._table.rows) + self._table.head_height if self._table.rows else 3
+
+    def _room(self, rows: Sequence[LineLike]) -> int:
+        """Rows of the screen that these sentences leave for the table; 0 before there is one."""
+        body = self._table.parent
+        if not isinstance(body, Widget) or not self.composed:
+            return 0
+        width = self._columns
+        sentences = sum(len(wrapped(line_of(row), width)) for row in rows) + bool(rows)
+        if self.has_class("-tall"):
+            ways = self._ways.lines(width)
+            sentences += len(ways) + 1 if ways else 0
+        head = 1 if self.has_class("-short") else 2
+        return body.content_size.height - head - sentences
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show)
+
+    def _say_money(self) -> None:
+        funds = "in your wallet."
+        board, row = self.board, self.row
+        if self._asked_at is not None and board is None:
+            self.set_money(funds, "the service: it asks every route")
+        elif self._asked_at is None and (again := self._said_again()):
+            self.set_money(funds, f"the desk: it asks {again}")
+        elif self._error is not None and board is None:
+            self.set_money(funds, failure_of_error(self._error).next)
+        elif row is None:
+            self.set_money(funds, without_route_next(board))
+        elif row.expired(self.now()):
+            cost = cost_in_words(self.request, self._again.most)
+            self.set_money(funds, f"you: r asks again, {cost}")
+        else:
+            left = (row.expires_at - self.now()).total_seconds()
+            self.set_money(funds, f"you: choose a route in {countdown(left)}", urgent=left < 15)
+
+    @property
+    def row(self) -> RankedQuote | None:
+        """The usable route under the cursor."""
+        key = self._table.cursor_key
+        return self.board.ranking.find(key) if self.board is not None and key else None
+
+    @property
+    def explanation(self) -> Waterfall | None:
+        """The waterfall of the route under the cursor."""
+        board, row = self.board, self.row
+        return waterfall(board, row) if board is not None and row is not None else None
+
+    @property
+    def _panel_open(self) -> bool:
+        width = self.app.size.width
+        return self.board is not None and (width >= WIDE or (self._explained and width >= ROOMY))
+
+    @property
+    def _columns(self) -> int:
+        """Cells of a row beside the panel."""
+        return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
+
+    def _wait(self) -> float | None:
+        return self.link.api.budget.wait_for("quote") if self.link is not None else None
+
+    # keys
+
+    def verb_standing(self, verb: Verb) -> CommandState:
+        """Cost, lock and visibility of one verb."""
+        board, row, arrangement = self.board, self.row, self.arrangement
+        rows = board.ranking.rows if board is not None else ()
+        closes = CommandState(verb="close") if self._beside else READY
+        if verb is REVIEW:
+            return HIDDEN if row is None or row.expired(self.now()) else READY
+        if verb is BACK:
+            return closes
+        if verb is EXPLAIN:
+            # On a wide screen the explanation stands beside the rows always.
+            return HIDDEN if row is None or self.app.size.width >= WIDE else closes
+        if verb is REFRESH:
+            cost = cost_in_words(self.request, self._again.most)
+            return self._locked_asking() or CommandState(cost=cost)
+        if verb is FIXED_TOO:
+            if board is None or self.request.fixed:
+                return HIDDEN
+            return self._locked_asking() or CommandState(cost="1 quote")
+        if verb is OPTIONS:
+            return HIDDEN if self._asked_at is not None else READY
+        if verb is ALL_ROUTES:
+            return READY if arrangement.only is not None else HIDDEN
+        if verb in (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY):
+            return self._narrowing(*verb.given)
+        if verb is MORE_ROUTES:
+            return self._folding()
+        if verb in (NEXT_QUOTE, PREVIOUS_QUOTE, SORT_ROWS, ALL_IN):
+            if len(rows) < 2:
+                return HIDDEN
+            if verb is NEXT_QUOTE and self._beside:
+                return CommandState(key="[ ]")
+            back = verb is ALL_IN and arrangement.all_in
+            return CommandState(verb="net ranking") if back else READY
+        return READY
+
+    def _folding(self) -> CommandState:
+        if self.board is None:
+            return HIDDEN
+        folded = self.arrangement.unfolded(False)
+        if not folded.left_out(folded.arrange(self.board.ranking, self.now())):
+            return HIDDEN
+        return CommandState(verb="fewer routes") if self.arrangement.whole else READY
+
+    def _locked_asking(self) -> CommandState | None:
+        """Why no quotes can be asked for now, None where they can."""
+        if self._asked_at is not None:
+            return CommandState(locked="asked already")
+        if again := self._said_again():
+            return CommandState(locked=again)
+        wait = self._wait()
+        return CommandState(locked=f"next one in {countdown(wait)}") if wait else None
+
+    def _narrowing(self, kind: object) -> CommandState:
+        if self.arrangement.only == kind:
+            return CommandState(verb="all routes")
+        if self.board is None:
+            return HIDDEN
+        ranking = self.board.ranking
+        quotes = [*(row.quote for row in ranking.rows), *(one.quote for one in ranking.unusable)]
+        of_kind = sum(quote.type == kind for quote in quotes)
+        return READY if 0 < of_kind < len(quotes) else HIDDEN
 
     def do_refresh(self) -> None:
         self.ask()
@@ -204,17 +544,8 @@ class QuotesScreen(QuotesView):
     def do_all_in(self) -> None:
         self.rearrange(self.arrangement.switched())
 
-    def do_dex_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.DEX))
-
-    def do_standard_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.STANDARD))
-
-    def do_private_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.PRIVATE))
-
-    def do_all_routes(self) -> None:
-        self.rearrange(self.arrangement.narrowed(None))
+    def do_narrow(self, kind: str) -> None:
+        self.rearrange(self.arrangement.narrowed(RouteType(kind) if kind else None))
 
     def do_more_routes(self) -> None:
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
@@ -224,7 +555,7 @@ class QuotesScreen(QuotesView):
         self.arrangement = arrangement
         self._show()
 
-    def step(self, steps: int) -> None:
+    def do_step(self, steps: int) -> None:
         """The usable route this far from the cursor, as far as there are any."""
         keys = [row.key for row in self._table.rows]
         usable = [key for key in keys if self.board is not None and self.board.ranking.find(key)]
@@ -232,12 +563,6 @@ class QuotesScreen(QuotesView):
         at = usable.index(key) + steps if key in usable else 0
         if usable:
             self._table.move_to(usable[max(0, min(at, len(usable) - 1))])
-
-    def do_next_quote(self) -> None:
-        self.step(1)
-
-    def do_previous_quote(self) -> None:
-        self.step(-1)
 
     def do_explain(self) -> None:
         from swapdesk.tui.screens.waterfall import WaterfallScreen
@@ -252,25 +577,25 @@ class QuotesScreen(QuotesView):
     def do_options(self) -> None:
         from swapdesk.tui.screens.quote_options import open_options
 
-        open_options(self.app, self.session, self.question.wish.options, self._opted)
+        open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
         """Other options: the answer in view stays what it was until it is asked again."""
         try:
-            wish = self.question.wish.with_options(options)
+            request = self.request.with_options(options)
         except WishRefused as refused:
             self.show_notice(f"{refused.message} f2 changes the options.", "warning")
             return
-        self.question, self._again = QuoteQuestion(wish), AskingAgain()
-        said = f"Options changed. r asks with them, {cost_in_words(wish)}."
+        self.request, self._again = request, AskingAgain()
+        said = f"Options changed. r asks with them, {cost_in_words(request)}."
         self.show_notice(said)
         self._show()
 
     def do_back(self) -> None:
-        if self._explained and ROOMY <= self.app.size.width < WIDE:
+        if self._beside:
             self.do_explain()
         else:
-            self.post_message(self.Go(Back))
+            self.post_message(self.Go(BACK))
 
     def do_review(self) -> None:
         self._table.action_choose()
@@ -299,3 +624,10 @@ class QuotesScreen(QuotesView):
             from swapdesk.tui.screens.create import CreateScreen
 
             self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
+
+
+def _count_below(table: LineTable) -> Line:
+    """How many routes stand below those on the screen."""
+    first = len(table.rows) - table.below
+    count = sum(row.selectable for row in table.rows[first:])
+    return [Span(f"{count} below · ", "muted")] if count else []

@@ -10,9 +10,7 @@ from textual.widget import Widget
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.raw_json import raw_lines
-from swapdesk.tui.commands.command import READY, Command, CommandState
-from swapdesk.tui.commands.everywhere import Back as EverywhereBack
-from swapdesk.tui.commands.raw_order import Back, CopyAll
+from swapdesk.tui.commands.raw_order import BACK, COPY_ALL
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import plain_text, wrapped
@@ -61,7 +59,7 @@ class RawOrderScreen(Page):
 
     NAME = "Raw order"
     SPENDS = "read"
-    VERBS = (CopyAll, Back)
+    VERBS = (COPY_ALL, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, service_id: str) -> None:
@@ -106,14 +104,8 @@ class RawOrderScreen(Page):
             self.refresh_frame()
         return raw_lines(raw, hidden=hidden)
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        return READY
-
     def do_copy_all(self) -> None:
         self.controls.copy_value("order as JSON", self._text.value)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(EverywhereBack))
 
 
 class RawPayloadScreen(Page):
@@ -124,7 +116,7 @@ class RawPayloadScreen(Page):
 
     NAME = "Raw fields"
     SPENDS = "exchange"
-    VERBS = (CopyAll, Back)
+    VERBS = (COPY_ALL, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, context: str, lines: Sequence[str]) -> None:
@@ -142,6 +134,3 @@ class RawPayloadScreen(Page):
 
     def do_copy_all(self) -> None:
         self.controls.copy_value("fields as JSON", self._text.value)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(EverywhereBack))

@@ -16,14 +16,14 @@ from swapdesk.flows.request_lines import (
     logged_call,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.request_log import (
-    Back,
-    CopyAsCommand,
-    CopyRequestId,
-    FilterCalls,
-    Requests,
-    ShowAll,
+    BACK,
+    COPY_AS_COMMAND,
+    COPY_REQUEST_ID,
+    FILTER_CALLS,
+    REQUESTS,
+    SHOW_ALL,
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -59,7 +59,7 @@ class RequestLogScreen(Page):
 
     NAME = "Requests"
     SPENDS = "read"
-    VERBS = (ShowAll, CopyRequestId, CopyAsCommand, FilterCalls, Back)
+    VERBS = (SHOW_ALL, COPY_REQUEST_ID, COPY_AS_COMMAND, FILTER_CALLS, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "#calls"
     DEFAULT_CSS = """
     RequestLogScreen #calls { height: 1fr; }
@@ -184,24 +184,24 @@ class RequestLogScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         typing = self._field.has_focus
-        if verb is Requests:
+        if verb is REQUESTS:
             return HIDDEN
-        if verb is Back:
+        if verb is BACK:
             if self.whole:
                 return CommandState(verb="to the list")
             return CommandState(verb="clear the filter") if self._field.opened else READY
-        if verb is FilterCalls:
+        if verb is FILTER_CALLS:
             return HIDDEN if typing or self.whole else READY
-        if verb is ShowAll:
+        if verb is SHOW_ALL:
             if typing:
                 return CommandState(verb="to the list")
             return READY if self.current is not None and not self.whole else HIDDEN
         call = self.current
         if call is None or typing:
-            return HIDDEN if verb in (CopyRequestId, CopyAsCommand) else READY
-        if verb is CopyRequestId:
+            return HIDDEN if verb in (COPY_REQUEST_ID, COPY_AS_COMMAND) else READY
+        if verb is COPY_REQUEST_ID:
             return READY if call.request_id else HIDDEN
         return READY
 
@@ -240,7 +240,7 @@ class RequestLogScreen(Page):
             self._field.close()
             self._fill()
         else:
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))
             return
         self._table.focus()
         self.refresh_keys()

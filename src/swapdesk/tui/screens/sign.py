@@ -19,19 +19,19 @@ from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession, Stage
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.sign import (
-    Back,
-    Bump,
-    Cancel,
-    CopyDigest,
-    GoOn,
-    RawFields,
-    ReadBack,
-    ReadOn,
-    Refuse,
-    Sign,
-    Unlock,
+    BACK,
+    BUMP,
+    CANCEL,
+    COPY_DIGEST,
+    GO_ON,
+    RAW_FIELDS,
+    READ_BACK,
+    READ_ON,
+    REFUSE,
+    SIGN,
+    UNLOCK,
 )
 from swapdesk.tui.glyphs import MOVING, REFUSED, RULE, VALID, WAITING
 from swapdesk.tui.page import Page
@@ -146,17 +146,17 @@ class SignScreen(Page):
     NAME = "Sign"
     SPENDS = "exchange"
     VERBS = (
-        Sign,
-        Refuse,
-        GoOn,
-        Bump,
-        Cancel,
-        Unlock,
-        ReadOn,
-        RawFields,
-        CopyDigest,
-        ReadBack,
-        Back,
+        SIGN,
+        REFUSE,
+        GO_ON,
+        BUMP,
+        CANCEL,
+        UNLOCK,
+        READ_ON,
+        RAW_FIELDS,
+        COPY_DIGEST,
+        READ_BACK,
+        BACK,
     )
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
@@ -310,27 +310,27 @@ class SignScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         signing = self.signing
         review, stage = signing.review, signing.stage
-        if verb is Unlock:
+        if verb is UNLOCK:
             return READY if stage is Stage.LOCKED else HIDDEN
-        if verb is GoOn:
+        if verb is GO_ON:
             return READY if stage is Stage.STOPPED else HIDDEN
-        if verb in (Bump, Cancel):
+        if verb in (BUMP, CANCEL):
             return READY if signing.replaceable else HIDDEN
-        if verb in (ReadOn, ReadBack):
+        if verb in (READ_ON, READ_BACK):
             if stage is Stage.LOCKED:
                 return HIDDEN
             below = self._reading.max_scroll_y > self._reading.scroll_y
-            return READY if (below if verb is ReadOn else self._reading.scroll_y > 0) else HIDDEN
-        if verb is RawFields:
+            return READY if (below if verb is READ_ON else self._reading.scroll_y > 0) else HIDDEN
+        if verb is RAW_FIELDS:
             return READY if signing.payload is not None and stage is not Stage.LOCKED else HIDDEN
-        if verb in (Sign, Refuse, CopyDigest):
+        if verb in (SIGN, REFUSE, COPY_DIGEST):
             if review is None:
                 return HIDDEN
-            return self._sign_standing(review.id) if verb is Sign else READY
-        if stage is Stage.LOCKED and verb not in (Back, everywhere.Keys):
+            return self._sign_standing(review.id) if verb is SIGN else READY
+        if stage is Stage.LOCKED and verb not in (BACK, everywhere.KEYS):
             return HIDDEN
         return READY
 
@@ -382,13 +382,7 @@ class SignScreen(Page):
             return
         self.signing.unlock(self._phrase.take())
 
-    def do_read_on(self) -> None:
-        self._scroll(1)
-
-    def do_read_back(self) -> None:
-        self._scroll(-1)
-
-    def _scroll(self, direction: int) -> None:
+    def do_scroll(self, direction: int) -> None:
         by = direction * max(1, self._reading.size.height - 1)
         at = min(max(0, self._reading.scroll_y + by), self._reading.max_scroll_y)
         self._reading.scroll_to(y=at, animate=False, immediate=True)
@@ -407,4 +401,4 @@ class SignScreen(Page):
 
     def do_back(self) -> None:
         self._phrase.forget()
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(everywhere.BACK))

@@ -11,25 +11,24 @@ from textual.events import Key
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ
-from swapdesk.tui.commands.account import ShowAccount
-from swapdesk.tui.commands.batch import Batch
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.inspect import Inspect
-from swapdesk.tui.commands.orders import Orders
+from swapdesk.tui.commands.account import SHOW_ACCOUNT
+from swapdesk.tui.commands.batch import BATCH
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.inspect import INSPECT
+from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.commands.swap import (
-    AskQuotes,
-    Back,
-    FindToken,
-    GoOnSigning,
-    Options,
-    OtherChain,
-    OtherChainSold,
-    Retry,
-    ToRecent,
+    ASK_QUOTES,
+    BACK,
+    FIND_TOKEN,
+    GO_ON_SIGNING,
+    OPTIONS,
+    OTHER_CHAIN,
+    OTHER_CHAIN_SOLD,
+    RETRY,
+    TO_RECENT,
 )
-from swapdesk.tui.commands.tokens import Tokens
-from swapdesk.tui.commands.wallets import Wallets
-from swapdesk.tui.messages import BalanceKnown, LimitsKnown
+from swapdesk.tui.commands.tokens import TOKENS
+from swapdesk.tui.commands.wallets import WALLETS
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.swap_line import (
     HINT,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.tokens import Token
 
 
@@ -65,24 +65,43 @@ SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
 SEND_HINT = "amount   token   @name or address"
-PLACES: dict[type[Command], str] = {
-    Orders: "orders",
-    Tokens: "tokens",
-    Batch: "batch",
-    Wallets: "wallets",
-    ShowAccount: "account",
-    Inspect: "support",
+NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
+NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
+PLACES: dict[Verb, str] = {
+    ORDERS: "orders",
+    TOKENS: "tokens",
+    BATCH: "batch",
+    WALLETS: "wallets",
+    SHOW_ACCOUNT: "account",
+    INSPECT: "support",
 }
 """Where the keys of the empty line lead, in the words of the first screen."""
 
 
-class SwapView(Page):
-    """The line is read again at every change; limits of its pair come once it rests."""
+class SwapScreen(Page):
+    """The first page: one line is enough to start; below it, what was done and what is open.
 
+    The line is read again at every change; limits of its pair come once it rests. ``begin``
+    empties it for a new swap or private send.
+    """
+
+    NAME = "Swap"
+    VERBS = (
+        RETRY,
+        GO_ON_SIGNING,
+        ASK_QUOTES,
+        TO_RECENT,
+        OTHER_CHAIN,
+        OTHER_CHAIN_SOLD,
+        FIND_TOKEN,
+        OPTIONS,
+        BACK,
+    )
+    AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
-    SwapView #waiting { display: none; margin: 1 0 0 0; }
-    SwapView.-signing #waiting { display: block; }
-    SwapView.-short #waiting { margin: 0; }
+    SwapScreen #waiting { display: none; margin: 1 0 0 0; }
+    SwapScreen.-signing #waiting { display: block; }
+    SwapScreen.-short #waiting { margin: 0; }
     """
 
     def __init__(self, session: Session) -> None:
@@ -211,7 +230,7 @@ class SwapView(Page):
             return False
         if text != word:
             return bool(catalog.rows_of_symbol(word))
-        return True if len(word) > 1 and word[0] != Tokens.KEY else None
+        return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
         """A letter waits for the next one: say what it does alone."""
@@ -219,7 +238,7 @@ class SwapView(Page):
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
         if verb is not None:
-            does = f"{PLACES.get(verb, verb.VERB)} in a moment, or the beginning of a token"
+            does = f"{PLACES.get(verb, verb.words)} in a moment, or the beginning of a token"
             self.line.show(IntentReading(Reading.EMPTY, f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
@@ -278,21 +297,17 @@ class SwapView(Page):
             return
         # Limits are a comfort: without them the quotes themselves say what is too small.
         with contextlib.suppress(ClientError):
-            limits = await link.quotes.limits(*pair)
-            self.post_message(LimitsKnown((pair[0].id, pair[1].id), limits))
+            await link.quotes.limits(*pair)
+            self.call_later(self._understand)
 
     async def _fetch_balance(self, sold: Token) -> None:
         from swapdesk.flows.wallet.own_accounts import own_balance
 
-        self.post_message(BalanceKnown(sold.id, await own_balance(self.desk, sold)))
+        self.call_later(self._balance_known, sold.id, await own_balance(self.desk, sold))
 
-    @on(BalanceKnown)
-    def _balance_known(self, event: BalanceKnown) -> None:
-        self._read.held[event.token_id] = event.found
-        self._understand()
-
-    @on(LimitsKnown)
-    def _limits_known(self, event: LimitsKnown) -> None:
+    def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
+        """What the own wallet has of a token, or why nobody can say."""
+        self._read.held[token_id] = found
         self._understand()
 
     # what stands below
@@ -339,44 +354,19 @@ class SwapView(Page):
         else:
             self.set_money(where, "you: write what to swap", where_short=short)
 
-
-NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
-NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
-
-
-class SwapScreen(SwapView):
-    """The first page: one line is enough to start; below it, what was done and what is open.
-
-    ``begin`` empties the line for a new swap or private send.
-    """
-
-    NAME = "Swap"
-    VERBS = (
-        Retry,
-        GoOnSigning,
-        AskQuotes,
-        ToRecent,
-        OtherChain,
-        OtherChainSold,
-        FindToken,
-        Options,
-        Back,
-    )
-    AUTO_FOCUS: ClassVar[str | None] = "TextField"
-
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         failed = self.session.phase is Phase.FAILED
-        if verb is Retry:
+        if verb is RETRY:
             return READY if failed and not self.line.value else HIDDEN
-        if verb is GoOnSigning:
+        if verb is GO_ON_SIGNING:
             return signing_standing(None if self.line.value else self.signing)
-        if verb is AskQuotes:
+        if verb is ASK_QUOTES:
             if self.session.ready and self._read.complete:
                 return CommandState(cost=self._cost())
             return HIDDEN
-        if verb is OtherChain:
+        if verb is OTHER_CHAIN:
             several = self._read.several
             naming = "@" in self.line.value
             return (
@@ -384,24 +374,21 @@ class SwapScreen(SwapView):
                 if several or naming
                 else HIDDEN
             )
-        if verb is OtherChainSold:
+        if verb is OTHER_CHAIN_SOLD:
             return READY if self._read.sold_elsewhere else HIDDEN
-        if verb is FindToken:
+        if verb is FIND_TOKEN:
             return READY if self.session.opened else HIDDEN
-        if verb is Options:
+        if verb is OPTIONS:
             return READY if self.session.ready else HIDDEN
-        if verb is ToRecent:
+        if verb is TO_RECENT:
             return READY if self._lists.filled is not None else HIDDEN
-        if verb is Back:
+        if verb is BACK:
             return READY if self.line.value or self.private else HIDDEN
         return READY
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
             self.controls.signing.open(self.signing)
-
-    def do_ask_quotes(self) -> None:
-        self._submit()
 
     def do_to_recent(self) -> None:
         table = self._lists.filled
@@ -472,10 +459,6 @@ class SwapScreen(SwapView):
             field.focus()
             field.insert(character)
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self._submit()
-
     @on(LineTable.Chosen, "#recent")
     def _again(self, event: LineTable.Chosen) -> None:
         recent = self._lists.chosen(event.key)
@@ -487,7 +470,8 @@ class SwapScreen(SwapView):
     def _open_order(self, event: LineTable.Chosen) -> None:
         self.controls.navigation.open_order(event.key)
 
-    def _submit(self) -> None:
+    @on(TextField.Submitted)
+    def do_ask_quotes(self) -> None:
         from swapdesk.flows.quotes.quote_request import QuoteRequest, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 

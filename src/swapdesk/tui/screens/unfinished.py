@@ -15,10 +15,10 @@ from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import OpenFinding, findings, intent_words
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.candidates import GiveUp, LookAgain, TakeOrder
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.orders import Orders
-from swapdesk.tui.commands.unfinished import Back, GoOn, OpenFound
+from swapdesk.tui.commands.candidates import GIVE_UP, LOOK_AGAIN, TAKE_ORDER
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.orders import ORDERS
+from swapdesk.tui.commands.unfinished import BACK, GO_ON, OPEN_FOUND
 from swapdesk.tui.glyphs import DONE, ENDED, MOVING, REFUSED, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -51,7 +51,7 @@ class UnfinishedScreen(Page):
 
     NAME = "Unfinished business"
     SPENDS = "read"
-    VERBS = (OpenFound, GoOn, Back)
+    VERBS = (OPEN_FOUND, GO_ON, BACK)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     UnfinishedScreen #intro { margin: 0 0 1 0; }
@@ -107,13 +107,13 @@ class UnfinishedScreen(Page):
     def _chosen_row(self) -> None:
         self.do_open_found()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is OpenFound:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is OPEN_FOUND:
             current = self.current
             if current is not None and current.intent_id is not None:
                 return CommandState(verb="compare the orders")
             return READY if current is not None and current.service_id else HIDDEN
-        return HIDDEN if verb is Orders else READY
+        return HIDDEN if verb is ORDERS else READY
 
     def do_open_found(self) -> None:
         current = self.current
@@ -124,10 +124,7 @@ class UnfinishedScreen(Page):
             self.controls.navigation.open_order(current.service_id)
 
     def do_go_on(self) -> None:
-        self.post_message(self.Go(Orders))
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.Back))
+        self.post_message(self.Go(ORDERS))
 
 
 def _intro(count: int) -> LineLike:
@@ -160,7 +157,7 @@ class CandidatesScreen(Page):
 
     NAME = "Which order"
     SPENDS = "read"
-    VERBS = (TakeOrder, GiveUp, LookAgain)
+    VERBS = (TAKE_ORDER, GIVE_UP, LOOK_AGAIN)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, intent_id: str) -> None:
@@ -242,12 +239,12 @@ class CandidatesScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb in (TakeOrder, GiveUp, LookAgain) and self._busy:
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb in (TAKE_ORDER, GIVE_UP, LOOK_AGAIN) and self._busy:
             return CommandState(locked="the service is asked")
-        if verb is TakeOrder:
+        if verb is TAKE_ORDER:
             return READY if self.current is not None else HIDDEN
-        if verb is GiveUp:
+        if verb is GIVE_UP:
             return READY if self._look is not None else HIDDEN
         return READY
 
@@ -325,6 +322,6 @@ class CandidatesScreen(Page):
             except CandidateRefused as refused:
                 self.show_notice(str(refused), "warning")
                 return
-            self.post_message(self.Go(everywhere.Back))
+            self.post_message(self.Go(everywhere.BACK))
 
         self.app.push_screen(TypedConfirm(question), typed)

@@ -4,13 +4,11 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from textual import on
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.batch.bundle_promise import smart_accounts
@@ -29,15 +27,15 @@ from swapdesk.flows.wallet.policy_change import (
 from swapdesk.flows.wallet.wallet_reading import WalletReading, WalletSnapshot
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.secret import Secret
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.wallets import (
-    CopyWalletAddress,
-    LockWallet,
-    ReadChains,
-    RevokeAllowance,
-    SetLimits,
-    Wallets,
-    WithdrawAll,
+    COPY_WALLET_ADDRESS,
+    LOCK_WALLET,
+    READ_CHAINS,
+    REVOKE_ALLOWANCE,
+    SET_LIMITS,
+    WALLETS,
+    WITHDRAW_ALL,
 )
 from swapdesk.tui.glyphs import REFUSED, TROUBLE
 from swapdesk.tui.page import Page
@@ -354,49 +352,17 @@ class WalletsScreen(Page):
     NAME = "Wallets"
     SPENDS = "read"
     VERBS = (
-        RevokeAllowance,
-        WithdrawAll,
-        SetLimits,
-        CopyWalletAddress,
-        ReadChains,
-        LockWallet,
+        REVOKE_ALLOWANCE,
+        WITHDRAW_ALL,
+        SET_LIMITS,
+        COPY_WALLET_ADDRESS,
+        READ_CHAINS,
+        LOCK_WALLET,
     )
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     WalletsScreen LineTable { height: 1fr; }
     """
-
-    @dataclass
-    class Read(Message):
-        """As much as was read, or ``failure`` says why nothing was. ``last``: all of it."""
-
-        told: WalletSnapshot | None
-        failure: str = ""
-        last: bool = True
-
-    @dataclass
-    class Finished(Message):
-        """What was asked of the wallet is over; ``read``: it is looked at anew."""
-
-        said: str
-        failure: str = ""
-        read: bool = False
-
-    @dataclass
-    class PhraseNeeded(Message):
-        """A live wallet changes its limits by its pass phrase alone."""
-
-        change: PolicyChange
-        why: str
-
-    @dataclass
-    class Made(Message):
-        """The sandbox made accounts, which its faucet fills."""
-
-        count: int
-
-    class Locked(Message):
-        """The keys were dropped."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -420,7 +386,7 @@ class WalletsScreen(Page):
         self._read()
 
     def _lock_heard(self) -> None:
-        self.post_message(self.Locked())
+        self.call_later(self._locked)
 
     def on_tick(self) -> None:
         self.refresh_frame()
@@ -447,41 +413,43 @@ class WalletsScreen(Page):
             desk.wallet,
             link.control if link is not None else None,
             lambda: smart_accounts(desk.journal),
-            heard=lambda told: self.post_message(self.Read(told, last=False)),
-            made=lambda count: self.post_message(self.Made(count)),
+            heard=lambda told: self.call_later(self.take, told, last=False),
+            made=lambda count: self.call_later(self._made, count),
         )
         try:
             told = await reading.read(self.told)
         except WalletError as error:
-            self.post_message(self.Read(None, failure_of_wallet(error).cause))
+            self.call_later(self._not_read, failure_of_wallet(error).cause)
         except OSError as error:
-            self.post_message(self.Read(None, f"{error}."))
+            self.call_later(self._not_read, f"{error}.")
         else:
-            self.post_message(self.Read(told))
+            self.call_later(self.take, told)
 
-    @on(Made)
-    def _made(self, event: Made) -> None:
-        self.show_notice(
-            f"The sandbox made {counted(event.count, 'account')} and sends money to try."
-        )
+    def _made(self, count: int) -> None:
+        """The sandbox made accounts, which its faucet fills."""
+        self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
-    @on(Read)
-    def _shown(self, event: Read) -> None:
-        if event.last:
-            self.busy = ""
-            self.call_next(self._read_stale)
-        if event.told is None:
-            self._table.set_empty(event.failure)
-            self.show_notice(event.failure, "error")
-            self.refresh_keys()
-            return
-        self.told = event.told
-        rows, self._subjects = wallet_rows(event.told, self.desk.catalog.provider_name)
+    def take(self, told: WalletSnapshot, *, last: bool = True) -> None:
+        """Show as much as was read; ``last``: all of it."""
+        if last:
+            self._over()
+        self.told = told
+        rows, self._subjects = wallet_rows(told, self.desk.catalog.provider_name)
         self._table.set_empty(NO_ACCOUNT)
         self._table.set_rows(rows)
-        if event.told.problems:
-            self.show_notice(event.told.problems[0], "warning")
+        if told.problems:
+            self.show_notice(told.problems[0], "warning")
         self._show_pane()
+
+    def _not_read(self, failure: str) -> None:
+        self._over()
+        self._table.set_empty(failure)
+        self.show_notice(failure, "error")
+        self.refresh_keys()
+
+    def _over(self) -> None:
+        self.busy = ""
+        self.call_next(self._read_stale)
 
     def balances_changed(self) -> None:
         self._stale = True
@@ -504,32 +472,31 @@ class WalletsScreen(Page):
         self.step_is(f"revoke {allowance.spender}" if allowance is not None else "look")
         self.refresh_frame()
 
-    @on(Locked)
     def _locked(self) -> None:
         self.show_notice("The wallet locked itself: nothing was asked of it for a while.")
         self.refresh_frame()
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         subject = self.current
-        if verb is Wallets:
+        if verb is WALLETS:
             return HIDDEN
-        if verb is ReadChains:
+        if verb is READ_CHAINS:
             return CommandState(locked=self.busy) if self.busy else READY
-        if verb is CopyWalletAddress:
+        if verb is COPY_WALLET_ADDRESS:
             return READY if subject is not None else HIDDEN
-        if verb is LockWallet:
+        if verb is LOCK_WALLET:
             return READY if self.desk.wallet.locks_in is not None else HIDDEN
-        if verb is RevokeAllowance:
+        if verb is REVOKE_ALLOWANCE:
             if subject is None or subject.allowance is None:
                 return HIDDEN
             return self._signing_standing()
-        if verb is WithdrawAll:
+        if verb is WITHDRAW_ALL:
             if subject is None or not subject.smart:
                 return HIDDEN
             return self._signing_standing()
-        if verb is SetLimits:
+        if verb is SET_LIMITS:
             return self._signing_standing() if self.told is not None else HIDDEN
         return READY
 
@@ -552,9 +519,9 @@ class WalletsScreen(Page):
         try:
             await self.desk.wallet.lock()
         except WalletError as error:
-            self.post_message(self.Finished("", failure_of_wallet(error).cause))
+            self.call_later(self._failed, failure_of_wallet(error).cause)
         else:
-            self.post_message(self.Finished("Locked."))
+            self.call_later(self._finished, "Locked.")
 
     def do_revoke_allowance(self) -> None:
         subject = self.current
@@ -591,44 +558,42 @@ class WalletsScreen(Page):
         try:
             await wallet.set_policy(await proposed_policy(wallet, change), phrase)
         except PolicyProblem as problem:
-            self.post_message(self.Finished("", str(problem)))
+            self.call_later(self._failed, str(problem))
         except WrongPassphrase:
-            self.post_message(
-                self.PhraseNeeded(change, "That is not the pass phrase of the wallet.")
-            )
+            why = "That is not the pass phrase of the wallet."
+            self.call_later(self._ask_phrase, change, why)
         except Refused as refused:
             if refused.code is RefusalCode.PASSPHRASE_NEEDED:
                 why = "Only the pass phrase of the wallet allows more than before."
-                self.post_message(self.PhraseNeeded(change, why))
-                return
-            self.post_message(self.Finished("", failure_of_wallet(refused).cause))
+                self.call_later(self._ask_phrase, change, why)
+            else:
+                self.call_later(self._failed, failure_of_wallet(refused).cause)
         except WalletError as error:
-            self.post_message(self.Finished("", failure_of_wallet(error).cause))
+            self.call_later(self._failed, failure_of_wallet(error).cause)
         else:
-            self.post_message(self.Finished("The limits are set.", read=True))
+            self.call_later(self._finished, "The limits are set.")
+            self.call_later(self._read)
 
-    @on(PhraseNeeded)
-    def _ask_phrase(self, event: PhraseNeeded) -> None:
+    def _ask_phrase(self, change: PolicyChange, why: str) -> None:
+        """A live wallet changes its limits by its pass phrase alone."""
         self.busy = ""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:
             if phrase is not None:
-                self._set_limits(event.change, phrase)
+                self._set_limits(change, phrase)
 
-        self.app.push_screen(PassphraseOverlay(event.why), typed)
+        self.app.push_screen(PassphraseOverlay(why), typed)
 
-    @on(Finished)
-    def _finished(self, event: Finished) -> None:
+    def _failed(self, said: str) -> None:
+        self._finished(said, "error")
+
+    def _finished(self, said: str, severity: str = "information") -> None:
+        """What was asked of the wallet is over."""
         self.busy = ""
         self.refresh_frame()
         self.refresh_keys()
-        if event.failure:
-            self.show_notice(event.failure, "error")
-            return
-        self.show_notice(event.said)
-        if event.read:
-            self._read()
+        self.show_notice(said, severity)
 
     def work_failed(self, group: str) -> None:
         self.busy = ""

@@ -23,8 +23,8 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.flows.quotes.waterfall import Part, SumVerdict, Unit, Waterfall, WaterfallStep, remark
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
-from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.waterfall import ALL_IN, CLOSE, NEXT_QUOTE, PREVIOUS_QUOTE, REVIEW
 from swapdesk.tui.glyphs import TROUBLE, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_order import Arrangement
     from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
-
 
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8
@@ -204,7 +203,7 @@ class Comparison(Protocol):
     def explanation(self) -> Waterfall | None:
         """The waterfall of that route."""
 
-    def step(self, steps: int) -> None:
+    def do_step(self, steps: int) -> None:
         """The usable route this far from the cursor."""
 
     def do_all_in(self) -> None:
@@ -222,7 +221,7 @@ class WaterfallScreen(Page):
 
     NAME = "Quotes"
     SPENDS = "quote"
-    VERBS = (Review, Close, NextQuote, AllIn, PreviousQuote)
+    VERBS = (REVIEW, CLOSE, NEXT_QUOTE, ALL_IN, PREVIOUS_QUOTE)
     DEFAULT_CSS = """
     WaterfallScreen WaterfallView { margin: 1 0 0 0; }
     WaterfallScreen.-short WaterfallView { margin: 0; }
@@ -279,25 +278,21 @@ class WaterfallScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: type[Command]) -> CommandState:
+    def verb_standing(self, verb: Verb) -> CommandState:
         row, board = self._quotes.row, self._quotes.board
-        if verb is Review:
+        if verb is REVIEW:
             return HIDDEN if row is None or row.expired(self.now()) else READY
-        if verb in (NextQuote, PreviousQuote, AllIn):
+        if verb in (NEXT_QUOTE, PREVIOUS_QUOTE, ALL_IN):
             several = board is not None and len(board.ranking.rows) > 1
-            if several and verb is AllIn and self._quotes.arrangement.all_in:
+            if several and verb is ALL_IN and self._quotes.arrangement.all_in:
                 return CommandState(verb="net ranking")
-            if several and verb is NextQuote:
+            if several and verb is NEXT_QUOTE:
                 return CommandState(key="[ ]")
             return READY if several else HIDDEN
         return READY
 
-    def do_next_quote(self) -> None:
-        self._quotes.step(1)
-        self._show()
-
-    def do_previous_quote(self) -> None:
-        self._quotes.step(-1)
+    def do_step(self, steps: int) -> None:
+        self._quotes.do_step(steps)
         self._show()
 
     def do_all_in(self) -> None:

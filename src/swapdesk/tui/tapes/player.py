@@ -298,5 +298,5 @@ class _Stage(Struct):
         if not isinstance(page, DeskScreen):
             return False
         verbs = page.verbs
-        moves = any(verb.MONEY and key in verbs.keys(verb) for verb, _ in verbs.working())
+        moves = any(verb.money and key in verbs.keys(verb) for verb, _ in verbs.working())
         return moves and page.guard.refusal(page.guard.step) is not None

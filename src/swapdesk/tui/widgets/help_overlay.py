@@ -15,7 +15,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from swapdesk.tui.commands.everywhere import Keys, Palette
+from swapdesk.tui.commands.everywhere import KEYS, PALETTE
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.spans import Line, Span, fill, wrapped
 from swapdesk.tui.widgets.frame import KeyHint
@@ -58,7 +58,7 @@ class HelpOverlay(ReadingOverlay):
     """``?`` opens it, ``?`` or ``esc`` closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(Keys.KEY, "leave", "close", show=False, id=Keys.id()),
+        Binding(KEYS.key, "leave", "close", show=False, id=KEYS.id),
     ]
 
     def __init__(self, groups: Sequence[HelpGroup]) -> None:
@@ -168,7 +168,7 @@ class PaletteOverlay(Overlay[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,ctrl+n", "move(1)", "down", show=False),
         Binding("up", "move(-1)", "up", show=False),
-        Binding(Palette.KEY, "leave", "close", show=False, id=Palette.id()),
+        Binding(PALETTE.key, "leave", "close", show=False, id=PALETTE.id),
     ]
 
     def __init__(self, entries: Sequence[PaletteEntry]) -> None:

@@ -29,7 +29,7 @@ from swapdesk.flows.quotes.quote_columns import (
 )
 from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
 from swapdesk.flows.quotes.ranking import MEANINGS, common_badges, meaning_word, note_of, noted
-from swapdesk.tui.commands.quotes import MoreRoutes
+from swapdesk.tui.commands.quotes import MORE_ROUTES
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push_right, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView, section_line
@@ -166,7 +166,7 @@ def _left_out(rows: Sequence[PlacedQuote]) -> Row:
     said = f"{len(rows)} more"
     if figures:
         said += f", {_figure(rows[0].row, figures[0])} to {_figure(rows[0].row, figures[-1])}"
-    key = Span(MoreRoutes.KEY, "accent", bold=True)
+    key = Span(MORE_ROUTES.key, "accent", bold=True)
     return Row(
         "left-out",
         {"route": route_word(rows[0].row.quote.type, muted=True)},

@@ -25,7 +25,6 @@ from swapdesk.sandbox.node.evm.genesis import (
     genesis_mark,
     sandbox_key,
 )
-from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
@@ -87,7 +86,6 @@ class Embedding:
         """Hears the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
-        self.door = Door(self._call, faults)
         if any(chain_files(directory, name) for name in self.terms):
             self.open()
 
@@ -155,7 +153,8 @@ class Embedding:
             await self._bundlers.close()
         await self._node.close()
 
-    async def _call(self, chain: str, method: str, params: Any) -> Any:
+    async def call(self, chain: str, method: str, params: Any) -> Any:
+        """The result of a JSON-RPC method. Raises Problem."""
         self.open()
         if self._keeper is not None:
             await self._keeper.attend(chain)

@@ -1,4 +1,4 @@
-"""Fixed rates and quotes by the amount received (contract 6.9, 6.10)."""
+"""Fixed rates, amounts received and partner markup of quotes (contract 6.9, 6.10, 6.13)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, limits, quotes, refusal, stored_quote
 from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import Caller
+from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
-from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
+from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
-from swapdesk.wire.quotes import PrivateSendQuoteList, Quote
+from swapdesk.wire.pair_limits import PairLimitsQuery
+from swapdesk.wire.quotes import AmountType, PrivateSendQuoteList, Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
 
 
@@ -43,7 +47,6 @@ def received(amount: str = "1", **more: Any) -> dict[str, Any]:
 
 
 async def stored_of(service: ServiceParts, row: Quote) -> Any:
-    assert row.quote_id is not None
     return await service.store.get_quote(FIRST.partner_id, row.quote_id)
 
 
@@ -87,7 +90,6 @@ async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rate
         assert row.valid_until == stored.expires == clock.now() + timedelta(seconds=420)
         assert row.fixed
         assert row.requires_refund_address
-        assert row.rate_id is not None
         assert not any(code in row.rate_id.split("-") for code in ends)
 
 
@@ -163,7 +165,6 @@ async def test_reverse_standard_rows(api: httpx2.AsyncClient, service: ServicePa
     assert rows[0].amount_in == Decimal("0.05031858"), "(3000 + 1) / 0.994 / 60000, raised"
     for row in rows:
         assert row.amount_out == row.net_amount_out == 1
-        assert row.amount_in is not None
         assert row.amount_in_usd == row.amount_in * 60_000
         assert row.amount_out_usd == 3000
         stored = await stored_of(service, row)
@@ -182,7 +183,6 @@ async def test_a_reverse_private_route_is_computed_from_its_end(
         stored = await stored_of(service, row)
         first, second = (some[code] for code in stored.legs)
         middle = service.catalog.token(stored.middle_token_id)
-        assert middle is not None
         terms = second.terms[0]
         assert (terms.fixed, terms.receive) == (True, True)
         out: Any = await second.quote(middle, ETH, Decimal(1), terms)
@@ -208,8 +208,6 @@ async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
     some["pl"].most = Decimal(390_000)
     found = await limits(api, token_in.id, token_out.id)
     bucket = found.cex if types == "standard" else found.private
-    assert bucket.min_out is not None
-    assert bucket.max_out is not None
     assert 0 < bucket.min_out < bucket.max_out
     pair = {"from_": token_in.id, "to": token_out.id, "types": types}
     unit = Decimal(1).scaleb(-token_out.decimals)
@@ -231,8 +229,6 @@ async def test_every_amount_to_receive_between_the_limits_is_priced(
 ) -> None:
     found = await limits(api, BTC.id, ETH.id)
     for types, bucket in (("standard", found.cex), ("private", found.private)):
-        assert bucket.min_out is not None
-        assert bucket.max_out is not None
         for share in ("0.0001", "0.01", "0.5", "0.99", "0.9999"):
             between = bucket.min_out + (bucket.max_out - bucket.min_out) * Decimal(share)
             amount = plain(quantize(between, ETH.decimals, up=False))
@@ -291,7 +287,6 @@ async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
         venue.most = Decimal(900_000)
     parameters = received("128", from_=USDC.id, types=types)
     for row in await quotes(api, parameters):
-        assert row.amount_in is not None
         assert row.amount_in <= 400_000
     body = await refusal(api, "/quotes", received("133", from_=USDC.id, types=types))
     assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
@@ -322,7 +317,6 @@ async def test_reverse_private_send(api: httpx2.AsyncClient, service: ServicePar
     rows = await quotes(api, received("0.4", to=BTC.id, types="private"))
     assert rows
     for row in rows:
-        assert row.amount_in is not None
         assert row.amount_in > Decimal("0.4") == row.amount_out
         assert (await stored_of(service, row)).purpose == "private_send"
 
@@ -343,3 +337,139 @@ async def test_sorting_rows_of_one_amount_received(
         ("duration", "asc"): ["fb", "fa"],
     }
     assert codes[:2] == wanted.get((sort, order), ["fa", "fb"])
+
+
+# Markup (contract 6.13)
+
+
+@pytest.mark.proves("input get_quotes markup")
+@pytest.mark.parametrize("markup", ["0.01", "1.5", "4"])
+async def test_a_markup_is_in_the_price_of_those_that_take_one(
+    api: httpx2.AsyncClient, service: ServiceParts, markup: str
+) -> None:
+    rows = await quotes(api, asked(types="standard", markup=markup))
+    assert [row.swap for row in rows] == ["fa", "fb"]
+    for row in rows:
+        assert row.markup_supported
+        assert row.applied_api_markup == row.api_markup_value == Decimal(markup)
+        assert row.markup_type == "percentage"
+        stored = await stored_quote(service, row.quote_id)
+        assert stored.markup == Decimal(markup)
+    kept = Decimal("0.996") * (1 - Decimal(markup) / 100)
+    assert rows[0].amount_out == quantize((30_000 * kept - 1) / 3000, 18, up=False)
+
+
+async def test_no_markup_excludes_nobody(api: httpx2.AsyncClient) -> None:
+    rows = await quotes(api, asked(types="standard", markup="0"))
+    assert [row.swap for row in rows] == ["pl", "fa", "fb", "ff"]
+    assert {row.applied_api_markup for row in rows} == {0}
+    plain_rows = await quotes(api, asked(types="standard"))
+    assert {row.applied_api_markup for row in plain_rows} == {None}
+    assert [row.amount_out for row in rows] == [row.amount_out for row in plain_rows]
+
+
+async def test_the_second_leg_alone_takes_the_markup(
+    api: httpx2.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
+) -> None:
+    rows = await quotes(api, asked(types="private", markup="2"))
+    assert len(rows) == 2
+    for row in rows:
+        assert row.applied_api_markup == 2
+        stored = await stored_quote(service, row.quote_id)
+        assert set(stored.legs) == {"fa", "fb"}
+        assert stored.markup == 2
+    assert {terms.markup for terms in some["fa"].terms} == {Decimal(0), Decimal(2)}
+    # Asked for the bounds of the pair, which speak of floating routes without a markup.
+    assert {*some["pl"].terms, *some["ff"].terms} <= {FLOATING}
+
+
+@pytest.mark.proves("input get_private_send_quotes markup")
+async def test_markup_of_private_sends(api: httpx2.AsyncClient) -> None:
+    async def best(**more: str) -> Decimal:
+        parameters = {"amount": "0.5", "from": BTC.id, **more}
+        answer = await api.get("/quotes/private-send", params=parameters)
+        return Decimal(str(answer.json()["quotes"][0]["amountOut"]))
+
+    assert await best(markup="4", inLegIncludedSwaps="fa") < await best(inLegIncludedSwaps="fa")
+
+
+async def test_types_unset_leave_dex_out_and_named_they_are_refused(
+    api: httpx2.AsyncClient,
+) -> None:
+    assert {row.type for row in await quotes(api, asked(markup="1"))} == {"standard", "private"}
+    for types in ("dex", ["standard", "dex"]):
+        body = await refusal(api, "/quotes", asked(markup="1", types=types))
+        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+        assert body["fields"].keys() == {"markup"}
+        assert body["fields"]["markup"]["value"] == "1"
+    assert await quotes(api, asked(markup="0", types="dex")) == []
+
+
+async def test_the_default_of_the_account(service: ServiceParts) -> None:
+    """It counts where none is sent, is told, and excludes nobody."""
+    partner = replace(FIRST, default_markup=Decimal("0.5"))
+    caller = Caller(partner, partner.keys[0])
+
+    async def applied(**more: Any) -> dict[Any, Any]:
+        query = QuoteQuery.model_validate(asked(types=["standard"], **more))
+        answer = await service.engine.quotes(caller, query)
+        return {row.swap: row.applied_api_markup for row in answer.quotes}
+
+    assert await applied() == {"fa": Decimal("0.5"), "fb": Decimal("0.5"), "ff": 0, "pl": 0}
+    assert await applied(markup="1") == {"fa": 1, "fb": 1}
+    assert await applied(markup="0") == {"fa": 0, "fb": 0, "ff": 0, "pl": 0}
+
+
+async def test_a_fallback_keeps_the_markup(service: ServiceParts) -> None:
+    for route, legs in (("standard", 1), ("private", 2)):
+        found = await service.engine.best_legs(
+            BTC,
+            ETH,
+            Decimal("0.5"),
+            route,  # type: ignore[arg-type]
+            markup=Decimal(3),
+        )
+        assert found.markup == 3
+        assert len(found.legs) == legs
+        assert set(found.legs) <= {"fa", "fb"}
+
+
+async def test_fixed_rates_with_a_markup(api: httpx2.AsyncClient) -> None:
+    rows = await quotes(api, asked(types="standard", markup="1", fixed="true"))
+    assert [(row.swap, row.fixed, row.applied_api_markup) for row in rows] == [
+        ("fa", True, 1),
+        ("fb", True, 1),
+    ]
+
+
+@pytest.mark.parametrize("route", ["standard", "private"])
+async def test_limits_pay_after_the_default_of_the_account(
+    service: ServiceParts, some: dict[str, PriceVenue], route: str
+) -> None:
+    for venue in some.values():
+        venue.markup_supported = True
+    partner = replace(FIRST, default_markup=Decimal(4))
+    caller = Caller(partner, partner.keys[0])
+    pair = PairLimitsQuery(token_id_from=BTC.id, token_id_to=ETH.id)
+    found = await service.pair_limits.limits(caller, pair)
+    bucket = found.cex if route == "standard" else found.private
+    unit = Decimal(1).scaleb(-ETH.decimals)
+    for amount, outside in ((bucket.min_out, -unit), (bucket.max_out, unit)):
+        rows = await by_received(service, caller, amount, route)
+        assert (rows[0].applied_api_markup, rows[0].amount_out) == (Decimal(4), amount)
+        with pytest.raises(ServiceError):
+            await by_received(service, caller, amount + outside, route)
+
+
+async def by_received(
+    service: ServiceParts, caller: Caller, amount: Decimal, route: str
+) -> list[Quote]:
+    query = QuoteQuery(
+        amount=amount,
+        from_=BTC.id,
+        to=ETH.id,
+        types=[RouteType(route)],
+        amount_type=AmountType.RECEIVE,
+        fixed=True,
+    )
+    return (await service.engine.quotes(caller, query)).quotes

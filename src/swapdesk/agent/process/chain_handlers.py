@@ -1,0 +1,628 @@
+"""What a desk asks that takes a node or the libraries of chains: one function for each request.
+
+Of what is held and what may be taken nothing has to be unlocked. Allowances stand on a token
+itself, or in Permit2 with an end. The known contracts are asked, and whoever the chain's events
+name; what no event tells is not found, and then ``complete`` is False. On Solana the delegates of
+token accounts may take. Every token account names its own, so nothing is overlooked. A smart
+account has an address and what it holds.
+
+Built here are the end of an allowance, the withdrawal out of a smart account, and the transfer
+that pays an order's deposit on Solana, out of what was promised. Each is a proposal: the gate
+reads it as if a stranger had made it.
+
+Payloads are reviewed and signed here, and what was signed is sent and resolved.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+
+from swapdesk.agent.gate.case import AccountFactory
+from swapdesk.agent.gate.words import NO_FACTORY
+from swapdesk.agent.process.chains import (
+    TOKEN_PROGRAMS,
+    Chains,
+    account_factory,
+    program_of,
+    token_accounts,
+    token_program,
+    units_in,
+    words_in,
+)
+from swapdesk.agent.process.request import (
+    AgentRefusal,
+    Answer,
+    assets,
+    hash_of,
+    optional_hash,
+    promised,
+    text,
+    whole,
+)
+from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
+from swapdesk.agent.transactions.delivery import EvmDelivery, SolanaDelivery
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata import erc20, permit2
+from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
+from swapdesk.chain.calldata.method import CalldataError
+from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_VENUES
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at
+from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    Log,
+    items,
+    octets,
+    read_head,
+    read_log,
+)
+from swapdesk.chain.rpc.solana import (
+    Blockhash,
+    SolanaClient,
+    read_delegations,
+    read_holdings,
+)
+from swapdesk.chain.smart_account import (
+    CREATE_ACCOUNT,
+    DEPOSIT_OF,
+    NO_SALT,
+    WITHDRAW_TO,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
+from swapdesk.chain.solana import (
+    LAMPORTS_PER_SIGNATURE,
+    CreateTokenAccount,
+    Memo,
+    Revoke,
+    Transfer,
+    TransferChecked,
+    token_account,
+    unsigned,
+)
+from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.encoding import payload_from_json, payload_to_json, to_json
+from swapdesk.wallet.holdings import (
+    Allowance,
+    Allowances,
+    Balance,
+    Balances,
+    CallData,
+    SmartAccount,
+    SolanaDraft,
+)
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise
+from swapdesk.wallet.protocol import AgentOperation, Frame
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+
+
+def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
+    account = opened.keys.account(text(frame, "address"))
+    return account, opened.chains.link(text(frame, "chain"), account.kind)
+
+
+def _require_solana(account: Account, link: ChainLink) -> None:
+    if account.kind is not Kind.SOLANA:
+        raise AgentRefusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+
+
+# What is held
+
+
+async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    asked, chains = assets(frame), opened.chains
+    wants_fee = frame.head.get("fee") is True
+    if account.kind is Kind.SOLANA:
+        held = await _solana_balances(chains, link, account.address, asked)
+        fee = await _solana_payment_fee(chains, link) if wants_fee else None
+    else:
+        held, _ = await evm_balances(chains, link, account.address, asked)
+        fee = await payment_fee(chains.evm(link)) if wants_fee else None
+    return to_json(Balances(link.name, account.address, held, fee)), {}
+
+
+async def evm_balances(
+    chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
+) -> tuple[tuple[Balance, ...], list[Any]]:
+    """Balances in the units of each token's own contract, and the answers to ``more`` out of the
+    same batch. A token that does not say how many decimals it has was not read: its amount would
+    be whatever a list makes of it. Raises AgentRefusal."""
+    asked = [
+        balance_of(account)
+        if one.contract is None
+        else calling(Call(one.contract, BALANCE_OF.call(account)))
+        for one in assets
+    ]
+    answers = await chains.answers(link, [*more, *asked])
+    held = [
+        units_in(answer) if one.contract is None else (words_in(answer) or (None,))[0]
+        for one, answer in zip(assets, answers[len(more) :], strict=True)
+    ]
+    counted = [
+        one.contract
+        for one, units in zip(assets, held, strict=True)
+        if one.contract is not None and units
+    ]
+    told = await chains.decimals(link, counted) if counted else []
+    decimals: dict[str | None, int | None] = dict(zip(counted, told, strict=True))
+    decimals[None] = COIN_DECIMALS[Kind.EVM]
+    read = zip(assets, held, strict=True)
+    return tuple(_balance(o, units, decimals.get(o.contract)) for o, units in read), answers
+
+
+def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
+    if not units:
+        return Balance(asset, units)
+    if decimals is None:
+        return Balance(asset, None)
+    return Balance(replace(asset, decimals=decimals), units)
+
+
+async def _solana_balances(
+    chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
+) -> tuple[Balance, ...]:
+    """Of the coin and of all token accounts of the owner together. Raises AgentRefusal."""
+    held: dict[str | None, int] = {}
+    decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
+    async with chains.asking(link) as client:
+        held[None] = await client.balance(account)
+        for told in await token_accounts(client, account):
+            for one in read_holdings(told):
+                held[one.mint] = held.get(one.mint, 0) + one.units
+                decimals[one.mint] = one.decimals
+    return tuple(
+        _balance(one, held.get(one.contract, 0), decimals.get(one.contract)) for one in assets
+    )
+
+
+TRANSFER_GAS = 21_000
+FEE_ROOM = 2
+"""Times the fee of now: prices rise until it is signed, and an exchange may take its deposits by a
+contract."""
+
+
+async def payment_fee(client: EvmClient) -> int | None:
+    """What a payment in the coin takes by the node's own figures; None where it states none."""
+    try:
+        return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
+    except EvmError:
+        return None
+
+
+async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
+    """The signature, and what an account keeps that is not emptied. Raises AgentRefusal."""
+    async with chains.asking(link) as client:
+        return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
+
+
+async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
+    """Read in one batch."""
+    account, link = _looked_at(opened, frame)
+    if account.kind is not Kind.EVM:
+        raise AgentRefusal(Code.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+    factory, owner = _factory(opened.place), account.address
+    address = _smart_account(factory, owner)
+    held, (code, prepaid, *_) = await evm_balances(
+        opened.chains,
+        link,
+        address,
+        assets(frame),
+        code_at(address),
+        calling(Call(ENTRY_POINT, DEPOSIT_OF.call(address))),
+    )
+    try:
+        if isinstance(code, EvmRefused):
+            raise code
+        stands = octets(code) != b""
+    except EvmError as error:
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+    deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
+    told = SmartAccount(
+        link.name,
+        owner,
+        address,
+        held,
+        (words_in(prepaid) or (None,))[0],
+        None if stands else deployment,
+    )
+    return to_json(told), {}
+
+
+def _factory(place: WalletPlace) -> AccountFactory:
+    found = account_factory(place)
+    if found is None:
+        raise AgentRefusal(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
+    return found
+
+
+def _smart_account(factory: AccountFactory, owner: str) -> str:
+    return account_address(owner, factory=factory.address, implementation=factory.implementation)
+
+
+async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
+    """What the owner of a promise calls to be paid what it says."""
+    promise = promised(frame)
+    owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
+    if whole is None:
+        raise AgentRefusal(Code.BAD_REQUEST, "nothing was confirmed that could be taken out")
+    try:
+        calls = [
+            InnerCall(owner, one.units)
+            if one.asset.contract is None
+            else InnerCall(one.asset.contract, 0, TRANSFER.call(owner, one.units))
+            for one in whole.taken
+        ]
+        if whole.prepaid:
+            calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
+        data = encode_batch(calls)
+    except CalldataError as error:
+        raise AgentRefusal(Code.BAD_REQUEST, str(error)) from None
+    return to_json(CallData(_smart_account(_factory(opened.place), owner), f"0x{data.hex()}")), {}
+
+
+# What others may take
+
+LOG_ADDRESSES = 100
+"""Contracts of one question for events."""
+MOST_PAIRS = 1_000
+"""Approvals that are looked at; somebody may fill the events with more."""
+
+_APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
+_GRANTED = (
+    "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
+    "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
+)
+"""Permit2's: by a transaction of the owner, and by what the owner signed."""
+_LAST_SECOND = 253_402_300_799
+
+
+class _Pair(Struct, frozen=True):
+    """Who may have been allowed which token, and whether Permit2 keeps it."""
+
+    token: str
+    spender: str
+    granted: bool = False
+
+    def request(self, owner: str) -> Request:
+        if self.granted:
+            data = permit2.ALLOWANCE.call(owner, self.token, self.spender)
+            return calling(Call(PERMIT2, data))
+        return calling(Call(self.token, erc20.ALLOWANCE.call(owner, self.spender)))
+
+
+async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    if account.kind is Kind.SOLANA:
+        makers = {key: provider for provider, key in opened.place.makers}
+        told = await _solana_allowances(opened.chains, link, account, assets(frame), makers)
+    else:
+        told = await _evm_allowances(opened, link, account.address, assets(frame))
+    return to_json(told), {}
+
+
+async def _evm_allowances(
+    opened: OpenedWallet, link: ChainLink, account: str, tokens: Sequence[Asset]
+) -> Allowances:
+    """Raises AgentRefusal when the node does not answer or is of another chain."""
+    chains, place = opened.chains, opened.place
+    by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
+    names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
+    known = dict.fromkeys((*names, *map(checksummed, place.spenders)))
+    told, complete = await _told(chains, link, account, list(by_contract))
+    pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
+    if not complete:
+        # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
+        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+    pairs = list(dict.fromkeys(pairs + told))
+    if len(pairs) > MOST_PAIRS:
+        # What the chain told comes first: it was really given once.
+        pairs, complete = list(dict.fromkeys(told + pairs))[:MOST_PAIRS], False
+    asked = [Request("eth_getBlockByNumber", ("latest", False))]
+    block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
+    try:
+        now = read_head(block).timestamp
+    except EvmError:
+        raise AgentRefusal(
+            Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block"
+        ) from None
+    found = []
+    for pair, answer in zip(pairs, answers, strict=True):
+        words = words_in(answer, 3 if pair.granted else 1)
+        if answer == "0x":
+            # No contract stands there, or one without allowances: nobody can take anything.
+            continue
+        if words is None:
+            complete = False
+        elif words[0] and not (pair.granted and words[1] < now):
+            found.append((pair, words))
+    allowed = list(dict.fromkeys(pair.token for pair, _ in found))
+    counted = await chains.decimals(link, allowed) if allowed else []
+    counted_by = dict(zip(allowed, counted, strict=True))
+    given = tuple(
+        _allowance(pair, words, _told_by(by_contract[pair.token], counted_by[pair.token]), names)
+        for pair, words in found
+    )
+    return Allowances(link.name, account, given, complete)
+
+
+def _told_by(token: Asset, decimals: int | None) -> Asset:
+    """An allowance is told whatever its token says of itself: then in base units."""
+    if decimals is None:
+        return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
+    return replace(token, decimals=decimals)
+
+
+def _allowance(
+    pair: _Pair, words: tuple[int, ...], token: Asset, names: dict[str, str]
+) -> Allowance:
+    units, most = words[0], permit2.UNLIMITED if pair.granted else erc20.UNLIMITED
+    ends = None
+    if pair.granted:
+        ends = datetime.fromtimestamp(min(words[1], _LAST_SECOND), UTC)
+    venue = names.get(pair.spender)
+    return Allowance(token, pair.spender, units, units >= most, venue, pair.granted, ends)
+
+
+async def _told(
+    chains: Chains, link: ChainLink, account: str, tokens: list[str]
+) -> tuple[list[_Pair], bool]:
+    """Everybody whom the chain's events tell as allowed by the account, and whether it told
+    all of them."""
+    owner = "0x" + "00" * 12 + account[2:].lower()
+    asked = [
+        _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
+        for at in range(0, len(tokens), LOG_ADDRESSES)
+    ]
+    asked.append(_logs([PERMIT2], list(_GRANTED), owner))
+    found: dict[_Pair, None] = {}
+    complete, mine = True, set(tokens)
+    for answer in await chains.answers(link, asked):
+        try:
+            if isinstance(answer, EvmRefused):
+                raise answer
+            logs = [read_log(one) for one in items(answer)]
+        except EvmError:
+            complete = False
+            continue
+        for log in logs:
+            pair = _pair(log, owner)
+            if pair is not None and pair.token in mine:
+                found[pair] = None
+    return list(found), complete
+
+
+def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
+    wanted = {
+        "address": contracts,
+        "topics": [event, owner],
+        "fromBlock": "0x0",
+        "toBlock": "latest",
+    }
+    return Request("eth_getLogs", (wanted,))
+
+
+def _pair(log: Log, owner: str) -> _Pair | None:
+    """Whom an event of this owner is about; None for any other."""
+    topics = log.topics
+    if len(topics) < 3 or topics[1] != owner:
+        return None
+    last = [checksummed("0x" + topic[-40:]) for topic in topics[2:]]
+    contract = checksummed(log.address)
+    if len(topics) == 3 and topics[0] == _APPROVED:
+        return _Pair(contract, last[0])
+    if len(topics) == 4 and topics[0] in _GRANTED and contract == PERMIT2:
+        return _Pair(last[0], last[1], granted=True)
+    return None
+
+
+_UNLIMITED = (1 << 64) - 1
+
+
+async def _solana_allowances(
+    chains: Chains,
+    link: ChainLink,
+    account: Account,
+    tokens: Sequence[Asset],
+    makers: dict[str, str],
+) -> Allowances:
+    """Of the token accounts of these tokens. Raises AgentRefusal when the node does not answer or
+    is of another chain."""
+    by_mint = {one.contract: one for one in tokens if one.contract is not None}
+    async with chains.asking(link) as client:
+        told = await token_accounts(client, account.address)
+        found = [one for each in told for one in read_delegations(each)]
+    allowances = tuple(
+        Allowance(
+            replace(by_mint[one.mint], decimals=one.decimals),
+            one.delegate,
+            one.units,
+            one.units == _UNLIMITED,
+            makers.get(one.delegate),
+        )
+        for one in found
+        if one.units and one.mint in by_mint
+    )
+    return Allowances(link.name, account.address, allowances, complete=True)
+
+
+# What ends them, and what pays a deposit
+
+
+async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
+    """The call that ends an allowance, of the token or in Permit2."""
+    token, spender = text(frame, "token"), text(frame, "spender")
+    try:
+        erc20.BALANCE_OF.call(token)
+        if frame.head.get("permit2", False) is True:
+            end = CallData(PERMIT2, "0x" + permit2.APPROVE.call(token, spender, 0, 0).hex())
+        else:
+            end = CallData(checksummed(token), "0x" + erc20.APPROVE.call(spender, 0).hex())
+    except ValueError:
+        raise AgentRefusal(Code.BAD_REQUEST, "a token and a spender are addresses") from None
+    return to_json(end), {}
+
+
+async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
+    """The transaction that ends every delegation of a token. Refused for a token of which the
+    account holds none."""
+    account, link = _looked_at(opened, frame)
+    _require_solana(account, link)
+    async with opened.chains.asking(link) as client:
+        newest = await client.latest_blockhash()
+        token = text(frame, "token")
+        program = Pubkey.from_string(await token_program(client, token))
+    owner = Pubkey.from_string(account.address)
+    source = token_account(owner, Pubkey.from_string(token), program)
+    return _draft(owner, [Revoke(source, owner, program).build()], newest)
+
+
+async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
+    """Over the newest blockhash, the account pays the fee. The memo is the order's, else its id:
+    two payments that are alike are never one transaction."""
+    promise = promised(frame)
+    account = opened.keys.account(promise.account)
+    link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
+    _require_solana(account, link)
+    if deposit is None or promise.chain_id is not None:
+        raise AgentRefusal(Code.BAD_REQUEST, "no deposit on Solana was promised")
+    owner, payee = _key(promise.account), _key(deposit.address)
+    async with opened.chains.asking(link) as client:
+        paying = await _paying(client, promise, deposit, owner, payee)
+        newest = await client.latest_blockhash()
+    return _draft(owner, [*paying, Memo(deposit.tag or deposit.order_id).build()], newest)
+
+
+def _draft(owner: Pubkey, instructions: list[Instruction], newest: Blockhash) -> Answer:
+    hash_ = Hash.from_string(newest.blockhash)
+    message = MessageV0.try_compile(owner, instructions, [], hash_)
+    raw = b64encode(bytes(unsigned(message))).decode()
+    return to_json(SolanaDraft(raw, newest.last_height)), {}
+
+
+async def _paying(
+    client: SolanaClient,
+    promise: Promise,
+    deposit: DepositPromise,
+    owner: Pubkey,
+    payee: Pubkey,
+) -> list[Instruction]:
+    """The transfer; the token account of the deposit address is opened where there may be none,
+    unless the address is a token account itself."""
+    if promise.sell.contract is None:
+        return [Transfer(owner, payee, deposit.units).build()]
+    mint = _key(promise.sell.contract)
+    program = _key(await token_program(client, promise.sell.contract))
+    holds_tokens = await program_of(client, deposit.address) in TOKEN_PROGRAMS
+    transfer = TransferChecked(
+        token_account(owner, mint, program),
+        mint,
+        payee if holds_tokens else token_account(payee, mint, program),
+        owner,
+        deposit.units,
+        promise.sell.decimals,
+        program,
+    ).build()
+    if holds_tokens:
+        return [transfer]
+    return [CreateTokenAccount(owner, payee, mint, program).build(), transfer]
+
+
+def _key(address: str) -> Pubkey:
+    try:
+        return Pubkey.from_string(address)
+    except ValueError:
+        raise AgentRefusal(Code.BAD_REQUEST, "this is no address of Solana") from None
+
+
+# What is signed and sent
+
+
+async def review(opened: OpenedWallet, frame: Frame) -> Answer:
+    payload = payload_from_json(frame.head.get("payload"))
+    promise = promised(frame)
+    replaces = optional_hash(frame, "replaces")
+    return to_json(await opened.reviewing.review(payload, promise, replaces)), {}
+
+
+async def bump(opened: OpenedWallet, frame: Frame) -> Answer:
+    hash_, gas_units = hash_of(frame, "hash"), whole(frame, "gas")
+    opened.require_writing()
+    payload, review = await opened.reviewing.bump(hash_, gas_units)
+    return {"payload": payload_to_json(payload), "review": to_json(review)}, {}
+
+
+async def sign(opened: OpenedWallet, frame: Frame) -> Answer:
+    opened.require_writing()
+    phrase = None if frame.head.get("phrase") is None else text(frame, "phrase", empty=True)
+    async with opened.one_at_a_time:
+        signed = await opened.reviewing.sign(text(frame, "review"), text(frame, "digest"), phrase)
+    kind = "transaction" if isinstance(signed, SignedTransaction) else "signature"
+    return {"kind": kind, kind: to_json(signed)}, {}
+
+
+async def broadcast(opened: OpenedWallet, frame: Frame) -> Answer:
+    one = _signed(opened, frame)
+    async with opened.one_at_a_time:
+        return to_json(await _delivery(opened, one).send(one)), {}
+
+
+async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
+    one, resend = _signed(opened, frame), frame.head.get("resend", True) is not False
+    async with opened.one_at_a_time:
+        return to_json(await _delivery(opened, one).resolve(one, resend=resend)), {}
+
+
+async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
+    one = _signed(opened, frame)
+    records = opened.records
+    unsent = frozenset({TransactionState.SIGNED})
+    if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
+        raise AgentRefusal(Code.UNRESOLVED, "it was sent, so it cannot be given up any more")
+    return to_json(records.find(one.hash) or one), {}
+
+
+def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
+    opened.require_writing()
+    one = opened.records.find(hash_of(frame, "hash"))
+    if one is None:
+        raise AgentRefusal(Code.NO_TRANSACTION, "this wallet signed no such transaction")
+    return one
+
+
+def _delivery(opened: OpenedWallet, one: SignedTransaction) -> EvmDelivery | SolanaDelivery:
+    chains = opened.chains
+    if one.nonce is None:
+        link = chains.link(one.chain, Kind.SOLANA)
+        return SolanaDelivery(chains.solana(link), opened.records)
+    link = chains.link(one.chain, Kind.EVM)
+    return EvmDelivery(chains.evm(link), opened.records, link.confirmations)
+
+
+CHAIN_OPERATIONS: dict[AgentOperation, Handler] = {
+    AgentOperation.BALANCES: balances,
+    AgentOperation.ALLOWANCES: allowances,
+    AgentOperation.REVOCATION: revocation,
+    AgentOperation.SOLANA_REVOCATION: solana_revocation,
+    AgentOperation.SOLANA_DEPOSIT: solana_deposit,
+    AgentOperation.SMART_ACCOUNT: smart_account,
+    AgentOperation.WITHDRAWAL: withdrawal,
+    AgentOperation.REVIEW: review,
+    AgentOperation.BUMP: bump,
+    AgentOperation.SIGN: sign,
+    AgentOperation.BROADCAST: broadcast,
+    AgentOperation.RESOLVE: resolve,
+    AgentOperation.ABANDON: abandon,
+}

@@ -1,0 +1,280 @@
+"""What takes the place of a transaction that waits, a higher fee for it or its cancellation:
+through a real agent, its gate and a chain that keeps it waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace as changed
+
+from flows.orders import NOW, intent, order
+from flows.signing import swap_intent
+from patience import PATIENCE
+from swapdesk.clock import ManualClock
+from swapdesk.flows.deposits.wallet_funding import WalletFunding
+from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.running_signings import replace
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
+from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import TransactionState
+from wallet.owner import PAID, Owner, QuickClock
+from wallet.signing import CHAIN, ROUTER, USDC
+
+State = TransactionState
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def kept(told: Outcome, words: Words, state: State) -> bool:
+    """Whether nothing took its place, because of the state that its payment is in."""
+    return told.code == words.kept_code and words.over[state] in told.cause
+
+
+@pytest.mark.parametrize(
+    ("verb", "finding", "paid"),
+    [("bumping", "MAY_BE_EITHER", PAID), ("cancelling", "CANCEL_MAY_FAIL", 0)],
+)
+async def test_what_waits_is_replaced_once(
+    owner: Owner, verb: str, finding: str, paid: int
+) -> None:
+    before = await owner.trader.paid()
+    replacement: Replacement = getattr(owner, verb)
+    client, first = await owner.waiting(verb)
+    proposed = await replacement.propose(first.hash)
+    assert (proposed.review.refused, proposed.review.agreed, proposed.review.phrase) == (
+        False,
+        True,
+        None,
+    )
+    assert finding in {one.code for one in proposed.review.findings}
+    ended = await replacement.replace(proposed)
+    assert ended.done
+    assert await owner.states(verb) == {first.hash: State.REPLACED, ended.hash: State.SUCCEEDED}
+    # Sent again, asked again, bumped and cancelled: it stays what it was.
+    assert (await client.broadcast(first.hash)).state is State.REPLACED
+    assert await replacement.propose(first.hash) == Outcome(hash=ended.hash)
+    if verb == "bumping":
+        late = await owner.cancelling.propose(first.hash)
+        assert kept(late, CANCELLATION, State.SUCCEEDED)
+        assert ended.hash in late.cause
+    else:
+        assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, State.REPLACED)
+    again = await client.review(owner.trader.payment(), owner.trader.deposit(verb))
+    with pytest.raises(Refused) as refused:
+        await client.sign(again)
+    assert refused.value.code in (Code.ALREADY_SIGNED, Code.GATE)
+    assert await owner.trader.paid() == before + paid
+
+
+@pytest.mark.parametrize("verb", ["bumping", "cancelling"])
+async def test_the_first_may_be_executed_after_all(owner: Owner, verb: str) -> None:
+    """The other one was reviewed, and the first reaches a block before it is signed."""
+    before = await owner.trader.paid()
+    replacement: Replacement = getattr(owner, verb)
+    client, first = await owner.waiting(f"{verb} is overtaken")
+    proposed = await replacement.propose(first.hash)
+    await client.resolve(first.hash)
+    await owner.mined(first.hash)
+    try:
+        ended = await replacement.replace(proposed)
+    except Refused:
+        # The second look sees that the nonce is used; nothing was signed.
+        pass
+    else:
+        assert not ended.done or (verb, ended.hash) == ("bumping", first.hash)
+    await owner.executed(first.hash)
+    assert await owner.trader.paid() == before + PAID
+    assert await owner.bumping.propose(first.hash) == Outcome(hash=first.hash)
+    assert kept(await owner.cancelling.propose(first.hash), CANCELLATION, State.SUCCEEDED)
+
+
+async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    _, first, one = await owner.outbid("twice")
+    known = await owner.bumping.propose(first.hash)
+    assert known.transaction.hash == one.hash
+    ended = await owner.bumping.replace(await owner.bumping.propose(one.hash))
+    assert ended.done
+    assert await owner.states("twice") == {
+        first.hash: State.REPLACED,
+        one.hash: State.REPLACED,
+        ended.hash: State.SUCCEEDED,
+    }
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -> None:
+    """A node forgets the higher fee; following the first one sends it again, and never the
+    first."""
+    before = await owner.trader.paid()
+    client, first, dear = await owner.outbid("followed")
+    assert (await client.broadcast(first.hash)).problem is None
+    while (await client.resolve(first.hash)).state is not State.REPLACED:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)  # between two looks
+    assert await owner.states("followed") == {
+        first.hash: State.REPLACED,
+        dear.hash: State.SUCCEEDED,
+    }
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first, dear = await owner.outbid("both")
+    cancellation = await client.sign((await owner.cancelling.propose(first.hash)).review)
+    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    await client.broadcast(cancellation.hash)
+    # What is being cancelled gets no higher fee; its cancellation does.
+    refused = await owner.bumping.propose(dear.hash)
+    assert refused.code == HIGHER_FEE.kept_code
+    assert cancellation.hash in refused.cause
+    faster = await owner.bumping.propose(cancellation.hash)
+    assert isinstance(faster, Proposal)
+    ended = await owner.bumping.replace(faster)
+    assert ended.done
+    assert await owner.cancelling.propose(first.hash) == Outcome(hash=ended.hash)
+    assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert await owner.trader.paid() == before
+
+
+async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.signed("unsent")
+    told = await owner.bumping.propose(first.hash)
+    assert told.code == HIGHER_FEE.kept_code
+    assert told.cause == "It was never sent, so it waits for no fee."
+    assert await owner.cancelling.propose(first.hash) == Outcome()
+    assert await owner.states("unsent") == {first.hash: State.ABANDONED}
+    assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, State.ABANDONED)
+    unknown = "0x" + "00" * 32
+    for asked in (
+        owner.bumping.propose(unknown),
+        owner.cancelling.propose(unknown),
+        client.bump(unknown, 10**16),
+    ):
+        with pytest.raises(Refused) as refused:
+            await asked
+        assert refused.value.code is Code.NO_TRANSACTION
+    assert await owner.trader.paid() == before
+
+
+async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Owner) -> None:
+    client, live = await owner.wallet.client(), owner.trader.world.chain(CHAIN)
+    # Enough for the first one in the next blocks, and for nothing above.
+    promise = changed(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
+    poor = await client.sign(await client.review(owner.trader.payment(), promise))
+    _, review = await client.bump(poor.hash, 0)
+    assert "GAS_ABOVE" in {one.code for one in review.findings}
+    with pytest.raises(Refused) as refused:
+        await client.sign(review)
+    assert refused.value.code is Code.GATE
+    await client.abandon(poor.hash)
+
+
+async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_path: Path) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("an order's")
+    proposed = await owner.cancelling.propose(first.hash)
+    assert (await owner.cancelling.replace(proposed)).done
+    confirmed = intent(id="an order's")
+    tracked = TrackedOrder(order(confirmed), confirmed, None, False, NOW, "journal")
+
+    async def asked(review: Review) -> Agreed | None:
+        raise AssertionError(review.title)
+
+    with closing(Journal.open(tmp_path / "journal.db", ManualClock(NOW))) as journal:
+        funding = WalletFunding(client, journal, ManualClock(NOW), asked, lambda _: tracked)
+        ended = await funding.fund(tracked, owner.account, None)
+        assert (ended.refused, ended.code) == (True, "TAKEN_BACK")
+        assert "was cancelled" in ended.cause
+        assert journal.calls.payment_of(tracked.service_id) is None
+    assert await owner.trader.paid() == before
+
+
+async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Owner) -> None:
+    """Asked for again while both wait, what goes on is the revocation, never its cancellation."""
+    client, account, (link,) = await owner.wallet.client(), owner.account, owner.trader.place.chains
+    revoking = Revoking(owner.wallet, QuickClock())
+    allowance = Allowance(USDC, ROUTER["fa"], 5, False, "fa")
+    proposed = await revoking.propose(account, link, allowance)
+    first, second = await owner.contested(proposed.review)
+    again = await revoking.propose(account, link, allowance)
+    assert again.transaction.hash == first.hash
+    under_way = await owner.cancelling.propose(first.hash)
+    assert isinstance(under_way, UnderWay)
+    assert (await owner.cancelling.replace(under_way)).done
+    assert (await client.resolve(second.hash)).state is State.SUCCEEDED
+    ended = await revoking.send(again)
+    assert (ended.code, ended.hash) == ("NOT_REVOKED", first.hash)
+    assert ended.cause == "The allowance stands. The transaction is replaced."
+    assert isinstance(await revoking.propose(account, link, allowance), Proposal)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[SwapSigning]:
+    clock = QuickClock()
+    with closing(Journal.open(tmp_path / "journal.db", clock)) as journal:
+        yield SwapSigning(swap_intent(), journal, clock, lambda: None, fresh=False)
+
+
+async def opened(session: SwapSigning) -> Review:
+    """The review that it asks for."""
+    async with asyncio.timeout(PATIENCE):
+        while session.review is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    return session.review
+
+
+async def test_a_session_that_waits_asks_for_the_higher_fee(
+    owner: Owner, session: SwapSigning
+) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("asked")
+    assert not session.replaceable
+    session.seen(first)
+    assert session.replaceable
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    review = await opened(session)
+    assert session.payload == owner.trader.payment()
+    session.seen(first)
+    assert not session.replaceable, "one question at a time"
+    assert session.refuse(review.id)
+    assert await asking is None
+    assert len(await owner.states("asked")) == 1
+    session.seen(first)
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    assert session.agree((await opened(session)).id)
+    assert await asking is None
+    assert set((await owner.states("asked")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert await owner.trader.paid() == before + PAID
+    session.seen(await client.resolve(first.hash))
+    assert not session.replaceable
+
+
+async def test_a_session_that_goes_on_withdraws_the_question(
+    owner: Owner, session: SwapSigning
+) -> None:
+    """What it waited for is executed while the trader still looks."""
+    before = await owner.trader.paid()
+    _, first = await owner.waiting("withdrawn")
+    session.seen(first)
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    review = await opened(session)
+    session.finish(Outcome())
+    assert session.review is None
+    assert not session.agree(review.id)
+    assert await asking is None
+    assert await owner.states("withdrawn") == {first.hash: State.SENT}
+    await owner.executed(first.hash)
+    assert await owner.trader.paid() == before + PAID
