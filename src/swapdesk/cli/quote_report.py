@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import RouteWish
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token, usability
+from swapdesk.cli.token_argument import find_token, read_amount, usability
 from swapdesk.flows.notation import (
     Moment,
     clock_time,
