@@ -28,11 +28,7 @@ COST = "0.0001"
 OTHER = derive_address("evm", b"o" * 32)
 
 
-def test_calls_are_paid_within_the_policy_and_not_beyond(
-    clean: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Without a list of tokens nothing that the faucet gives is looked for, nor waited for.
-    monkeypatch.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", None)
+def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home_of(clean, home, wallet=False)
     config = home / "config.toml"

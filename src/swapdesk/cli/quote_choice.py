@@ -14,7 +14,7 @@ from swapdesk.cli.quote_report import ask_quotes, no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import read_amount
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import QuoteOptions, with_slippage
+from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -78,7 +78,8 @@ async def _best(
 ) -> tuple[QuoteResult, RankedQuote]:
     board = await ask_quotes(
         session,
-        with_slippage(_options(session, request), request.slippage),
+        _options(session, request),
+        request.slippage,
         token_in,
         token_out,
         amount,

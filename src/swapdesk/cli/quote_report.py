@@ -166,7 +166,8 @@ async def report_quotes(
         session.call.output.talk(*said)
     board = await ask_quotes(
         session,
-        with_slippage(options, slippage),
+        options,
+        slippage,
         token_in,
         token_out,
         read_amount(amount, token_out if route.receive else token_in),
@@ -196,11 +197,15 @@ async def report_quotes(
 
 
 async def ask_quotes(
-    session: CommandSession, options: QuoteOptions, *wanted: Any, **how: Any
+    session: CommandSession,
+    options: QuoteOptions,
+    slippage: Decimal | None,
+    *wanted: Any,
+    **how: Any,
 ) -> QuoteResult:
     """Ask for quotes as :meth:`QuoteRequest.of` says. Exit 2 for options that do not go."""
     try:
-        wish = QuoteRequest.of(options, *wanted, **how)
+        wish = QuoteRequest.of(with_slippage(options, slippage), *wanted, **how)
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
     return await session.link.quotes.ask(wish)
