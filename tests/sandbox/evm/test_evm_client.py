@@ -114,7 +114,6 @@ async def test_calls_that_are_pretended(tmp_path: Path) -> None:
         paid, refused = await client.simulate([sending, moved], rich)
         assert paid.succeeded
         assert paid.gas_used == 21_000
-        assert paid.logs is not None
         (transfer,) = paid.logs
         assert int.from_bytes(transfer.data, "big") == 5
         assert not refused.succeeded
@@ -129,8 +128,6 @@ async def test_sending(tmp_path: Path) -> None:
         await world.node.confirmed("base", bytes.fromhex(sent[2:]))
         receipt = await client.receipt(sent)
         transaction = await client.transaction(sent)
-        assert receipt is not None
-        assert transaction is not None
         assert (receipt.succeeded, receipt.gas_used) == (True, 21_000)
         assert receipt.sender == transaction.sender == faucet().address
         assert (transaction.to, transaction.value, transaction.data) == (NOBODY, 5, b"")

@@ -87,7 +87,6 @@ class World(Struct):
         return await live.call(live.head, request)
 
     async def mined(self, sent: bytes | None) -> dict[str, Any]:
-        assert sent is not None
         return dict(await self.node.confirmed(CHAIN, sent))
 
 
