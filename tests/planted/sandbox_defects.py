@@ -337,6 +337,25 @@ FAULTS: tuple[Defect, ...] = (
         ("tests/sandbox/test_node_terms.py::test_a_hold_lasts_until_it_is_released",),
     ),
     Defect(
+        "held-deposit-unsaid-by-its-exchange",
+        "A deposit after the deadline is held, and the order says that nobody has to act.",
+        "swapdesk/sandbox/exchange.py",
+        '        held=bool(answer["held"]),\n',
+        "        held=False,\n",
+        ("tests/sandbox/test_venues.py::test_a_deposit_after_the_deadline_is_told_to_be_held",),
+    ),
+    Defect(
+        "rotated-payout-by-the-first-wallet",
+        "Payouts that were to come from many wallets all come from one.",
+        "swapdesk/sandbox/exchange.py",
+        '            "payoutWallet": leg.payout_wallet,\n',
+        '            "payoutWallet": None,\n',
+        (
+            "tests/sandbox/test_venues.py::"
+            "test_an_opened_promise_is_found_by_its_key_after_it_ended",
+        ),
+    ),
+    Defect(
         "fallback-by-the-same-wallet",
         "A payout that failed is paid again by the wallet that cannot pay.",
         "swapdesk/sandbox/node/order_faults.py",
