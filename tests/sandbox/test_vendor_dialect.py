@@ -17,11 +17,9 @@ from furnished_home import furnish
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running, until
-from sandbox.traffic import ETH_BASE, USDC, WETH, Traffic, sending, signature
+from sandbox.traffic import ETH_BASE, USDC, WETH, Traffic, sending
 from service.valid import HeldAnswers
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.smart_account import account_address
-from swapdesk.sandbox.world import find_token
 
 ETH = "6689b73ec90e45f3b3e51566"
 SOL = "6689b73ec90e45f3b3e51577"
@@ -172,32 +170,6 @@ def test_swap_on_a_chain(api: httpx2.Client, running: Running) -> None:
     assert ended(api, order)["status"] == 4
     read_back = ask(api.get(f"/orders/{order}"))["metadata"]
     assert json.loads(read_back)["to"] == call["to"]
-
-
-def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
-    by = Account.from_key(b"w" * 32)
-    row = {"from": ETH, "to": SOL, "amount": 0.5, "addressTo": derive_address("sol", b"8" * 32)}
-    group = ask(api.post("/exchanges/multi", json={"orders": [row, row]}))
-    orders = [one["order"]["houdiniId"] for one in group["orders"]]
-    assert all(one["order"]["depositAddress"] for one in group["orders"])
-    place = f"/exchanges/multi/{group['multiId']}"
-
-    def built() -> Any:
-        asked = {"sender": by.address, "houdiniIds": orders}
-        return ask(api.post(f"{place}/tx/build", json=asked))
-
-    first = built()
-    assert [one for each in first["transactions"] for one in each["houdiniIds"]] == orders
-    ether = find_token("ethereum", "ETH")
-    Traffic(running, random.Random(4)).given(ether, account_address(by.address), 2)
-    build: Any = until(lambda: (one := built())["depositNeeded"] == "0" and one, "the deposit")
-    signatures = [signature(each["txData"], by, 1) for each in build["transactions"]]
-    ask(api.post(f"{place}/tx", json={"signatures": signatures}))
-
-    assert [ended(api, order)["status"] for order in orders] == [4, 4]
-    told = ask(api.get(place))
-    assert told["bundleStatus"] == "confirmed"
-    assert [one["houdiniId"] for one in told["orders"]] == orders
 
 
 def test_their_description_has_their_names(api: httpx2.Client) -> None:
