@@ -489,7 +489,10 @@ SERVER = (
         "swapdesk/sandbox/http_server.py",
         "    if not hmac.compare_digest(given, token.encode()):\n",
         "    if not given:\n",
-        ("tests/sandbox/test_node_process.py::test_strangers_are_refused",),
+        (
+            "tests/sandbox/test_node_process.py::"
+            "test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter",
+        ),
     ),
     Defect(
         "control-for-another-site",
@@ -497,6 +500,9 @@ SERVER = (
         "swapdesk/sandbox/http_server.py",
         "    if origin is not None and not _served(origin, hosts):\n",
         "    if origin is not None and not origin:\n",
-        ("tests/sandbox/test_node_process.py::test_strangers_are_refused",),
+        (
+            "tests/sandbox/test_node_process.py::"
+            "test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter",
+        ),
     ),
 )

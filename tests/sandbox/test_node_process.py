@@ -169,7 +169,7 @@ BAD_CALLS = [
 ]
 
 
-async def test_strangers_are_refused_bad_calls_answered_and_it_ends_with_its_starter(
+async def test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter(
     node: NodeProcess, subtests: pytest.Subtests
 ) -> None:
     headers = {"sandbox-token": "secret"}
