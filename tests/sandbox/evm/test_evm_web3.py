@@ -12,8 +12,6 @@ import pytest_asyncio
 from eth_account.signers.local import LocalAccount
 from web3 import AsyncWeb3
 from web3.exceptions import (
-    ContractCustomError,
-    ContractLogicError,
     TransactionNotFound,
     Web3RPCError,
 )
@@ -123,23 +121,6 @@ async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> 
     code = await web3.eth.get_code(contract.address)
     assert len(code) > 100
     assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 9
-
-
-async def test_reasons_and_custom_errors_of_a_contract(web3: AsyncWeb3[Any]) -> None:
-    contract = await deployed(web3)
-    with pytest.raises(ContractLogicError, match="execution reverted: too much"):
-        await contract.functions.bump(100).call()
-    with pytest.raises(ContractLogicError, match="too much"):
-        await contract.functions.bump(100).estimate_gas()
-    with pytest.raises(ContractCustomError) as caught:
-        await contract.functions.refuse().call()
-    selector = web3.keccak(text="Refused(uint256)")[:4].hex()
-    assert str(caught.value.data) == "0x" + selector + f"{7:064x}"
-    # Sent all the same it is mined, and failed.
-    receipt = await mined(web3, await contract.functions.bump(100).transact({"gas": 100_000}))
-    assert receipt["status"] == 0
-    assert receipt["logs"] == []
-    assert receipt["gasUsed"] < 100_000
 
 
 async def test_transactions_of_other_chains_are_refused(world: World) -> None:
