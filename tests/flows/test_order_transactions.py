@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows import old_journals
+from flows import old_journals, orders
 from flows.orders import DEPOSIT, ETH, NOW, intent, known_order, order
 from flows.test_deposit_hash import HASH, OTHER, PAID, token
 from swapdesk.chain.addresses.kinds import derive_address
@@ -31,9 +32,7 @@ OWN = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
 ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
 
 
-def tracked(withheld: str | None = None, **changes: Any) -> TrackedOrder:
-    of = intent()
-    return TrackedOrder(order(of, **changes), of, withheld, False, NOW, "stream")
+tracked = partial(orders.tracked, intent())
 
 
 def test_what_an_older_desk_journaled_is_found(path: Path) -> None:

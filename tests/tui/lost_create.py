@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 import httpx2
 
-from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import CreateStep
+from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from swapdesk.wire.exchanges import ExchangeRequest
 from tui.desk_run import DeskRun, Market

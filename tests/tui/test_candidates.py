@@ -5,8 +5,7 @@ from __future__ import annotations
 import httpx2
 
 from swapdesk.flows.journal.journal_records import IntentState
-from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import CreateStep
+from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from tui.desk_run import DeskRun, Market

@@ -14,9 +14,8 @@ from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.commands.everywhere import QUIT
 from swapdesk.tui.screens.address_book import AddressBookScreen
-from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.quotes import QuotesScreen

@@ -56,7 +56,7 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         run.app.copy_to_clipboard("")
         market.clock.advance(30 * 60 + 1)
         run.app.tick()
-        await run.see("Do not send to its address any more.")
+        await run.see("Do not send to this order any more.")
         assert address[:4] not in run.text
         assert "f fund" not in run.text
         await run.press("y", "Y", "m", "f")

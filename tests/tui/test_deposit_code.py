@@ -207,7 +207,7 @@ async def test_a_code_is_drawn_where_there_is_room_only_and_goes_away_at_the_dea
         await run.see("The code is gone.")
         assert screen.shown == ""
         assert "█" not in run.text
-        assert "Do not send to its address any more." in run.text
+        assert "Do not send to this order any more." in run.text
         await run.press("v", "y", "m", "Y")
         assert run.app.clipboard == ""
 

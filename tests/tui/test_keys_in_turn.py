@@ -46,7 +46,7 @@ async def start(desk: DeskRun) -> None:
 
 
 def searched(desk: DeskRun) -> str:
-    return desk.screen(TokensScreen).written
+    return desk.screen(TokensScreen)._field.value
 
 
 async def test_what_is_typed_or_pasted_behind_the_key_of_a_page_reaches_its_field(

@@ -377,13 +377,13 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         following = run.app.session.desk.link.tracker
         for number in range(count):
             following._apply(order(service_id=f"m{number:021}"), "list")
-        await following._commit()
+        await following._writes.flush()
         await run.see(str(count + 1))
         laid = [row for row in screen._table.rows if isinstance(row, Row)]
         assert len(laid) <= screen._table.size.height
         last = order(service_id=f"m{count - 1:021}", display_status="DEPOSIT_DETECTED", in_status=2)
         following._apply(last, "list")
-        await following._commit()
+        await following._writes.flush()
         await run.settle(lambda: not screen._changed, "the update")
         assert "Deposit seen" not in run.text
         # Its cells are not kept from before: there is one version of each order.
@@ -395,7 +395,7 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         await run.press("home")
         sent = last.model_copy(update={"display_status": "SENDING_TO_RECEIVER", "in_status": 4})
         following._apply(sent, "list")
-        await following._commit()
+        await following._writes.flush()
         await run.settle(lambda: not screen._changed, "the update")
         await run.press("end")
         await run.see("Sending")

@@ -58,7 +58,7 @@ async def test_the_best_usable_row_is_chosen_and_an_unusable_one_says_why(market
         assert "ranked by net received" in run.text
 
         await run.press("enter")
-        assert run.screen(CreateScreen).row.place == 1
+        assert run.screen(CreateScreen).state.row.place == 1
         await run.press("escape", "end")
         assert "Reason" in run.text
         assert "below minimum: this route takes" in run.text
@@ -384,7 +384,7 @@ async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> Non
         await run.press("u")
         assert "u net ranking" in run.text
         await run.press("left_square_bracket", "enter")
-        assert run.screen(CreateScreen).row.quote.swap == "aa"
+        assert run.screen(CreateScreen).state.row.quote.swap == "aa"
         await run.press("escape")
         run.screen(QuotesScreen)
 

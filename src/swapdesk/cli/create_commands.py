@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import require_digits
+from swapdesk.cli.amount_argument import read_digits
 from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
@@ -73,6 +73,7 @@ def create_options(command: F) -> F:
         ),
         click.option(
             "--min-out",
+            callback=read_digits,
             metavar="AMOUNT",
             help="Least to arrive, in the token received: a quote below is exit 3, and an order"
             " that gives less than its quote is accepted down to it.",
@@ -105,7 +106,7 @@ def create_options(command: F) -> F:
 
 
 @click.command(cls=WithVenues)
-@click.argument("amount")
+@click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
 @create_options
@@ -150,7 +151,7 @@ def swap(
 
 
 @click.command(cls=WithExchanges)
-@click.argument("amount")
+@click.argument("amount", callback=read_digits)
 @click.argument("token", shell_complete=completion.tokens)
 @create_options
 @desk_command
@@ -165,8 +166,6 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
     """Exit 2 for what cannot work, before a quote is spent on it."""
-    if options["min_out"] is not None:
-        require_digits(options["min_out"], field="min-out")
     require_refund(options["refund"], wish.promises)
     if options["preset"] is None:
         require_middle(options["middle_refund"], wish.use_xmr)
@@ -198,7 +197,6 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
-    require_digits(amount)
     named = named_route(call, options["quote_id"])
     on_chain = types == ("dex",) or named == "dex"
     if options["to"] is None:

@@ -16,15 +16,10 @@ from swapdesk.cli.create_request import (
 )
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.quote_cache import QuoteCache
-from swapdesk.cli.quote_report import no_route, preset_options
+from swapdesk.cli.quote_report import ask_quotes, no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import (
-    QuoteOptions,
-    QuoteRequest,
-    WishRefused,
-    with_slippage,
-)
+from swapdesk.flows.quotes.quote_request import QuoteOptions, with_slippage
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -86,21 +81,17 @@ async def _best(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    quotes = session.link.quotes
-    try:
-        wish = QuoteRequest.of(
-            with_slippage(_options(session, request), request.slippage),
-            token_in,
-            token_out,
-            amount,
-            receive=request.wish.receive,
-            private_send=request.buy is None,
-            sender=request.sender,
-            receiver=request.receiver,
-        )
-    except WishRefused as refused:
-        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
-    board = await quotes.ask(wish)
+    board = await ask_quotes(
+        session,
+        with_slippage(_options(session, request), request.slippage),
+        token_in,
+        token_out,
+        amount,
+        receive=request.wish.receive,
+        private_send=request.buy is None,
+        sender=request.sender,
+        receiver=request.receiver,
+    )
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
     on_chain = request.on_chain

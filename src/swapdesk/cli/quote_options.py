@@ -105,15 +105,14 @@ def read_slippage(
     return None if value == "auto" else read_percent(context, option, value)
 
 
-def slippage_option(command: F) -> F:
-    """For commands that ask for on-chain routes."""
-    return click.option(
-        "--slippage",
-        callback=read_slippage,
-        metavar="PCT|auto",
-        help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
-        " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
-    )(command)
+slippage_option = click.option(
+    "--slippage",
+    callback=read_slippage,
+    metavar="PCT|auto",
+    help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
+    " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
+)
+"""For commands that ask for on-chain routes."""
 
 
 def route_options(command: F) -> F:
@@ -144,20 +143,18 @@ def route_options(command: F) -> F:
     return command
 
 
-def receive_option(command: F) -> F:
-    """For commands with two tokens."""
-    return click.option(
-        "--receive",
-        is_flag=True,
-        help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
-    )(command)
+receive_option = click.option(
+    "--receive",
+    is_flag=True,
+    help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
+)
+"""For commands with two tokens."""
 
 
-def preset_option(command: F) -> F:
-    """Options that the desk keeps under a name, in place of typed ones."""
-    return click.option(
-        "--preset", metavar="NAME", help="Options kept under this name in the desk."
-    )(command)
+preset_option = click.option(
+    "--preset", metavar="NAME", help="Options kept under this name in the desk."
+)
+"""Options that the desk keeps under a name, in place of typed ones."""
 
 
 def require_no_options(preset: str | None, typed: bool) -> None:
@@ -165,20 +162,3 @@ def require_no_options(preset: str | None, typed: bool) -> None:
     if preset is not None and typed:
         message = "--preset brings its own options; leave out the others."
         raise bad_input("TWO_CHOICES", message, field="preset")
-
-
-class QuoteArguments(Struct, frozen=True):
-    """What the command line asks for. ``both``: floating rates beside the fixed ones.
-    ``account`` would sign an on-chain swap, by name or address."""
-
-    amount: str
-    sell: str
-    buy: str
-    types: tuple[str, ...]
-    providers: tuple[str, ...]
-    wish: RouteWish
-    both: bool
-    preset: str | None
-    explain: bool
-    slippage: Decimal | None = None
-    account: str | None = None

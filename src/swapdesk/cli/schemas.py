@@ -30,8 +30,8 @@ _REPLACED = "wallet_transactions:ReplacedDocument"
 _POLICY = "wallet_policy:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
-_PARTNER = "partner_accounts:PartnerDocument"
-_NEW_KEY = "partner_accounts:NewPartnerKeyDocument"
+_PARTNER = "partner_report:PartnerDocument"
+_NEW_KEY = "partner_report:NewPartnerKeyDocument"
 _SIGNED = "dex_creation:SwapDryRunDocument"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
@@ -72,7 +72,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "account weekly": ("account_report:WeeksDocument",),
     "account chart": ("account_report:ChartDocument",),
     "partner create": (_NEW_KEY,),
-    "partner list": ("partner_accounts:PartnersDocument",),
+    "partner list": ("partner_report:PartnersDocument",),
     "partner show": (_PARTNER,),
     "partner key": (_NEW_KEY,),
     "partner revoke": (_PARTNER,),
@@ -80,9 +80,9 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner tier": (_PARTNER,),
     "partner override": (_PARTNER,),
     "partner origin": (_PARTNER,),
-    "partner sums": ("partner_commands:SumsDocument",),
-    "partner payout": ("partner_commands:BookedDocument",),
-    "partner reverse": ("partner_commands:BookedDocument",),
+    "partner sums": ("partner_report:SumsDocument",),
+    "partner payout": ("partner_report:BookedDocument",),
+    "partner reverse": ("partner_report:BookedDocument",),
     "wallet list": ("wallet_keys:AccountsDocument",),
     "wallet new": (_ACCOUNT,),
     "wallet import": (_ACCOUNT,),

@@ -68,15 +68,6 @@ class NoAnswer(ClientError):
     sent = True
 
 
-class Answered(Struct, frozen=True):
-    """What is known of an answer that cannot be used. ``begin`` is safe to show."""
-
-    status: int
-    content_type: str = ""
-    begin: str = ""
-    request_id: str | None = None
-
-
 ANSWER_REASONS = (
     "redirect",
     "content_encoding",
@@ -96,18 +87,13 @@ class AnswerRefused(ClientError):
 
     sent = True
 
-    def __init__(self, message: str, reason: str, answer: Answered) -> None:
+    def __init__(
+        self, message: str, reason: str, status: int, request_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
-        self.answer = answer
-
-    @property
-    def status(self) -> int:
-        return self.answer.status
-
-    @property
-    def request_id(self) -> str | None:
-        return self.answer.request_id
+        self.status = status
+        self.request_id = request_id
 
 
 class Refusal(Struct, frozen=True):

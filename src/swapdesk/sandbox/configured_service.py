@@ -20,7 +20,7 @@ from contextlib import ExitStack
 import uvloop
 from msgspec import Struct, to_builtins
 
-from swapdesk.chain.rpc.evm_answers import EvmError
+from swapdesk.chain.rpc.evm_answers import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -220,7 +220,7 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
     until then its chain has no quotes."""
     for reader in readers:
         try:
-            told = (await reader.client.identity()).chain_id
+            told = quantity(await reader.client.ask("eth_chainId"))
         except EvmError as error:
             logger.warning("the node of %s does not answer: %s", reader.place.name, error)
             continue

@@ -314,7 +314,7 @@ class DeskScreen(Screen[None]):
         if act is None:
             self.post_message(self.Go(verb))
             return
-        result = act()
+        result = act(*verb.given)
         if result is not None:
             await result
 

@@ -119,11 +119,8 @@ class FileHistoryPage(FilePage):
         self.set_frame(self.frame(self._line.standing))
         self.refresh_keys()
 
-    def do_earlier_update(self) -> None:
-        self._line.step(-1)
-
-    def do_later_update(self) -> None:
-        self._line.step(1)
+    def do_step(self, by: int) -> None:
+        self._line.step(by)
 
     def do_back(self) -> None:
         self.app.pop_screen()

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from swapdesk.flows.creation.order_verification import CreateOutcome
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.flows.wallet.own_accounts import OwnBalance
 
 
 class StartMoved(Message):
@@ -42,18 +39,6 @@ class OrdersChanged(Message):
     """Orders with these ids changed; an empty set stands for the state of the stream."""
 
     ids: frozenset[str]
-
-
-@dataclass
-class BalanceKnown(Message):
-    """What the own wallet has of the token of this id, or why nobody can say."""
-
-    token_id: str
-    found: OwnBalance | str
-
-    @property
-    def amount(self) -> Decimal | None:
-        return None if isinstance(self.found, str) else self.found.amount
 
 
 class CreateWaiting(Message):

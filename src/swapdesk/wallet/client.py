@@ -31,8 +31,8 @@ from swapdesk.wallet.transactions import Signature, SignedTransaction
 class WalletClient:
     """One agent with the wallet of one profile. ``accounts`` are as last heard of.
 
-    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase, Locked,
-    ReadOnly among it) when the agent says no. Every method may be cancelled.
+    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
+    among it) when the agent says no. Every method may be cancelled.
     """
 
     def __init__(self, agent: AgentProcess, accounts: Accounts) -> None:

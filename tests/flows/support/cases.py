@@ -345,10 +345,6 @@ PAYMENTS = (
 """What a chain shows of a payment that the service has not seen."""
 
 
-def without_payment(case: Case) -> Case:
-    return replace(case, paid=None)
-
-
 SILENT = DeskFacts(silent_since=NOW + timedelta(minutes=2))
 OFF = DeskFacts(provider_off="Halyard")
 AHEAD = DeskFacts(clock_problem="This machine's clock is 5m ahead of the service's.")

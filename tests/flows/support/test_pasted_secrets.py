@@ -97,8 +97,8 @@ SURROUNDINGS: dict[str, Callable[[str], str]] = {
     "behind a nul": lambda key: f"\0\0{key}\0",
     "turned around": lambda key: f"\u202e{key}\u202c",
     "behind other letters": lambda key: f"мой ключ: {key} 私の鍵",
-    "behind a long text": lambda key: "so it goes " * 3_000 + key,
-    "before a long text": lambda key: key + " so it goes" * 3_000,
+    "behind a long text": lambda key: "so it goes " * 300 + key,
+    "before a long text": lambda key: key + " so it goes" * 300,
 }
 
 

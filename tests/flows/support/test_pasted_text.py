@@ -26,7 +26,6 @@ from swapdesk.flows.support.pasted_secret import KEY
 from swapdesk.flows.support.pasted_text import (
     LONGEST,
     MOST_READINGS,
-    MOST_WORDS,
     NOTHING,
     TOO_LONG,
     UNREADABLE,
@@ -363,7 +362,8 @@ def prose(script: str, draw: random.Random, words: int = 6) -> str:
 def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) -> None:
     """Beside letters of other scripts without a blank, and in the forms in which it arrives."""
     draw = random.Random(f"{script} {broken}")
-    for name, word in TELLING.items():
+    # Each in every form, and in every third script.
+    for name, word in list(TELLING.items())[sorted(SCRIPTS).index(script) % 3 :: 3]:
         glued = script != "latin" and " in " not in broken
         before, after = prose(script, draw).rstrip(), prose(script, draw)
         part = draw.choice(QUOTES) if glued else " "
@@ -496,9 +496,11 @@ def test_several_words_in_a_row_are_not_put_together() -> None:
         assert values[:6] == accounts, between
 
 
-def test_what_is_longer_than_it_may_be_is_not_read() -> None:
+def test_what_is_longer_than_it_may_be_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read("a" * (LONGEST + 1)) == PastedText(problem=TOO_LONG)
-    assert read(f"{ORDER} " + "it " * (MOST_WORDS + 1)).cut
+    monkeypatch.setattr(pasted_text, "MOST_WORDS", 50)
+    assert not read(f"{ORDER} " + "it " * 49).cut
+    assert read(f"{ORDER} " + "it " * 50).cut
 
 
 UNITS = (
@@ -510,11 +512,11 @@ UNITS = (
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_much_of_anything_is_read(unit: str) -> None:
-    found = read(unit * ((1 << 15) // len(unit)))
+    found = read(unit * ((1 << 14) // len(unit)))
     assert found.secret or clean(found) is None
 
 
-@pytest.mark.parametrize("unit", ["a", "\0", "memo abcd "])
+@pytest.mark.parametrize("unit", ["\0", "memo abcd "])
 def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen(unit: str) -> None:
     whole = (unit * (LONGEST // len(unit)))[: LONGEST - 40]
     assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY

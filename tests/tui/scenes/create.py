@@ -6,8 +6,7 @@ import re
 
 from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import CreateStep
+from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids

@@ -18,9 +18,17 @@ EARLIER_MONTH = Verb(
     "month",
     "The month before; three reads, unless it was read within a minute.",
     shown="[ ]",
+    act="step",
+    given=(-1,),
 )
 LATER_MONTH = Verb(
-    "later-month", "right_square_bracket", "later", "The month after it.", footer=False
+    "later-month",
+    "right_square_bracket",
+    "later",
+    "The month after it.",
+    footer=False,
+    act="step",
+    given=(1,),
 )
 EXPORT_ACCOUNT = Verb(
     "export-account", "x", "export CSV", "Write the days that are shown as a CSV file."

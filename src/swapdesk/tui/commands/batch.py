@@ -19,6 +19,8 @@ NEXT_PROBLEM = Verb(
     "right_square_bracket",
     "next problem",
     "The next row with a problem, else the next one to look at.",
+    act="to_problem",
+    given=(1,),
 )
 PREVIOUS_PROBLEM = Verb(
     "previous-problem",
@@ -26,6 +28,8 @@ PREVIOUS_PROBLEM = Verb(
     "problem before",
     "The row with a problem before this one.",
     footer=False,
+    act="to_problem",
+    given=(-1,),
 )
 EDIT_ROW = Verb(
     "edit-row", "enter", "edit row", "Write a cell of this row anew; tab takes another column."
@@ -106,7 +110,17 @@ FILE_BELOW = Verb(
     "files",
     "Write the next of the last files, or of the names that fit.",
     shown="↑↓",
+    act="step_file",
+    given=(1,),
 )
-FILE_ABOVE = Verb("file-above", "up", "file before", "Write the one before.", footer=False)
+FILE_ABOVE = Verb(
+    "file-above",
+    "up",
+    "file before",
+    "Write the one before.",
+    footer=False,
+    act="step_file",
+    given=(-1,),
+)
 OTHER_COLUMN = Verb("other-column", "tab", "other column", "Another column of this row.")
 LEAVE_CELL = Verb("leave-cell", "escape", "leave", "Leave the cell as it was.")

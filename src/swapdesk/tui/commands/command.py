@@ -63,6 +63,10 @@ class Verb(Struct, frozen=True, eq=False):
     """What the help says."""
     shown: str = ""
     """How the key is written when it is not its name: ``↑↓``."""
+    act: str = ""
+    """Of verbs that one method does its name, ``step`` for ``do_step``."""
+    given: tuple[object, ...] = ()
+    """What the method is called with: the way of a step, the kind of routes to keep."""
     footer: bool = True
     money: bool = False
     """Counts only on a still screen and for the step that was shown."""
@@ -93,7 +97,7 @@ class Verb(Struct, frozen=True, eq=False):
     @property
     def method(self) -> str:
         """The method of the page that does it: ``do_copy_address``."""
-        return f"do_{self.id.replace('-', '_')}"
+        return f"do_{self.act or self.id.replace('-', '_')}"
 
     @property
     def shown_key(self) -> str:

@@ -30,6 +30,10 @@ COMPLETE = Verb(
     "complete @name",
     "Complete a name of the address book, else go to the next field.",
 )
-FIELD_BELOW = Verb("field-below", "down", "fields", "The field below.", shown="↑↓")
-FIELD_ABOVE = Verb("field-above", "up", "field above", "The field above.", footer=False)
+FIELD_BELOW = Verb(
+    "field-below", "down", "fields", "The field below.", shown="↑↓", act="step", given=(1,)
+)
+FIELD_ABOVE = Verb(
+    "field-above", "up", "field above", "The field above.", footer=False, act="step", given=(-1,)
+)
 BACK = Verb("back", "escape", "back", "Back to the routes; what was typed is kept.")

@@ -19,9 +19,23 @@ STAGE_BEFORE = Verb(
     "stage-before", "b", "back", "One stage back, as it was when it was seen.", footer=False
 )
 FASTER = Verb(
-    "faster", "greater_than_sign", "speed", "Let the world run twice as fast.", shown="> <"
+    "faster",
+    "greater_than_sign",
+    "speed",
+    "Let the world run twice as fast.",
+    shown="> <",
+    act="change_speed",
+    given=("2",),
 )
-SLOWER = Verb("slower", "less_than_sign", "slower", "Let the world run half as fast.", footer=False)
+SLOWER = Verb(
+    "slower",
+    "less_than_sign",
+    "slower",
+    "Let the world run half as fast.",
+    footer=False,
+    act="change_speed",
+    given=("0.5",),
+)
 EXPLAIN = Verb(
     "explain",
     "e",

@@ -26,9 +26,16 @@ COPY_ADDRESS = Verb(
     "copy-address", "y", "copy address", "Copy the deposit address, without spaces."
 )
 READ_ON = Verb(
-    "read-on", "down,j,pagedown,ctrl+d", "more", "Scroll down to what has no room on this screen."
+    "read-on",
+    "down,j,pagedown,ctrl+d",
+    "more",
+    "Scroll down to what has no room on this screen.",
+    act="scroll",
+    given=(1,),
 )
-READ_BACK = Verb("read-back", "up,k,pageup,ctrl+u", "back up", "Scroll up again.")
+READ_BACK = Verb(
+    "read-back", "up,k,pageup,ctrl+u", "back up", "Scroll up again.", act="scroll", given=(-1,)
+)
 SHOW_CODE = Verb("show-code", "v", "code", "Show the code to scan, with what it holds.")
 NEXT_CODE = Verb(
     "next-code", "v", "next code", "Go from the payment link to the plain address, and back."

@@ -31,8 +31,18 @@ READ_ON = Verb(
     "read on",
     "Read on below, a page at most: what is signed was on the screen.",
     shown="space pgdn end",
+    act="scroll",
+    given=(1,),
 )
-READ_BACK = Verb("read-back", "up,k,pageup", "read back", "Read again above.", footer=False)
+READ_BACK = Verb(
+    "read-back",
+    "up,k,pageup",
+    "read back",
+    "Read again above.",
+    footer=False,
+    act="scroll",
+    given=(-1,),
+)
 UNLOCK = Verb(
     "unlock", "enter", "unlock", "Open the keys of the wallet with this pass phrase.", writes=True
 )

@@ -33,8 +33,8 @@ ASK_LIMITS = Verb(
 COPY_CONTRACT = Verb(
     "copy-contract", "ctrl+y", "copy contract", "Copy the contract address of the token."
 )
-UP = Verb("up", "up", "move", "The token above.", shown="↑↓")
-DOWN = Verb("down", "down", "move down", "The token below.", footer=False)
+UP = Verb("up", "up", "move", "The token above.", shown="↑↓", act="move", given=(-1,))
+DOWN = Verb("down", "down", "move down", "The token below.", footer=False, act="move", given=(1,))
 PAGE_DOWN = Verb(
     "page-down",
     "pagedown",
@@ -42,8 +42,17 @@ PAGE_DOWN = Verb(
     "A page of tokens further down.",
     shown="pgdn",
     footer=False,
+    act="page",
+    given=(1,),
 )
 PAGE_UP = Verb(
-    "page-up", "pageup", "page up", "A page of tokens back up.", shown="pgup", footer=False
+    "page-up",
+    "pageup",
+    "page up",
+    "A page of tokens back up.",
+    shown="pgup",
+    footer=False,
+    act="page",
+    given=(-1,),
 )
 BACK = Verb("back", "escape", "clear", "Clear the search, then go back.")

@@ -12,8 +12,16 @@ REVIEW = Verb(
     writes=True,
 )
 CLOSE = Verb("close", "e,escape", "close", "Back to the table of routes.")
-NEXT_QUOTE = Verb("next-quote", "right_square_bracket", "other quote", "The quote below.")
+NEXT_QUOTE = Verb(
+    "next-quote", "right_square_bracket", "other quote", "The quote below.", act="step", given=(1,)
+)
 PREVIOUS_QUOTE = Verb(
-    "previous-quote", "left_square_bracket", "quote above", "The quote above.", footer=False
+    "previous-quote",
+    "left_square_bracket",
+    "quote above",
+    "The quote above.",
+    footer=False,
+    act="step",
+    given=(-1,),
 )
 ALL_IN = Verb("all-in", "u", "all-in ranking", "Rank by net less gas, then by net again.")

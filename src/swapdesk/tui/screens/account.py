@@ -21,7 +21,6 @@ from swapdesk.flows.account.reading import (
 from swapdesk.flows.notation import usd
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.tracking.announcements import failure_of_error
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.account import (
     BACK,
     EARLIER_MONTH,
@@ -164,13 +163,7 @@ class AccountScreen(Page):
             return CommandState(verb=cost, locked="asking" if self._asking else "")
         return READY
 
-    def do_earlier_month(self) -> None:
-        self._step(-1)
-
-    def do_later_month(self) -> None:
-        self._step(1)
-
-    def _step(self, by: int) -> None:
+    def do_step(self, by: int) -> None:
         month = stepped(self._month, by, self.now())
         if month != self._month:
             self._month, self._reading = month, None
@@ -197,6 +190,3 @@ class AccountScreen(Page):
             self.show_notice(f"Nothing was written: {error.strerror or error}.", "error")
         else:
             self.show_notice(f"Written to {written}")
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))

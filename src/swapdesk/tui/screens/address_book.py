@@ -31,7 +31,7 @@ from swapdesk.tui.commands.address_book import (
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.create import BACK, FIELD_ABOVE, FIELD_BELOW
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.create_asking import first_payment
+from swapdesk.tui.screens.create_form import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -317,13 +317,7 @@ class BookEntryScreen(Page):
             self._kind = kinds[at % len(kinds)]
             self.show()
 
-    def do_field_below(self) -> None:
-        self._step(1)
-
-    def do_field_above(self) -> None:
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
+    def do_step(self, by: int) -> None:
         fields = self._fields()
         at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
         fields[(at + by) % len(fields)].focus()
@@ -331,7 +325,7 @@ class BookEntryScreen(Page):
     def do_save_entry(self) -> None:
         fields = self._fields()
         if self._renamed is None and not fields[-1].has_focus:
-            self._step(1)
+            self.do_step(1)
             self.refresh_keys()
             return
         if self._renamed is not None:

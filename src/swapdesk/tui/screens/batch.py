@@ -1,33 +1,68 @@
-"""The batch page: a file of recipients becomes orders, and the orders are paid."""
+"""The batch page: a file of recipients becomes orders, and the orders are paid.
+
+A batch is drawn as rows, the line above them, the facts below and the money line. Which key is due
+follows from the journal; the work itself is the application's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
+from textual import on
+from textual.geometry import Size
+from textual.widget import Widget
 
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.batch.plan import BatchPlan, created_of
-from swapdesk.flows.batch.planned import SheetColumn
+from swapdesk.flows.batch.means import means_of
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, created_of, plan_of
+from swapdesk.flows.batch.planned import (
+    NOT_IN_WALLET,
+    Level,
+    PlannedRow,
+    Sheet,
+    SheetColumn,
+    edited,
+    skipping,
+)
+from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
+    BatchProgress,
     NoFailedRows,
+    batch_progress,
     failed_sheet,
+    journaled_orders,
     left_open,
     result_rows,
     results_csv,
     sheet_of,
 )
-from swapdesk.flows.batch.reading import NAME, pointed, template
+from swapdesk.flows.batch.reading import (
+    NAME,
+    OFFERED,
+    RecentFiles,
+    UnreadableFile,
+    completed,
+    offered,
+    path_of,
+    pointed,
+    read_bytes,
+    template,
+    with_decimal_commas,
+)
 from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
-from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
+from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import export_directory, write_export
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.commands.batch import (
     BACK_TO_BATCH,
@@ -53,11 +88,44 @@ from swapdesk.tui.commands.batch import (
     TAKE_CELL,
 )
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
-from swapdesk.tui.screens.batch_editing import BatchEditing
-from swapdesk.tui.screens.batch_facts import PlanState
-from swapdesk.tui.session import PLAYED
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.batch_facts import (
+    EMPTY,
+    ROOMY,
+    PlanPane,
+    PlanState,
+    batch_columns,
+    batch_rows,
+    head_line,
+    row_detail,
+    rows_below,
+    tokens_named,
+)
+from swapdesk.tui.session import PLAYED, Session
+from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.table_layout import MARGIN, Column
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.wire.operation import RateClass
 
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from swapdesk.tui.controls import BatchWork
+    from swapdesk.wire.orders import Order
+
+UPDATE_SECONDS = 0.1
+"""Changes of orders within this time are drawn together."""
+SCREENFUL = 60
+"""Rows that are shown before the rest is judged."""
+MOST_DOUBTS = 4
+"""So many are read before they are agreed to; the others are read row by row."""
+CREATING = "creating"
+FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
+FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
 PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
 _DOING = {
     Until.BUILT: "building",
@@ -68,8 +136,137 @@ _DOING = {
 _STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}
 
 
-class BatchPaying(BatchEditing):
-    """Which key is due follows from the journal; the work itself is the application's."""
+class BatchScreen(Page):
+    """A batch: a file of recipients, checked row by row, corrected in place, created, paid."""
+
+    NAME = "Batch"
+    SPENDS = "exchange"
+    VERBS = (
+        DECIMAL_COMMA, NEXT_PROBLEM, EDIT_ROW, SKIP_ROW, CREATE_BATCH, SUBMIT_BUNDLE, SIGN_BUNDLE,
+        BUILD_BUNDLE, FAILED_AGAIN, BACK_TO_BATCH, ORDERS, EXPORT_BATCH, LOAD_FILE,
+        PREVIOUS_PROBLEM, TAKE_CELL, OTHER_COLUMN, *FILE_VERBS, LEAVE_CELL,
+    )  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    DEFAULT_CSS = """
+    BatchScreen LineTable { height: 1fr; }
+    BatchScreen LabelledField { display: none; }
+    BatchScreen.-writing LabelledField { display: block; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.busy = ""
+        """What the planner does; empty when nothing."""
+        self.progress: BatchProgress | None = None
+        """How far what was created is; None before that."""
+        self._update: Timer | None = None
+        self._drawn_size = Size(0, 0)
+        self._head = HeadLine(id="head")
+        self._field = LabelledField("File", TextField(limit=500))
+        self._offers = TextRows(id="offers")
+        self._columns = batch_columns(None, 0)
+        self._table = LineTable(self._columns, empty=EMPTY)
+        self._below = HeadLine(id="below")
+        self._label = SectionLabel("Plan")
+        self._pane = PlanPane()
+        self._cell: SheetColumn | None = None
+        self.writing = False
+        """Whether the field takes what is typed."""
+        self._recent = RecentFiles(session.settings.places.batch_files)
+        self._files: tuple[str, ...] = ()
+        self._file = -1
+        """Which of the files that are offered stands in the field."""
+        self._written = 0
+        """The row of which a cell was written anew, until it is judged."""
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._head
+        yield self._field
+        yield self._offers
+        yield self._table
+        yield self._below
+        yield self._label
+        yield self._pane
+
+    def on_mount(self) -> None:
+        if self.plan is not None:
+            # What the wallet has was read for a screen of before.
+            self.balances_changed()
+        self._reopen()
+        self.watch(self._table, "scroll_y", self._say_below, init=False)
+        self.watch(self._table, "virtual_size", self._say_below, init=False)
+        self.read_on()
+
+    def on_resize(self) -> None:
+        # Columns and what stands beside what the file holds are of the width, totals of the height.
+        if self.app.size != self._drawn_size:
+            self.show()
+
+    def session_changed(self) -> None:
+        self.read_on()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if self.made is not None and self._update is None:
+            self._update = self.set_timer(UPDATE_SECONDS, self._redraw)
+
+    def _redraw(self) -> None:
+        self._update = None
+        self.show()
+
+    def batch_moved(self, failure: str = "") -> None:
+        """A group came to something."""
+        if failure:
+            self.show_notice(failure, "error")
+        self.read_on()
+
+    def tells_end_of(self, signing: SigningSession) -> bool:
+        return isinstance(signing, GroupSigning)
+
+    def swaps_changed(self) -> None:
+        self.read_on()
+
+    # what there is
+
+    @property
+    def work(self) -> BatchWork:
+        """The batch of this run; it outlives the page."""
+        return self.controls.batches.work
+
+    @property
+    def plan(self) -> BatchPlan | None:
+        return self.work.plan
+
+    @property
+    def made(self) -> JournaledBatch | None:
+        """What was created of the plan, as the journal had it when it was read last."""
+        return None if self.progress is None else self.progress.batch
+
+    def read_on(self) -> None:
+        """Read from the journal how far it is, and draw that."""
+        batch_id = self.work.batch_id
+        self.progress = None
+        if batch_id is not None:
+            try:
+                self.progress = batch_progress(self.desk.journal, batch_id)
+            except (KeyError, JournalUnavailable) as error:
+                self.show_notice(f"The journal cannot be read: {error}.", "error")
+        self.show()
+
+    def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderStatus]:
+        """How the orders of a batch stand, by id."""
+        link, now = self.link, self.service_time()
+        if made is None or link is None:
+            return {}
+        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
+        return {one.service_id: order_status(one, now) for one in found if one is not None}
+
+    def known_orders(self, made: JournaledBatch) -> dict[str, Order]:
+        """The orders of a batch as the desk knows them, by id."""
+        link = self.link
+        if link is None:
+            return journaled_orders(self.desk.journal, made)
+        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
+        return {one.service_id: one.order for one in found if one is not None}
 
     @property
     def signing(self) -> GroupSigning | None:
@@ -91,169 +288,6 @@ class BatchPaying(BatchEditing):
         if bundle is not None and bundle.under_way:
             return "following"
         return _DOING[signing.until]
-
-    def tells_end_of(self, signing: SigningSession) -> bool:
-        return isinstance(signing, GroupSigning)
-
-    def swaps_changed(self) -> None:
-        self.read_on()
-
-    def plan_state(self, plan: BatchPlan) -> PlanState:
-        state, progress = super().plan_state(plan), self.progress
-        if progress is None:
-            return state
-        if progress.current is not None and not progress.creating:
-            totals = created_of(state.plan, progress.unpaid_rows).totals
-            state = replace(state, plan=replace(state.plan, totals=totals))
-        outcome = self.signing.outcome if self.signing is not None else None
-        failure = outcome.failure if outcome is not None else None
-        current = progress.current
-        group = current.group if current is not None else None
-        chains = {one.chain: one.coin_symbol for one in state.means}
-        return replace(
-            state,
-            # What the wallet had before some of it left says nothing of what is still to be paid.
-            means=state.means if current is None or current.brief is None else (),
-            built=progress.built,
-            gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
-            paid=progress.paid,
-            stopped=progress.left_there
-            if failure is None
-            else f"{failure.cause} Next {failure.next}.",
-        )
-
-    def done(self) -> str:
-        progress = self.progress
-        if progress is None:
-            return super().done()
-        return progress.word if not self.doing else f"{progress.word}, {self.doing}"
-
-    def say_money(self) -> None:
-        progress, signing = self.progress, self.signing
-        if progress is None:
-            return
-        progress = replace(progress, orders=self.known_orders(progress.batch))
-        next_ = progress.next
-        if signing is not None and signing.waits:
-            word = "s shows what is to be signed"
-            next_ = f"you: {word if signing.stage is Stage.REVIEW else 's unlocks the wallet'}"
-        elif self.doing in ("building", "submitting"):
-            next_ = "the service: it answers"
-        self.set_money(
-            f"{progress.whereabouts}.",
-            next_,
-            where_short=f"{progress.brief}.",
-            # Who acts and how, without the keys that only show more.
-            next_short=next_.partition(";")[0],
-        )
-
-    def step(self) -> str:
-        progress = self.progress
-        current = progress.current if progress is not None else None
-        if current is None:
-            return super().step()
-        bundle = current.bundle
-        number = 0 if bundle is None else bundle.number
-        return f"{current.group.multi_id} {number} {current.word} {self.doing}"
-
-    # keys
-
-    def paying_standing(self, verb: Verb) -> CommandState:
-        """Of the three verbs that pay a group."""
-        progress = self.progress
-        current = progress.current if progress is not None else None
-        if progress is None or progress.creating or current is None or current.next is None:
-            return HIDDEN
-        doing = self.doing
-        if verb is SIGN_BUNDLE and doing == "being signed":
-            return CommandState(verb="look at it")
-        bundle, due = current.bundle, current.next
-        if verb is BUILD_BUNDLE and due is Until.SIGNED:
-            return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
-        # What was never built is built and shown by one key; what failed is looked at in between.
-        at_once = verb is SIGN_BUNDLE and due is Until.BUILT and bundle is None
-        if due is not _STANDS_AFTER[verb] and not at_once:
-            return HIDDEN
-        if doing:
-            return HIDDEN if at_once else CommandState(locked=doing)
-        if self.link is None or self.link.connection.read_only:
-            return CommandState(locked="not connected" if self.link is None else "read only")
-        if verb is BUILD_BUNDLE:
-            return CommandState(cost="1 read")
-        if verb is SIGN_BUNDLE:
-            word = "sign and send" if current.solana else "sign"
-            if at_once:
-                return CommandState(verb=f"build and {word}", cost="1 read")
-            return CommandState(verb=word)
-        under_way = bundle is not None and bundle.under_way
-        return CommandState(verb="look again") if under_way else READY
-
-    def do_build_bundle(self) -> None:
-        self._pay(Until.BUILT)
-
-    def do_sign_bundle(self) -> None:
-        signing = self._pay(Until.SIGNED)
-        if signing is not None:
-            self.controls.signing.open(signing)
-
-    def do_submit_bundle(self) -> None:
-        self._pay(Until.SETTLED)
-
-    def _pay(self, until: Until) -> GroupSigning | None:
-        progress = self.progress
-        current = progress.current if progress is not None else None
-        if current is None:
-            return None
-        try:
-            signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
-        except NotSettled as error:
-            self.show_notice(f"{error} Next {error.next}.", "warning")
-            return None
-        except JournalUnavailable:
-            self.show_notice(NO_JOURNAL.cause, "error")
-            return None
-        self.show()
-        return signing
-
-
-MOST_DOUBTS = 4
-"""So many are read before they are agreed to; the others are read row by row."""
-
-
-def _doubted(plan: BatchPlan) -> Question:
-    said = list(plan.doubts[:MOST_DOUBTS])
-    if more := len(plan.doubts) - len(said):
-        said.append(f"And {more} more: look at these rows first.")
-    return Question("Before these orders are created", said, AGREED, "agree")
-
-
-FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
-FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
-CREATING = "creating"
-
-
-class BatchScreen(BatchPaying):
-    """A batch: a file of recipients, checked row by row, corrected in place, created, paid."""
-
-    NAME = "Batch"
-    SPENDS = "exchange"
-    VERBS = (
-        DECIMAL_COMMA, NEXT_PROBLEM, EDIT_ROW, SKIP_ROW, CREATE_BATCH, SUBMIT_BUNDLE, SIGN_BUNDLE,
-        BUILD_BUNDLE, FAILED_AGAIN, BACK_TO_BATCH, ORDERS, EXPORT_BATCH, LOAD_FILE,
-        PREVIOUS_PROBLEM, TAKE_CELL, OTHER_COLUMN, *FILE_VERBS, LEAVE_CELL,
-    )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
-    DEFAULT_CSS = """
-    BatchScreen LineTable { height: 1fr; }
-    BatchScreen LabelledField { display: none; }
-    BatchScreen.-writing LabelledField { display: block; }
-    """
-
-    def on_mount(self) -> None:
-        if self.plan is not None:
-            # What the wallet has was read for a screen of before.
-            self.balances_changed()
-        self._reopen()
 
     def _reopen(self) -> None:
         """Show what is due on an earlier batch, where nothing is on what this run has loaded; ask
@@ -285,23 +319,146 @@ class BatchScreen(BatchPaying):
 
     # drawing
 
-    def batch_moved(self, failure: str = "") -> None:
-        """A group came to something."""
-        if failure:
-            self.show_notice(failure, "error")
-        self.read_on()
+    def show(self) -> None:
+        """Draw what stands now."""
+        if not self.is_mounted:
+            return
+        plan = self.plan
+        self._label.display = self._pane.display = self._head.display = plan is not None
+        if plan is None:
+            self.context = ""
+            self._set_columns(batch_columns(None, self.app.size.width))
+            self._table.set_rows([])
+            self._say_below()
+            self.say_money()
+            self.refresh_keys()
+            return
+        made, width = self.made, self.app.size.width
+        count = len(plan.rows)
+        self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
+        self.refresh_frame()
+        roomy = made is None and width >= ROOMY
+        head = head_line(plan, width - 2 * MARGIN, made)
+        self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
+        self._drawn_size = self.app.size
+        self._set_columns(batch_columns(plan, width))
+        self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
+        self._label.show("Plan", self.done())
+        self._pane.show(self.plan_state(plan))
+        self.call_after_refresh(self._say_below)
+        self.say_money()
+        self.step_is(self.step())
+
+    def _say_below(self) -> None:
+        """The row under the table, where it does not show all rows."""
+        plan, keys = self.plan, self._table.visible_keys()
+        hidden = plan is not None and 0 < len(keys) < len(plan.rows)
+        self._below.display = hidden
+        if hidden and plan is not None:
+            self._below.show(*rows_below(plan, int(keys[-1])))
+
+    def _set_columns(self, columns: tuple[Column, ...]) -> None:
+        if columns != self._columns:
+            self._columns = columns
+            self._table.set_columns(columns)
+
+    def plan_state(self, plan: BatchPlan) -> PlanState:
+        """What the pane says."""
+        budget, made = self.link.api.budget if self.link is not None else None, self.made
+        progress = self.progress
+        if made is not None and not self.work.creating:
+            failed = (RowState.FAILED, RowState.DIFFERS)
+            plan = created_of(plan, {one.number for one in made.rows if one.state not in failed})
+        state = PlanState(
+            plan,
+            self.work.means,
+            budget.left(RateClass.EXCHANGE) if budget is not None else None,
+            budget.left(RateClass.READ) if budget is not None else None,
+            heads=plan.heads_note if made is None else "",
+            row=self._row_said(),
+            tokens=tokens_named(self.app.size.height),
+            asks=made is None,
+        )
+        if progress is None:
+            return state
+        if progress.current is not None and not progress.creating:
+            totals = created_of(state.plan, progress.unpaid_rows).totals
+            state = replace(state, plan=replace(state.plan, totals=totals))
+        outcome = self.signing.outcome if self.signing is not None else None
+        failure = outcome.failure if outcome is not None else None
+        current = progress.current
+        group = current.group if current is not None else None
+        chains = {one.chain: one.coin_symbol for one in state.means}
+        return replace(
+            state,
+            # What the wallet had before some of it left says nothing of what is still to be paid.
+            means=state.means if current is None or current.brief is None else (),
+            built=progress.built,
+            gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
+            paid=progress.paid,
+            stopped=progress.left_there
+            if failure is None
+            else f"{failure.cause} Next {failure.next}.",
+        )
+
+    @property
+    def row(self) -> PlannedRow | None:
+        """The row under the cursor."""
+        key, plan = self._table.cursor_key, self.plan
+        if key is None or plan is None:
+            return None
+        return next((one for one in plan.rows if str(one.number) == key), None)
+
+    def _row_said(self) -> tuple[int, str] | None:
+        row, made = self.row, self.made
+        if row is None or self.has_class("-writing"):
+            return None
+        end = next((one for one in made.rows if one.number == row.number), None) if made else None
+        said = row_detail(row, end)
+        return (row.number, said) if said else None
+
+    @on(LineTable.Highlighted)
+    def show_row(self) -> None:
+        """Say in the pane what is to be said of the row under the cursor."""
+        if self.plan is not None:
+            self._pane.show(self.plan_state(self.plan))
+            self.refresh_keys()
 
     def done(self) -> str:
-        return CREATING if self.work.creating else super().done()
+        """What has happened, at the right of the label."""
+        if self.work.creating:
+            return CREATING
+        progress = self.progress
+        if progress is None:
+            return self.busy or "nothing has been sent"
+        return progress.word if not self.doing else f"{progress.word}, {self.doing}"
 
     def say_money(self) -> None:
+        """Where the money is and who acts next."""
+        progress, signing = self.progress, self.signing
         if self.plan is None:
             self.set_money("in your wallet.", "you: load a file")
-        elif self.work.creating or self.work.batch_id is None:
+            return
+        if self.work.creating or self.work.batch_id is None:
             where = "in your wallet. No deposit was paid."
             self.set_money(where, self._next(), where_short="in your wallet.")
-        else:
-            super().say_money()
+            return
+        if progress is None:
+            return
+        progress = replace(progress, orders=self.known_orders(progress.batch))
+        next_ = progress.next
+        if signing is not None and signing.waits:
+            word = "s shows what is to be signed"
+            next_ = f"you: {word if signing.stage is Stage.REVIEW else 's unlocks the wallet'}"
+        elif self.doing in ("building", "submitting"):
+            next_ = "the service: it answers"
+        self.set_money(
+            f"{progress.whereabouts}.",
+            next_,
+            where_short=f"{progress.brief}.",
+            # Who acts and how, without the keys that only show more.
+            next_short=next_.partition(";")[0],
+        )
 
     def _next(self) -> str:
         """Before all of it is created."""
@@ -313,6 +470,340 @@ class BatchScreen(BatchPaying):
         if self.plan is not None and not self.plan.groups:
             return "you: take a row in, or load another file"
         return "you: c creates the orders"
+
+    def step(self) -> str:
+        """What the money key of the screen acts on."""
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if current is None:
+            return f"plan {id(self.plan)}"
+        bundle = current.bundle
+        number = 0 if bundle is None else bundle.number
+        return f"{current.group.multi_id} {number} {current.word} {self.doing}"
+
+    # the file
+
+    def do_load_file(self) -> None:
+        self._ask_file("")
+
+    def _ask_file(self, path: str) -> None:
+        self._cell = None
+        self._field.field.grouped = False
+        self._write("File", "a CSV: comma, semicolon or tab", path)
+        self._offer()
+
+    @on(TextField.Changed)
+    def _path_typed(self, event: TextField.Changed) -> None:
+        chosen = self._files[self._file] if self._file >= 0 else None
+        if self.writing and self._cell is None and event.value != chosen:
+            self._offer()
+
+    def _offer(self) -> None:
+        """Offer files for what is typed."""
+        self._file = -1
+        played = self.session.played
+        self._files = () if played else offered(self._field.value, self._recent.newest())
+        self._show_offers()
+
+    def _show_offers(self) -> None:
+        rows: list[LineLike] = []
+        if self.writing and self._cell is None:
+            first = max(0, self._file - OFFERED + 1)
+            for at, name in list(enumerate(self._files))[first : first + OFFERED]:
+                chosen = at == self._file
+                rows.append(Span(f"  {name}", "foreground" if chosen else "muted", bold=chosen))
+            if len(self._files) > OFFERED:
+                rows.append(Span(f"  {len(self._files):,} files fit", "muted"))
+        self._offers.display = bool(rows)
+        self._offers.show(rows)
+
+    def do_complete_path(self) -> None:
+        typed = self._field.value
+        whole = completed(typed, self._files)
+        if whole == typed:
+            self.do_step_file(1)
+        else:
+            self._field.field.set_value(whole)
+
+    def do_step_file(self, by: int) -> None:
+        at = self._file + by
+        if 0 <= at < len(self._files):
+            self._file = at
+            self._field.field.set_value(self._files[at])
+            self._show_offers()
+
+    # the field
+
+    def do_edit_row(self) -> None:
+        row = self.row
+        if row is None:
+            return
+        found = (row.problems or row.findings or (None,))[0]
+        self._edit(found.column if found is not None and found.column else SheetColumn.TO)
+
+    @on(LineTable.Chosen)
+    def _row_chosen(self) -> None:
+        if not self.locked_edit():
+            self.do_edit_row()
+
+    def _edit(self, column: SheetColumn) -> None:
+        row = self.row
+        if row is None:
+            return
+        self._cell = column
+        found = [one for one in row.findings if one.column in (column, None)]
+        value = row.row.cell(column)
+        # What is decided here is read whole, an address in its groups.
+        self._field.field.grouped = (
+            column in (SheetColumn.TO, SheetColumn.REFUND) and value[:1] != "@"
+        )
+        self._write(f"Row {row.number}, {column}", "", value)
+        self._field.show_checks(
+            [
+                Check(
+                    CheckMark.REFUSED if one.level is Level.PROBLEM else CheckMark.WARNING,
+                    one.reason,
+                    one.do,
+                )
+                for one in found
+            ]
+        )
+
+    def _write(self, label: str, note: str, value: str) -> None:
+        self._field.relabel(label, note)
+        self._field.show_checks([])
+        self._field.field.set_value(value)
+        self.writing = True
+        self._show_offers()
+        self.add_class("-writing")
+        self._field.field.focus()
+        self.show_row()
+        self.refresh_keys()
+
+    def do_other_column(self) -> None:
+        if self._cell is not None:
+            columns = tuple(SheetColumn)
+            self._edit(columns[(columns.index(self._cell) + 1) % len(columns)])
+
+    def do_leave_cell(self) -> None:
+        self.writing = False
+        self._show_offers()
+        self._put_away()
+        self._table.focus()
+        self.show_row()
+        self.refresh_keys()
+
+    def _put_away(self) -> None:
+        """The field leaves once nothing is written in it. A file keeps it in sight until its first
+        rows are there, so that both are one layout."""
+        if not self.writing:
+            self.remove_class("-writing")
+
+    def do_take_cell(self) -> None:
+        self._taken(self._field.field.value)
+
+    @on(TextField.Submitted)
+    def _submitted(self, event: TextField.Submitted) -> None:
+        self._taken(event.value)
+
+    def _taken(self, value: str) -> None:
+        column, plan, row = self._cell, self.plan, self.row
+        if column is None:
+            self._take_file(value.strip())
+        elif plan is not None and row is not None:
+            self.do_leave_cell()
+            self._written = row.number
+            self.judge(edited(plan.sheet, row.number, column, value))
+
+    def do_skip_row(self) -> None:
+        row, plan = self.row, self.plan
+        if row is None or plan is None:
+            return
+        sheet = skipping(plan.sheet, {row.number})
+        if self.busy or not plan.limits_known:
+            self.judge(sheet)
+            return
+        again = plan_of(sheet, plan.rows, limits_known=True)
+        self.work.plan = against_means(again, self.work.means)
+        self.show()
+        # What rows that are taken in sell may not have been asked for yet.
+        self.read_means()
+
+    def do_decimal_comma(self) -> None:
+        if self.plan is None:
+            return
+        try:
+            self.judge(with_decimal_commas(self.plan.sheet))
+        except UnreadableFile as error:
+            self.show_notice(f"{error.reason} {error.do}", "warning")
+
+    def _take_file(self, written: str) -> None:
+        if not written:
+            return
+        if self.session.played:
+            self.show_notice(PLAYED, "warning")
+            return
+        path = path_of(written)
+        if os.path.isdir(path):
+            plain = written if os.path.isdir(os.path.expanduser(written)) else str(path)
+            self._field.field.set_value(f"{plain.rstrip('/')}/")
+            self._offer()
+            return
+        self.writing = False
+        self._show_offers()
+        self._begin(self._load(path, written))
+        self._table.focus()
+
+    # planning
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self.busy = "planning"
+        self.refresh_keys()
+        self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
+
+    def judge(self, sheet: Sheet) -> None:
+        """Plan these rows."""
+        planner = self.work.planner or self.planner()
+        self.work.planner = planner
+        self._begin(self._judge(planner, sheet))
+
+    def planner(self) -> BatchPlanner:
+        """One that has asked for no limits yet."""
+        desk = self.desk
+        return BatchPlanner(
+            desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
+        )
+
+    async def _load(self, path: Path, written: str) -> None:
+        planner = self.planner()
+        try:
+            content = await asyncio.to_thread(read_bytes, path)
+            sheet = await planner.read(path.name, content)
+        except UnreadableFile as error:
+            self.call_later(self._not_planned, f"{error.reason} {error.do}", written)
+            return
+        await asyncio.to_thread(self._recent.add, path)
+        self.work.begin(planner)
+        await self._judge(planner, sheet)
+
+    async def _judge(self, planner: BatchPlanner, sheet: Sheet) -> None:
+        link = self.link
+        made = self.work.batch_id is not None
+        plan = await planner.judged(sheet, self._parts(sheet), made=made)
+        self.call_later(self._planned, plan)
+        if link is not None and self.work.batch_id is None:
+            plan = await planner.with_limits(plan, link.api)
+            self.call_later(self._planned, plan)
+
+    def _parts(self, sheet: Sheet) -> Callable[[Sequence[PlannedRow]], None]:
+        """What hears of the rows so far: the first problem is told at once, and the rows that
+        fill a screen; all of them come with the plan."""
+        told: set[str] = set()
+
+        def rows_so_far(rows: Sequence[PlannedRow]) -> None:
+            due = {"rows"} if len(rows) >= SCREENFUL else set()
+            if any(row.problems for row in rows[-STEP:]):
+                due.add("problem")
+            if due - told:
+                told.update(due)
+                part = plan_of(sheet, rows, limits_known=False)
+                self.call_later(self._planned, part, part=True)
+
+        return rows_so_far
+
+    def _not_planned(self, failure: str, written: str) -> None:
+        """Why there is no plan of the file that is ``written`` in the field."""
+        self._put_away()
+        self.busy = ""
+        self._ask_file(written)
+        self.show_notice(failure, "error")
+
+    def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
+        """``part``: more rows are to come."""
+        self._put_away()
+        if part and self.plan is not None and self.plan.whole:
+            # A cell was written anew: the rows that stand there stay until all are judged.
+            return
+        # What the wallet has was read for the rows of before, and is read again.
+        self.work.plan = plan if self.work.batch_id else against_means(plan, self.work.means)
+        if part:
+            self.show()
+            return
+        # What was created needs no limits any more.
+        over = plan.limits_known or self.link is None or self.work.batch_id is not None
+        self.busy = "" if over else "asking for limits"
+        self.read_on()
+        if over:
+            self._go_on()
+            self.read_means()
+
+    def _go_on(self) -> None:
+        """From a row that was put right to the next cell that is wrong; a row that is still wrong
+        is kept, and what the wallet lacks is seldom put right by another amount."""
+        written, self._written = self._written, 0
+        row, plan = self.row, self.plan
+        put_right = row is not None and row.number == written and not row.problems
+        if not put_right or plan is None or not plan.problems or self.writing:
+            return
+        self.do_to_problem(1)
+        row = self.row
+        if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
+            self.do_edit_row()
+
+    def read_means(self) -> None:
+        """Ask the wallet what it has for the plan."""
+        plan = self.plan
+        if plan is not None and self.session.opened:
+            work = self._read_means(plan)
+            self.run_worker(work, group="batch-means", exclusive=True, exit_on_error=False)
+
+    def balances_changed(self) -> None:
+        self._has(())
+        self.read_means()
+
+    async def _read_means(self, plan: BatchPlan) -> None:
+        means: tuple[Means, ...] = ()
+        first = not self.work.means
+        async for means in means_of(self.desk, plan):
+            if first:
+                self.call_later(self._means_read, plan, means)
+        # What was known before stands until all of it is read anew.
+        if not first:
+            self.call_later(self._means_read, plan, means)
+
+    def _means_read(self, plan: BatchPlan, means: tuple[Means, ...]) -> None:
+        if self.plan is not None and plan.sheet is self.plan.sheet:
+            self._has(means)
+
+    def _has(self, means: tuple[Means, ...]) -> None:
+        """What the wallet has now. Once rows were written down it is the payment that asks."""
+        self.work.means = means
+        plan = self.plan
+        if plan is not None and self.work.batch_id is None:
+            self.work.plan = against_means(plan, means)
+        if self.plan is not plan:
+            self.show()
+        else:
+            self.show_row()
+
+    def work_failed(self, group: str) -> None:
+        self._put_away()
+        self.busy = ""
+        self.refresh_keys()
+
+    # problems
+
+    def do_to_problem(self, way: int) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        found = [row.number for row in plan.problems] or [
+            row.number for row in plan.rows if row.findings and not row.skipped
+        ]
+        at = int(self._table.cursor_key or 0)
+        ahead = [one for one in found if (one - at) * way > 0]
+        if found:
+            self._table.move_to(str((ahead or found)[0 if way > 0 else -1]))
 
     # creating
 
@@ -399,6 +890,35 @@ class BatchScreen(BatchPaying):
             # It is the file that is loaded next, once its rows are written.
             self._recent.add(written)
         self.show_notice(f"Written: {written}.")
+
+    # paying
+
+    def do_build_bundle(self) -> None:
+        self._pay(Until.BUILT)
+
+    def do_sign_bundle(self) -> None:
+        signing = self._pay(Until.SIGNED)
+        if signing is not None:
+            self.controls.signing.open(signing)
+
+    def do_submit_bundle(self) -> None:
+        self._pay(Until.SETTLED)
+
+    def _pay(self, until: Until) -> GroupSigning | None:
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if current is None:
+            return None
+        try:
+            signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
+        except NotSettled as error:
+            self.show_notice(f"{error} Next {error.next}.", "warning")
+            return None
+        except JournalUnavailable:
+            self.show_notice(NO_JOURNAL.cause, "error")
+            return None
+        self.show()
+        return signing
 
     # keys
 
@@ -489,3 +1009,40 @@ class BatchScreen(BatchPaying):
             return CommandState(locked="no rows")
         word = "exchange" if plan.creates == 1 else "exchanges"
         return CommandState(cost=f"{plan.creates} {word}")
+
+    def paying_standing(self, verb: Verb) -> CommandState:
+        """Of the three verbs that pay a group."""
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if progress is None or progress.creating or current is None or current.next is None:
+            return HIDDEN
+        doing = self.doing
+        if verb is SIGN_BUNDLE and doing == "being signed":
+            return CommandState(verb="look at it")
+        bundle, due = current.bundle, current.next
+        if verb is BUILD_BUNDLE and due is Until.SIGNED:
+            return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
+        # What was never built is built and shown by one key; what failed is looked at in between.
+        at_once = verb is SIGN_BUNDLE and due is Until.BUILT and bundle is None
+        if due is not _STANDS_AFTER[verb] and not at_once:
+            return HIDDEN
+        if doing:
+            return HIDDEN if at_once else CommandState(locked=doing)
+        if self.link is None or self.link.connection.read_only:
+            return CommandState(locked="not connected" if self.link is None else "read only")
+        if verb is BUILD_BUNDLE:
+            return CommandState(cost="1 read")
+        if verb is SIGN_BUNDLE:
+            word = "sign and send" if current.solana else "sign"
+            if at_once:
+                return CommandState(verb=f"build and {word}", cost="1 read")
+            return CommandState(verb=word)
+        under_way = bundle is not None and bundle.under_way
+        return CommandState(verb="look again") if under_way else READY
+
+
+def _doubted(plan: BatchPlan) -> Question:
+    said = list(plan.doubts[:MOST_DOUBTS])
+    if more := len(plan.doubts) - len(said):
+        said.append(f"And {more} more: look at these rows first.")
+    return Question("Before these orders are created", said, AGREED, "agree")

@@ -1,14 +1,18 @@
 """Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone.
 
-The form has the fields, ``CreateState`` what is locked and sent, ``PayingAccount`` what the wallet
-says.
+The form has the fields, ``PayingAccount`` what is known of the account that pays. The wallet is
+started by the first question to it; the form is there meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from decimal import Decimal
+from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.widget import Widget
 
@@ -21,12 +25,28 @@ from swapdesk.flows.creation.confirm_intent import (
     still_stands,
 )
 from swapdesk.flows.creation.create_checks import Checked, TypedBefore
+from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
 from swapdesk.flows.intents.intent import Intent, IntentKind
-from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.payees.recipients import challenge_for
-from swapdesk.flows.quotes.requote import AskingAgain, lost_percent
-from swapdesk.tui.commands.command import CommandState, Verb
+from swapdesk.flows.notation import (
+    clock_time,
+    copied_amount,
+    countdown,
+    counted,
+    table_amount,
+)
+from swapdesk.flows.payees.recipients import Challenge, challenge_for
+from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.requote import AskingAgain, follow_route, lost_percent
+from swapdesk.flows.tracking.announcements import (
+    code_and_request,
+    quote_ended,
+    rate_worse,
+    refused_fields,
+)
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.create import (
     BACK,
     COMPLETE,
@@ -34,41 +54,153 @@ from swapdesk.tui.commands.create import (
     EDIT,
     FIELD_ABOVE,
     FIELD_BELOW,
+    IN_FIELDS,
     NEW_QUOTE,
     NEXT_FIELD,
 )
-from swapdesk.tui.messages import BalanceKnown
+from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
 from swapdesk.tui.page import Page, budget_of
-from swapdesk.tui.screens.create_asking import ask_before_sending
-from swapdesk.tui.screens.create_facts import Draft, IntentFacts, LockedPanel, intent_state, summary
-from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_state import (
-    CHANGED_MEANWHILE,
-    AccountFailed,
-    AccountRead,
-    CreateState,
-    CreateStep,
-    OwnAccountsRead,
-    PayingAccount,
-    locked,
-    money_of,
-    standing_of,
-    verdict_of,
-    worse_quote,
-)
+from swapdesk.tui.screens.create_facts import Draft, IntentFacts, IntentPanel, intent_state, summary
+from swapdesk.tui.screens.create_form import CreateForm, first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
+    from swapdesk.flows.desk import Desk
     from swapdesk.flows.dex.swap_account import SwapAccount
-    from swapdesk.flows.quotes.quoting import QuoteResult
-    from swapdesk.flows.quotes.ranking import RankedQuote
+    from swapdesk.flows.intents.intent import DexTerms
+    from swapdesk.wallet.accounts import Account
+    from swapdesk.wallet.errors import WalletError
 
+URGENT_SECONDS = 15
+ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
+"""What a failure asks for that the key of this screen does."""
+FUNDS = "in your wallet."
+ASKING = "the wallet is asked for its account"
+CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
+NOT_WHOLE = "enlarge the window"
+
+
+class CreateStep(Enum):
+    """Where the form is. From ``SENT`` on nothing can be edited or sent again."""
+
+    OPEN = "open"
+    READY = "ready"
+    FAILED = "failed"
+    SENT = "sent"
+    LOOKING = "looking"
+    UNKNOWN = "unknown"
+
+
+BUSY = (CreateStep.SENT, CreateStep.LOOKING, CreateStep.UNKNOWN)
+
+
+class CreateState(Struct):
+    """One chosen route on its way to an order.
+
+    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
+    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
+    in place of the verdict. ``was`` is the figure of the quote before this one.
+    """
+
+    board: QuoteResult
+    row: RankedQuote
+    step: CreateStep = CreateStep.OPEN
+    intent: Intent | None = None
+    sent_intent: str | None = None
+    said: Check | None = None
+    failed: Failure | None = None
+    was: Decimal | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it left, so that nothing can be edited."""
+        return self.step in BUSY
+
+    def unlock(self) -> None:
+        self.intent = None
+        if self.step is CreateStep.READY:
+            self.step = CreateStep.OPEN
+
+    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
+        """The create came to an outcome that is no order."""
+        self.failed = outcome.failure
+        if isinstance(outcome, CreateUnknown):
+            then = "It is not known yet. Nothing was paid. o shows the orders."
+            self.step = CreateStep.UNKNOWN
+            self.said = Check(CheckMark.WARNING, outcome.failure.cause, then)
+            return
+        error = outcome.error
+        fields = " ".join(refused_fields(error)) if error is not None else ""
+        said = f"{outcome.failure.cause} {fields}".strip()
+        second = code_and_request(error) if error is not None else outcome.code
+        self.step, self.intent = CreateStep.FAILED, None
+        self.said = Check(CheckMark.REFUSED, said, second)
+
+    def requoted(self, board: QuoteResult) -> bool:
+        """Take the same route of a new board; False when it is gone."""
+        before, row = self.row, follow_route(board, self.row)
+        if row is None:
+            self.step = CreateStep.FAILED
+            self.said = Check(CheckMark.REFUSED, "This route is gone.", "esc shows the others.")
+            return False
+        self.step, self.said = CreateStep.OPEN, None
+        self.board, self.row = board, row
+        self.was = before.figure if row.figure != before.figure else None
+        return True
+
+
+class PayingAccount:
+    """The account that pays, as far as it is known."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.account: SwapAccount | None = None
+        """None until the wallet named one."""
+        self.own_balance: Decimal | None = None
+        self.problem = ""
+
+    @property
+    def balance(self) -> Decimal | None:
+        """What the own wallet has of the token sold, as far as that is known."""
+        return self.own_balance if self.account is None else self.account.balance
+
+    def lack(self, board: QuoteResult, row: RankedQuote) -> str:
+        """Why the wallet cannot pay this now, in a few words; empty when it can."""
+        if not row.on_chain:
+            return ""
+        if self.problem or self.account is None:
+            return self.problem.rstrip(".") or ASKING
+        return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
+
+    def lack_check(self, board: QuoteResult, row: RankedQuote) -> Check | None:
+        """The same as the last line of the panel."""
+        said = self.lack(board, row)
+        if not said:
+            return None
+        waits = said == ASKING or (self.account is not None and self.account.filling)
+        return Check(CheckMark.UNKNOWN if waits else CheckMark.REFUSED, said)
+
+    def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
+        """What is confirmed beside the intent; None for every other route."""
+        if not row.on_chain or self.account is None:
+            return None
+        from swapdesk.flows.catalog.coin_price import coin_price
+        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
+
+        chain, asked = board.token_in.chain_data, board.wish.slippage
+        return terms_of(
+            row.quote,
+            self.account.account.address,
+            coin_price(self._desk.catalog, chain.short_name),
+            SLIPPAGE if asked is None else asked,
+            kind=chain.kind,
+        )
 
 
 class CreateScreen(Page):
@@ -85,7 +217,7 @@ class CreateScreen(Page):
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
         super().__init__(session, context=_what(board))
         self.state = CreateState(board, row)
-        self._payer = PayingAccount(session.desk, self.post_message)
+        self._payer = PayingAccount(session.desk)
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._asking = False
@@ -94,7 +226,7 @@ class CreateScreen(Page):
         self._consented = ("", Consent())
         self._typed = typed
         self._form = CreateForm(session.desk, board, row, typed)
-        self._panel = LockedPanel(IntentFacts([]), classes="side")
+        self._panel = IntentPanel(IntentFacts([]), classes="side")
         self._summary = TextRows(id="summary")
 
     def compose_body(self) -> Iterable[Widget]:
@@ -112,35 +244,28 @@ class CreateScreen(Page):
     # what there is
 
     @property
-    def board(self) -> QuoteResult:
-        return self.state.board
-
-    @property
-    def row(self) -> RankedQuote:
-        return self.state.row
-
-    @property
     def counting(self) -> bool:
         return self.state.step in (CreateStep.OPEN, CreateStep.READY)
 
     def expired(self) -> bool:
-        return self.row.expired(self.now())
+        return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
         """That of the quote, with what is doubted of the addresses and memos.
 
         The former is found once: looking for imitations reads the whole list of tokens.
         """
+        row = self.state.row
         quote_id, consent = self._consented
-        if quote_id != self.row.quote_id:
-            consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
-            self._consented = (self.row.quote_id, consent)
-        checked = self._form.checked()
-        for doubt in checked.doubts:
+        if quote_id != row.quote_id:
+            consent = consent_for(self.state.board, row, self.desk.catalog, self.now())
+            self._consented = (row.quote_id, consent)
+        for doubt in self._form.checked().doubts:
             consent = consent.also(doubt)
         return consent
 
     def _typing(self) -> bool:
+        """Whether a field has the focus; else the intent has, which is locked or can be."""
         return self.focused is not self._panel
 
     # drawing
@@ -151,41 +276,32 @@ class CreateScreen(Page):
         lack = self._payer.lack_check(state.board, state.row)
         if not checked.recipient.text and lack is not None:
             self._form.say_recipient(lack)
+        budget = budget_of(self.link, "exchange") if self.link is not None else None
         draft = Draft(
             state.board,
             state.row,
-            checked.recipient,
-            checked.memo,
-            checked.refund,
-            checked.intermediate,
+            checked,
             hidden=self._hidden,
             intent=state.intent,
             was=state.was,
-            cost=self._cost(),
+            cost="1 exchange" if budget is None else f"1 exchange of {budget.left}",
             verdict=self._verdict(checked, lack),
             account=self._payer.account,
             have=self._payer.balance,
         )
         self._panel.show(intent_state(draft, now))
         self._summary.show(summary(draft, now))
-        self._restart_stillness()
+        whole = self._panel.whole
+        if whole is not self._seen_whole:
+            # What makes the create key work is a change of the screen, whatever made it.
+            self._seen_whole = whole
+            self.guard.changed(self.guard.step)
         self._say_money(checked)
         self.refresh_keys()
 
-    def _restart_stillness(self) -> None:
-        """What makes the create key work is a change of the screen, whatever made it."""
-        whole = self._panel.whole
-        if whole is not self._seen_whole:
-            self._seen_whole = whole
-            self.guard.changed(self.guard.step)
-
-    def _cost(self) -> str:
-        link = self.link
-        budget = budget_of(link, "exchange") if link is not None else None
-        return "1 exchange" if budget is None else f"1 exchange of {budget.left}"
-
     def _verdict(self, checked: Checked, lack: Check | None) -> Check | None:
-        state = self.state
+        """The last line of the panel."""
+        state, problems = self.state, checked.problems
         if state.busy or state.step is CreateStep.FAILED:
             return state.said
         if self._asking:
@@ -194,27 +310,53 @@ class CreateScreen(Page):
             return Check(CheckMark.UNKNOWN, f"{said}, {turn}" if turn else said)
         if again := self._said_again():
             return Check(CheckMark.WARNING, "The calls of this window are used up:", again)
-        if not checked.problems and not self.expired() and lack is not None:
+        if self.expired():
+            ended = quote_ended(state.row.expires_at)
+            return Check(CheckMark.WARNING, ended, f"{self._asking_key()} asks again.")
+        if problems:
+            them = "it" if problems == 1 else "them"
+            said = f"{counted(problems, 'problem')}:"
+            return Check(CheckMark.REFUSED, said, f"correct {them} first")
+        if lack is not None:
             return lack
-        return verdict_of(
-            state.step, state.row, checked, self.consent(), self.now(), typing=self._typing()
-        )
+        consent = self.consent()
+        if consent.refused is not None:
+            return Check(CheckMark.REFUSED, consent.refused)
+        if state.step is CreateStep.READY:
+            does = "c starts the signing" if state.row.on_chain else "c creates the order"
+            return Check(CheckMark.VALID, "c asks you to agree first" if consent.phrase else does)
+        return Check(CheckMark.VALID, "complete:", "enter locks it")
 
     def _said_again(self) -> str:
         """When a new quote is asked for again by itself; empty when it is not."""
         return self._again.words(self.session.clock.monotonic())
 
+    def _asking_key(self) -> str:
+        """The key that asks for a new quote; in a field a letter is typed."""
+        return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
+
     def _say_money(self, checked: Checked) -> None:
-        money = money_of(
-            self.state.step,
-            self.row,
-            checked,
-            self.now(),
-            typing=self._typing(),
-            whole=self._panel.whole,
-            after=self.state.failed,
-        )
-        self.set_money(money.where, money.next_, urgent=money.urgent)
+        """Where the money is and who acts next."""
+        state = self.state
+        where, urgent, failed = FUNDS, False, state.step is CreateStep.FAILED
+        if state.step is CreateStep.SENT:
+            next_ = "the service: it creates the order"
+        elif state.busy:
+            where, next_ = "in your wallet; nothing was paid.", "the desk: it looks for the order"
+        elif failed and state.failed is not None and state.failed.next not in ASKS_AGAIN:
+            where, next_ = f"{state.failed.money}.", state.failed.next
+        elif failed or self.expired():
+            next_ = f"you: {self._asking_key()} asks for a new quote, 1 quote"
+        elif state.step is CreateStep.READY:
+            left = (state.row.expires_at - self.now()).total_seconds()
+            urgent = left < URGENT_SECONDS
+            does = "signs" if state.row.on_chain else "creates"
+            next_ = f"you: c {does} within {countdown(left)}"
+            if not self._panel.whole:
+                next_ = "you: make the window larger"
+        else:
+            next_ = _next_input(checked)
+        self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
         """Dots in place of what the user is asked to read elsewhere."""
@@ -222,28 +364,81 @@ class CreateScreen(Page):
         self._form.hide(positions)
         self.show()
 
+    # keys
+
     def verb_standing(self, verb: Verb) -> CommandState:
+        step, typing = self.state.step, self._typing()
+        if verb in (BACK, HIDE_AMOUNTS, RELEASE_MOUSE):
+            return READY
+        if verb.everywhere and step is CreateStep.UNKNOWN:
+            return READY
+        if step in BUSY:
+            return HIDDEN
+        if verb in (KEYS, PALETTE):
+            return READY
+        if verb.everywhere:
+            # In a field their letters are typed; outside of it nothing of the intent locks them.
+            return HIDDEN if typing else READY
+        if verb in (COMPLETE, FIELD_BELOW, FIELD_ABOVE):
+            return READY if typing else HIDDEN
+        over = step is CreateStep.FAILED or self.expired()
+        if verb is EDIT:
+            # Beside a quote that ended its letter is a slip: what is typed after it would be the
+            # recipient. A new quote comes first.
+            return HIDDEN if typing or (over and step is not CreateStep.FAILED) else READY
+        if verb is NEXT_FIELD:
+            at_end = self._form.at_end
+            if not typing and (step is CreateStep.READY or over or not at_end):
+                return HIDDEN
+            return CommandState(verb="lock intent") if at_end else READY
+        if verb is NEW_QUOTE:
+            if not over:
+                return HIDDEN
+            key, most = IN_FIELDS if typing else "", self._again.most
+            asked = "asked already" if self._asking else self._said_again()
+            if asked:
+                return CommandState(locked=asked, key=key)
+            return CommandState(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
+        if typing or over:
+            return HIDDEN
+        named = "start signing" if self.state.row.on_chain else ""
+        return CommandState(locked=self._locked(), verb=named)
+
+    def _locked(self) -> str:
+        """Why the create key does not work; empty when it does."""
         state = self.state
-        return standing_of(
-            verb,
-            state.step,
-            typing=self._typing(),
-            expired=self.expired(),
-            asked="asked already" if self._asking else self._said_again(),
-            most=self._again.most,
-            on_chain=state.row.on_chain,
-            at_end=lambda: self._form.at_end,
-            locked=lambda: (
-                self._payer.lack(state.board, state.row)
-                or locked(
-                    self._form.checked(),
-                    self.consent(),
-                    connected=self.session.ready,
-                    locked=state.intent is not None,
-                    whole=self._panel.whole,
-                )
-            ),
-        )
+        if lack := self._payer.lack(state.board, state.row):
+            return lack
+        if problems := self._form.checked().problems:
+            return counted(problems, "problem")
+        consent = self.consent()
+        if consent.refused is not None:
+            return consent.refused.rstrip(".")
+        if not self.session.ready:
+            return "the service is not connected"
+        if state.intent is None:
+            return "enter locks the intent"
+        return "" if self._panel.whole else NOT_WHOLE
+
+    def do_next_field(self) -> None:
+        if self._typing():
+            self._form.next_field()
+        else:
+            self._lock()
+
+    def do_edit(self) -> None:
+        self.state.unlock()
+        self.set_class(False, "-review")
+        self._form.focus_first()
+        self.show()
+
+    def do_complete(self) -> None:
+        said = self._form.complete_name()
+        if said is not None:
+            self.show_notice(said, "warning", about=self._form.values)
+
+    def do_step(self, by: int) -> None:
+        self._form.step(by)
 
     # the form and locking it
 
@@ -254,7 +449,7 @@ class CreateScreen(Page):
         if self.state.busy:
             return
         if not self._stands():
-            self.state.edited()
+            self.state.intent, self.state.step = None, CreateStep.OPEN
         self._form.keep_in(self._typed)
         self.settle_notice(self._form.values)
         self.show()
@@ -268,7 +463,7 @@ class CreateScreen(Page):
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._form.values)
 
-    @on(LockedPanel.Laid)
+    @on(IntentPanel.Laid)
     def _laid(self) -> None:
         """Another size: the locked intent may be seen whole now, or no longer."""
         self.show()
@@ -295,81 +490,10 @@ class CreateScreen(Page):
             state.intent = None
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
             return
-        state.lock(intent)
+        state.intent, state.step = intent, CreateStep.READY
         self.set_class(True, "-review")
         self._panel.focus()
         self.step_changed(intent.id)
-        self.show()
-
-    # sending
-
-    def do_create(self) -> None:
-        self._unlock()
-        intent = self.state.intent
-        if intent is None or self.state.step is not CreateStep.READY:
-            return
-
-        def stands() -> bool:
-            state = self.state
-            return state.intent is intent and state.step is CreateStep.READY and not self.expired()
-
-        ask_before_sending(
-            self.app,
-            self.session.live_guard,
-            self.consent(),
-            challenge_for(self._form.checked().recipient, intent.id),
-            hide=self._hide,
-            stands=stands,
-            send=lambda: self._send(intent),
-        )
-
-    def _send(self, intent: Intent) -> None:
-        """Hand the intent on to what creates it: it leaves once."""
-        if intent.dex is not None:
-            self._sign(intent)
-            return
-        if self.state.step is not CreateStep.READY or not self.controls.creates.create(intent):
-            self.show_notice(NOT_SENT, "warning")
-            return
-        self.state.sent(intent, self.now())
-        self.step_changed("sent")
-        self.show()
-
-    def _sign(self, intent: Intent) -> None:
-        if self.state.step is not CreateStep.READY:
-            return
-        self.state.sent(intent, self.now())
-        self.step_changed("sent")
-        account = self._payer.account
-        name, plan = (account.name, account.plan) if account is not None else ("", None)
-        # Not awaited here: the pages above the first one, this one among them, go.
-        self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
-
-    def waiting(self) -> None:
-        """No answer came; the desk looks for the order."""
-        if self.state.step is CreateStep.SENT:
-            self.state.looking()
-            self.show()
-
-    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
-        self.refresh_frame()
-        self.state.ended(outcome)
-        self.step_changed(self.state.step.value)
-        self.show()
-
-    # while it stands
-
-    def on_tick(self) -> None:
-        if self.state.step is CreateStep.READY and self.expired():
-            self.state.unlock()
-            self.step_changed("expired")
-        if self._again.is_due(self.session.clock.monotonic()):
-            self._ask(by_itself=True)
-        self.show()
-
-    def session_changed(self) -> None:
-        self._unlock()
         self.show()
 
     def _unlock(self) -> None:
@@ -393,35 +517,108 @@ class CreateScreen(Page):
             )
         )
 
+    # sending
+
+    def do_create(self) -> None:
+        """One question after the other; the intent leaves once all words were typed."""
+        self._unlock()
+        intent, guard = self.state.intent, self.session.live_guard
+        if intent is None or self.state.step is not CreateStep.READY:
+            return
+        challenge = challenge_for(self._form.checked().recipient, intent.id)
+        ask = partial(self._challenge, intent, challenge, self.consent())
+        if not guard.asks:
+            ask()
+            return
+
+        def agreed() -> None:
+            guard.agree()
+            ask()
+
+        self._ask_for(intent, guard.question(), agreed)
+
+    def _ask_for(self, intent: Intent, question: Question, agreed: Callable[[], None]) -> None:
+        """``agreed`` once the words were typed, if the intent is still the one asked about."""
+
+        def typed(yes: bool | None) -> None:
+            self._hide(frozenset())
+            state = self.state
+            same = state.intent is intent and state.step is CreateStep.READY
+            if yes and same and not self.expired():
+                agreed()
+
+        self.app.push_screen(TypedConfirm(question), typed)
+
+    def _challenge(self, intent: Intent, challenge: Challenge | None, consent: Consent) -> None:
+        """The first payment to an address asks for characters that are dots on the screen
+        meanwhile."""
+        consented = partial(self._consent_to, intent, consent)
+        if challenge is None:
+            consented()
+            return
+        self._hide(challenge.hidden)
+        self._ask_for(intent, first_payment(challenge), consented)
+
+    def _consent_to(self, intent: Intent, consent: Consent) -> None:
+        send = partial(self._send, intent)
+        if not consent.phrase:
+            send()
+            return
+        title = "Before this order is created"
+        self._ask_for(intent, Question(title, consent.lines, consent.phrase, "agree"), send)
+
+    def _send(self, intent: Intent) -> None:
+        """Hand the intent on to what creates it: it leaves once."""
+        state, account = self.state, self._payer.account
+        if state.step is not CreateStep.READY:
+            return
+        if intent.dex is None and not self.controls.creates.create(intent):
+            self.show_notice(NOT_SENT, "warning")
+            return
+        state.sent_intent, state.step = intent.id, CreateStep.SENT
+        asked = f"asked at {clock_time(self.now())}, waiting for the answer"
+        state.said = Check(CheckMark.UNKNOWN, asked)
+        self.step_changed("sent")
+        self.show()
+        if intent.dex is not None:
+            name, plan = (account.name, account.plan) if account is not None else ("", None)
+            # Not awaited here: the pages above the first one, this one among them, go.
+            self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
+
+    def waiting(self) -> None:
+        """No answer came; the desk looks for the order."""
+        state = self.state
+        if state.step is CreateStep.SENT:
+            state.step = CreateStep.LOOKING
+            looks = "The desk looks for it."
+            state.said = Check(CheckMark.WARNING, OUTCOME_UNKNOWN.cause, looks)
+            self.show()
+
+    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
+        """The create came to an outcome that is no order."""
+        self.refresh_frame()
+        self.state.ended(outcome)
+        self.step_changed(self.state.step.value)
+        self.show()
+
+    # while it stands
+
+    def on_tick(self) -> None:
+        if self.state.step is CreateStep.READY and self.expired():
+            self.state.unlock()
+            self.step_changed("expired")
+        if self._again.is_due(self.session.clock.monotonic()):
+            self._ask(by_itself=True)
+        self.show()
+
+    def session_changed(self) -> None:
+        self._unlock()
+        self.show()
+
     def on_descendant_focus(self) -> None:
         if self.focused is not None and self.focused is not self._panel:
             self.set_class(False, "-review")
         self.show()
-
-    # keys
-
-    def do_next_field(self) -> None:
-        if self._typing():
-            self._form.next_field()
-        else:
-            self._lock()
-
-    def do_edit(self) -> None:
-        self.state.unlock()
-        self.set_class(False, "-review")
-        self._form.focus_first()
-        self.show()
-
-    def do_complete(self) -> None:
-        said = self._form.complete_name()
-        if said is not None:
-            self.show_notice(said, "warning", about=self._form.values)
-
-    def do_field_below(self) -> None:
-        self._form.step(1)
-
-    def do_field_above(self) -> None:
-        self._form.step(-1)
 
     # a new quote
 
@@ -440,9 +637,9 @@ class CreateScreen(Page):
     async def _fetch(self) -> None:
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
         quotes, repeats = self.desk.link.quotes, self._again.may_repeat
-        fixed = self.row.quote.fixed
+        fixed = self.state.row.quote.fixed
         try:
-            board = await quotes.ask_rate(self.board, fixed=fixed, on_repeat=repeats)
+            board = await quotes.ask_rate(self.state.board, fixed=fixed, on_repeat=repeats)
         except ClientError as error:
             self.call_later(self._quotes_failed, error)
         else:
@@ -452,12 +649,12 @@ class CreateScreen(Page):
         self._asking = False
         self._again.answered()
         self.refresh_frame()
-        before = self.row
+        state, before = self.state, self.state.row
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
             if take is not None:
                 take(board)
-        if not self.state.requoted(board):
+        if not state.requoted(board):
             self.show()
             return
         self._find_account()
@@ -466,9 +663,9 @@ class CreateScreen(Page):
             self.show()
         else:
             self._lock()
-        lost = lost_percent(before, self.row)
+        lost = lost_percent(before, state.row)
         if lost is not None:
-            self.show_notice(worse_quote(self.board, self.row, lost), "warning")
+            self.show_notice(worse_quote(board, state.row, lost), "warning")
 
     def _quotes_failed(self, error: ClientError) -> None:
         self._asking = False
@@ -485,58 +682,131 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
+        """Which account pays a swap on chains; else which ones can be paid."""
         if self.link is not None:
-            self._ask_wallet(self._payer.find(self.board, self.row))
+            on_chain = self.state.row.on_chain
+            self._ask_wallet(self._swap_account() if on_chain else self._own_accounts())
 
     def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:
         self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
 
     def balances_changed(self) -> None:
-        if self.link is not None:
-            self._ask_wallet(self._payer.find_again(self.board, self.row))
+        account = self._payer.account
+        if self.link is not None and account is not None and account.plan is not None:
+            self._ask_wallet(self._account_again(account))
+        elif self.link is not None:
+            self._payer.own_balance = None
+            self._find_account()
         self.show()
 
-    @on(BalanceKnown)
-    def _balance_known(self, event: BalanceKnown) -> None:
-        self._payer.own_balance = event.amount
+    async def _own_accounts(self) -> None:
+        """A wallet that cannot be asked has none to name; nothing here depends on it."""
+        from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
+        from swapdesk.wallet.errors import WalletError
+
+        board = self.state.board
+        try:
+            found = await own_accounts(self.desk, board.token_out, board.token_in)
+        except WalletError:
+            return
+        if found:
+            self.call_later(self._own_read, found)
+        balance = await own_balance(self.desk, board.token_in)
+        self.call_later(self._balance_known, None if isinstance(balance, str) else balance.amount)
+
+    async def _swap_account(self) -> None:
+        from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
+        from swapdesk.wallet.errors import WalletError
+
+        board, found = self.state.board, None
+        quote_id = self.state.row.quote_id
+        try:
+            async for found in find_account(
+                self.desk, board.token_in, board.token_out, payer=board.wish.account
+            ):
+                self.call_later(self._account_read, found)
+            if found is not None:
+                found = await with_plan(self.desk, found, quote_id)
+                self.call_later(self._account_read, found)
+        except NoSwapAccount as none:
+            self.call_later(self._account_failed, str(none))
+        except WalletError as error:
+            self.call_later(self._wallet_failed, error)
+
+    async def _account_again(self, account: SwapAccount) -> None:
+        from swapdesk.flows.dex.swap_account import read_again
+        from swapdesk.wallet.errors import WalletError
+
+        try:
+            found = await read_again(self.desk, account, self.state.board.token_in)
+        except WalletError as error:
+            self.call_later(self._wallet_failed, error)
+        else:
+            self.call_later(self._account_read, found)
+
+    def _balance_known(self, amount: Decimal | None) -> None:
+        self._payer.own_balance = amount
         self.show()
 
-    @on(OwnAccountsRead)
-    def _own_read(self, event: OwnAccountsRead) -> None:
-        self._form.own(event.accounts)
+    def _own_read(self, accounts: tuple[Account, ...]) -> None:
+        """Accounts of the wallet that recipient or refund address may name."""
+        self._form.own(accounts)
         self.show()
 
-    @on(AccountRead)
-    def _account_read(self, event: AccountRead) -> None:
-        self._payer.read(event.found)
-        self._form.own(event.found.own, event.found.payee)
+    def _account_read(self, found: SwapAccount) -> None:
+        """As much as is known of the account. Where nothing is left to type, the own account pays
+        and is paid, and what it takes is known, the intent is locked once; the key that starts
+        the signing waits for a still screen as ever."""
+        state, payer = self.state, self._payer
+        payer.account, payer.problem = found, ""
+        self._form.own(found.own, found.payee)
         self.show()
-        self._lock_by_itself(event.found)
-
-    def _lock_by_itself(self, found: SwapAccount) -> None:
-        """Once, where nothing is left to type: the own account pays and is paid, and what it
-        takes is known. The key that starts the signing waits for a still screen as ever."""
-        state = self.state
-        lacks = self._payer.lack(state.board, state.row)
+        lacks = payer.lack(state.board, state.row)
         if self._opened_locked or state.step is not CreateStep.OPEN or found.plan is None or lacks:
             return
         if self._form.complete and not self.expired():
             self._opened_locked = True
             self._lock()
 
-    @on(AccountFailed)
-    def _account_failed(self, event: AccountFailed) -> None:
-        self._payer.failed(event.said)
+    def _wallet_failed(self, error: WalletError) -> None:
+        from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+
+        failure = failure_of_wallet(error)
+        self._account_failed(f"{failure.cause} Next {failure.next}.")
+
+    def _account_failed(self, said: str) -> None:
+        """Why no account can pay this."""
+        self._payer.problem = said
         self.show()
+
+
+def _next_input(checked: Checked) -> str:
+    if not checked.recipient.ok:
+        return "you: correct the recipient" if checked.recipient.text else "you: say who gets it"
+    if not checked.memo.ok:
+        return f"you: type the {checked.memo.label}"
+    if checked.refund is not None and not checked.refund.ok:
+        again = "correct" if checked.refund.text else "type"
+        return f"you: {again} the refund address"
+    if checked.intermediate is not None and not checked.intermediate.ok:
+        return "you: correct the refund address of the middle"
+    return "you: enter locks the intent"
+
+
+def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
+    """A new quote that is worse than the one confirmed; ``lost`` is how much, in percent."""
+    if not board.wish.receive:
+        return rate_worse(board.token_out.symbol, row.key, lost)
+    asked = f"{table_amount(row.figure)} {board.token_in.symbol}"
+    return (
+        f"The new quote asks for {asked}, {lost:.2f}% more than you confirmed. Nothing was created."
+    )
 
 
 def _what(board: QuoteResult) -> str:
     """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
-    sold, bought, amount = (
-        board.token_in.symbol,
-        board.token_out.symbol,
-        copied_amount(board.amount),
-    )
+    sold, bought = board.token_in.symbol, board.token_out.symbol
+    amount = copied_amount(board.amount)
     if board.private_send:
         return f"{amount} {sold} privately"
     if board.wish.receive:

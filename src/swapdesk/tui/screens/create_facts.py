@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from textual.message import Message
 
+from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
@@ -50,37 +51,13 @@ class IntentFacts(Struct, frozen=True):
 
     facts: Sequence[Fact]
     locked: str = ""
-    title: str = "Intent"
     verdict: Check | None = None
     validity: LineLike = ""
 
 
-class IntentPanel(LinesView, can_focus=True):
-    """36 cells wide beside a form (class ``side``), or the whole body."""
-
-    DEFAULT_CSS = """
-    IntentPanel {
-        background: $surface;
-        padding: 1 2;
-    }
-    .-short IntentPanel { padding: 0 2; }
-    """
-
-    def __init__(self, state: IntentFacts, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: IntentFacts) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return intent_lines(self.state, width)
-
-
 def intent_lines(state: IntentFacts, width: int) -> list[Line]:
     locked: Line = [Span("locked ", "muted"), Span(state.locked)] if state.locked else []
-    rows = [spread([Span(state.title, "foreground", bold=True)], locked, width), []]
+    rows = [spread([Span("Intent", "foreground", bold=True)], locked, width), []]
     rows += facts_lines(state.facts, width, LABEL)
     if state.validity:
         rows += [[], [Span("Valid".ljust(LABEL), "muted"), *line_of(state.validity)]]
@@ -103,10 +80,7 @@ class Draft(Struct, frozen=True):
 
     board: QuoteResult
     row: RankedQuote
-    recipient: RecipientCheck
-    memo: MemoCheck
-    refund: RecipientCheck | None = None
-    intermediate: RecipientCheck | None = None
+    checked: Checked
     hidden: frozenset[int] = frozenset()
     intent: Intent | None = None
     was: Decimal | None = None
@@ -130,7 +104,7 @@ def intent_state(draft: Draft, now: datetime) -> IntentFacts:
 
 
 def intent_facts(draft: Draft) -> list[Fact]:
-    board, row = draft.board, draft.row
+    board, row, checked = draft.board, draft.row, draft.checked
     paid, received = board.amount_in(row), received_amount(board, row)
     rates = rate_both_ways(paid, board.token_in.symbol, received, board.token_out.symbol)
     was = table_amount(draft.was) if draft.was is not None else ""
@@ -160,10 +134,10 @@ def intent_facts(draft: Draft) -> list[Fact]:
         *_markup(board, row),
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
-        _recipient(draft.recipient, draft.hidden),
-        Fact(short_memo_label(draft.memo.label), _memo(draft.memo)),
-        *(_refund(draft.refund, "Refund") if draft.refund is not None else []),
-        *(_refund(draft.intermediate, "Middle") if draft.intermediate is not None else []),
+        _recipient(checked.recipient, draft.hidden),
+        Fact(short_memo_label(checked.memo.label), _memo(checked.memo)),
+        *_refund(checked.refund, "Refund"),
+        *_refund(checked.intermediate, "Middle"),
         *_wallet(draft.account),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]
@@ -268,7 +242,9 @@ def _memo(check: MemoCheck) -> LineLike:
     return Span(check.memo, bold=True) if check.memo else "none"
 
 
-def _refund(check: RecipientCheck, label: str) -> list[Fact]:
+def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
+    if check is None:
+        return []
     if not check.ok:
         said = f"{REFUSED} not valid yet" if check.text else "not typed yet"
         return [Fact(label, Span(said, "status-trouble" if check.text else "muted"))]
@@ -281,20 +257,32 @@ def _refund(check: RecipientCheck, label: str) -> list[Fact]:
     return [Fact(label, address=check.address, below=below)]
 
 
-class LockedPanel(IntentPanel):
-    """The intent in the rows it has. Rate, duration, fees and the own balance go where there is
-    no room; amounts, markup, addresses, memos and cost never do: rows that are left out are
-    counted instead."""
+class IntentPanel(LinesView, can_focus=True):
+    """36 cells wide beside a form (class ``side``), or the whole body.
 
-    @dataclass
+    Shows the intent in the rows it has. Rate, duration, fees and the own balance go where there is
+    no room; amounts, markup, addresses, memos and cost never do: rows that are left out are counted
+    instead.
+    """
+
+    DEFAULT_CSS = """
+    IntentPanel {
+        background: $surface;
+        padding: 1 2;
+    }
+    .-short IntentPanel { padding: 0 2; }
+    """
+
     class Laid(Message):
         """The panel has another size: what it shows may be whole now, or no longer."""
 
-        panel: LockedPanel
+    def __init__(self, state: IntentFacts, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
 
-        @property
-        def control(self) -> LockedPanel:
-            return self.panel
+    def show(self, state: IntentFacts) -> None:
+        self.state = state
+        self.redraw()
 
     @property
     def whole(self) -> bool:
@@ -304,7 +292,7 @@ class LockedPanel(IntentPanel):
 
     def on_resize(self) -> None:
         self.redraw()
-        self.post_message(self.Laid(self))
+        self.post_message(self.Laid())
 
     def lines(self, width: int) -> list[Line]:
         height = self.size.height
@@ -318,18 +306,13 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
     They are more than ``height`` when even what must be seen does not fit.
     """
     rows = intent_lines(state, width)
-    if height <= 0 or len(rows) <= height:
+    if height <= 0:
         return rows
-    for less in (_one_rate, _no_gap):
-        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
-        rows = intent_lines(state, width)
+    for at, less in enumerate(LESS):
         if len(rows) <= height:
-            return rows
-    for less in (_same, _no_rate, _no_duration, _no_fees, _no_have, _brief_least, _chain_beside):
-        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
-        rows = [row for row in intent_lines(state, width) if row]
-        if len(rows) <= height:
-            return rows
+            break
+        state = replace(state, facts=[one for one in map(less, state.facts) if one is not None])
+        rows = [row for row in intent_lines(state, width) if row or at < ROOMY_STEPS]
     return rows
 
 
@@ -340,49 +323,46 @@ def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
     return [*shown, cut([Span(said, "status-waiting")], width)]
 
 
-def _same(fact: Fact) -> list[Fact]:
-    return [fact]
+def _without(label: str, fact: Fact) -> Fact | None:
+    return None if fact.label == label else fact
 
 
-def _one_rate(fact: Fact) -> list[Fact]:
-    return [replace(fact, below=())] if fact.label == "Rate" else [fact]
+def _one_rate(fact: Fact) -> Fact:
+    return replace(fact, below=()) if fact.label == "Rate" else fact
 
 
-def _no_gap(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label else []
-
-
-def _no_have(fact: Fact) -> list[Fact]:
-    """No part of what is confirmed."""
-    return [fact] if fact.label != HAVE else []
-
-
-def _no_rate(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Rate" else []
-
-
-def _no_duration(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Takes" else []
-
-
-def _no_fees(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Fees" else []
-
-
-def _brief_least(fact: Fact) -> list[Fact]:
+def _brief_least(fact: Fact) -> Fact | None:
     """Beside the amount stands whether the rate is fixed or floats; of a swap on chains nothing
     else says the least."""
     if fact.label != LEAST:
-        return [fact]
-    return [replace(fact, below=())] if fact.key == SIGNED_LEAST else []
+        return fact
+    return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
-def _chain_beside(fact: Fact) -> list[Fact]:
+def _chain_beside(fact: Fact) -> Fact:
     """The chain of an amount in its row, where no former value stands there."""
     if fact.label not in SIDES or fact.was:
-        return [fact]
+        return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
     chains = [
         Span(f"  {span.text}", span.role) for row in fact.below for span in line_of(row, "muted")
     ]
-    return [replace(fact, value=[*amount, *chains], below=(), bold=False)]
+    return replace(fact, value=[*amount, *chains], below=(), bold=False)
+
+
+LESS: tuple[Callable[[Fact], Fact | None], ...] = (
+    _one_rate,
+    partial(_without, ""),
+    # The first step without empty rows.
+    partial(_without, ""),
+    partial(_without, "Rate"),
+    partial(_without, "Takes"),
+    partial(_without, "Fees"),
+    # No part of what is confirmed.
+    partial(_without, HAVE),
+    _brief_least,
+    _chain_beside,
+)
+"""What goes for want of room, in this sequence."""
+ROOMY_STEPS = 2
+"""So many of these steps keep the empty rows."""

@@ -17,7 +17,13 @@ from swapdesk.chain.addresses.payment_links import is_link
 from swapdesk.chain.addresses.payments import uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address, short_address
-from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo, without
+from swapdesk.flows.payees.recipients import (
+    Challenge,
+    MemoCheck,
+    RecipientCheck,
+    check_memo,
+    without,
+)
 from swapdesk.tui.spans import Line, LineLike, Span, cut, ruled, spread
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
@@ -29,6 +35,7 @@ from swapdesk.tui.widgets.form_fields import (
     checks_of,
 )
 from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
@@ -384,6 +391,19 @@ class CreateForm(Vertical):
 
     def _memo_text(self) -> str:
         return self._memo.value if self._memo.need is not MemoNeed.NOT_USED else ""
+
+
+def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
+    """The question for a group of an address that is hidden on the screen."""
+    return Question(
+        title,
+        challenge.question,
+        challenge.answer,
+        "compare",
+        asked="Four characters",
+        wrong="Those are not its characters. Compare the whole address with its source.",
+        folds=challenge.folds,
+    )
 
 
 def _memo_field(

@@ -244,10 +244,8 @@ class DemoScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         stage = self._stage
-        if verb is READ_ON:
-            return self._body.below
-        if verb is READ_BACK:
-            return self._body.above
+        if verb in (READ_ON, READ_BACK):
+            return self._body.standing(verb)
         shown = {
             NEXT_STAGE: stage is not None and stage.number < len(self._demo.rows),
             STAGE_BEFORE: self._at > 0,
@@ -268,12 +266,8 @@ class DemoScreen(Page):
             return CommandState(verb="close")
         return READY
 
-    def do_read_on(self) -> None:
-        self._body.on()
-        self.call_after_refresh(self.refresh_keys)
-
-    def do_read_back(self) -> None:
-        self._body.back()
+    def do_scroll(self, by: int) -> None:
+        self._body.scroll(by)
         self.call_after_refresh(self.refresh_keys)
 
     def do_next_stage(self) -> None:
@@ -301,16 +295,10 @@ class DemoScreen(Page):
         if self._stage is not None and self._stage.moved:
             self.controls.copy_value("transaction hash", self._stage.moved[-1].hash)
 
-    def do_faster(self) -> None:
-        self._change_speed(Decimal(2))
-
-    def do_slower(self) -> None:
-        self._change_speed(Decimal("0.5"))
-
-    def _change_speed(self, factor: Decimal) -> None:
+    def do_change_speed(self, factor: str) -> None:
         if self._shown is None:
             return
-        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * factor))
+        wanted = min(FASTEST, max(SLOWEST, self._shown.speed * Decimal(factor)))
         self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
                         exit_on_error=False)  # fmt: skip
 

@@ -154,23 +154,13 @@ class BodyReading:
     def __init__(self, body: Widget) -> None:
         self._body = body
 
-    @property
-    def below(self) -> CommandState:
-        """Whether something stands further down."""
-        return READY if self._body.scroll_offset.y < self._body.max_scroll_y else HIDDEN
+    def standing(self, verb: Verb) -> CommandState:
+        """Whether something stands further down, or further up."""
+        y, most = self._body.scroll_offset.y, self._body.max_scroll_y
+        return READY if (y < most if verb is READ_ON else y > 0) else HIDDEN
 
-    @property
-    def above(self) -> CommandState:
-        """Whether something stands further up."""
-        return READY if self._body.scroll_offset.y > 0 else HIDDEN
-
-    def on(self) -> None:
-        """Further down."""
-        self._body.scroll_relative(y=STEP, animate=False)
-
-    def back(self) -> None:
-        """Further up."""
-        self._body.scroll_relative(y=-STEP, animate=False)
+    def scroll(self, by: int) -> None:
+        self._body.scroll_relative(y=by * STEP, animate=False)
 
 
 ACCEPT = "accept"
@@ -269,10 +259,8 @@ class DepositScreen(DepositPage):
                 payable=self.payment() is not None,
                 paying=self._funding,
             )
-        if verb is READ_ON:
-            return self._reading.below
-        if verb is READ_BACK:
-            return self._reading.above
+        if verb in (READ_ON, READ_BACK):
+            return self._reading.standing(verb)
         if verb is SHOW_CODE:
             return READY if self.codes() else HIDDEN
         return self.copy_standing(verb)
@@ -286,12 +274,8 @@ class DepositScreen(DepositPage):
     def _reading(self) -> BodyReading:
         return BodyReading(self.query_one("#body"))
 
-    def do_read_on(self) -> None:
-        self._reading.on()
-        self.call_after_refresh(self.refresh_keys)
-
-    def do_read_back(self) -> None:
-        self._reading.back()
+    def do_scroll(self, by: int) -> None:
+        self._reading.scroll(by)
         self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:

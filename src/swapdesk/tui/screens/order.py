@@ -16,7 +16,6 @@ from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.order import (
     BACK,
@@ -66,15 +65,23 @@ FORGOTTEN = "Neither this desk nor the service knows this order."
 OLDER = "The service forgets an order after 48 hours. Another desk may still have it."
 
 
-class OrderView(Page):
-    """``service_id`` may be an order that only the service knows: it is read first."""
+class OrderScreen(Page):
+    """One order: how far it is, what happened when, every fact; its deposit card is a key away.
+
+    ``service_id`` may be an order that only the service knows: it is read first.
+    """
 
     NAME = "Order"
     SPENDS = "read"
+    VERBS = (
+        GO_ON_SIGNING, DEPOSIT_CARD, FUND, AGAIN, PUT_AWAY, OPEN_LINK, INSPECT, HISTORY, COPY_FACT,
+        RAW_JSON, REFRESH, BACK,
+    )  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
-    OrderView #legs { height: auto; }
-    OrderView #legs Timeline { width: 1fr; }
-    OrderView.-not-known .known { display: none; }
+    OrderScreen #legs { height: auto; }
+    OrderScreen #legs Timeline { width: 1fr; }
+    OrderScreen.-not-known .known { display: none; }
     """
 
     def __init__(self, session: Session, service_id: str) -> None:
@@ -255,15 +262,7 @@ class OrderView(Page):
             self._said.show([failure.cause, [Span(code_and_request(error), "muted")]])
             self.set_money("not known to this desk.", failure.next)
 
-
-class OrderScreen(OrderView):
-    """One order: how far it is, what happened when, every fact; its deposit card is a key away."""
-
-    VERBS = (
-        GO_ON_SIGNING, DEPOSIT_CARD, FUND, AGAIN, PUT_AWAY, OPEN_LINK, INSPECT, HISTORY, COPY_FACT,
-        RAW_JSON, REFRESH, BACK,
-    )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = ""
+    # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
         tracked, link = self.tracked, self.link
@@ -366,6 +365,3 @@ class OrderScreen(OrderView):
 
     def do_refresh(self) -> None:
         self._begin_reading()
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))

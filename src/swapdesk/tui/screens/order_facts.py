@@ -256,15 +256,11 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
     """The exact amounts, where the line above has another or has it rounded."""
     found = sent_amounts(tracked, made)
-    if len(found) == 1 and tracker_amount(found[0].amount, "pay") == exact_amount(found[0].amount):
+    if len(found) == 1 and tracker_amount(found[0][1], "pay") == exact_amount(found[0][1]):
         return []
     return [
-        Fact(
-            one.label,
-            f"{exact_amount(one.amount)} {one.symbol}",
-            copy=copied_amount(one.amount),
-        )
-        for one in found
+        Fact(label, f"{exact_amount(amount)} {symbol}", copy=copied_amount(amount))
+        for label, amount, symbol, _ in found
     ]
 
 

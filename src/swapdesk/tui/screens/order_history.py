@@ -13,7 +13,6 @@ from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_sheet import record_of
 from swapdesk.flows.support.support_case import calls_about, facts_of
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.order_history import BACK, COPY_UPDATE, EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.page import Page
@@ -82,16 +81,10 @@ class OrderHistoryScreen(Page):
             return READY if self._line.moment is not None else HIDDEN
         return READY
 
-    def do_earlier_update(self) -> None:
-        self._line.step(-1)
-
-    def do_later_update(self) -> None:
-        self._line.step(1)
+    def do_step(self, by: int) -> None:
+        self._line.step(by)
 
     def do_copy_update(self) -> None:
         said = self._line.said
         if said:
             self.controls.copy_value("update", said)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))

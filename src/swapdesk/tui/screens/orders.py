@@ -82,8 +82,30 @@ WIDE = 160
 CONTEXT = "last 48 h and this desk's journal"
 
 
-class OrdersList(Page):
-    """Rows are laid out in steps and their cells change in place; the keys are the screen's."""
+def not_read(kept: FilterLine) -> str:
+    """What stands beside a line that is no filter: whose rows these are."""
+    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
+
+
+class OrdersScreen(Page):
+    """The tracker: every order this desk knows, open ones first.
+
+    Rows keep their place while their cells change; the cursor stays on its order.
+    """
+
+    NAME = "Orders"
+    SPENDS = "read"
+    VERBS = (
+        OPEN_ORDER, COPY_ADDRESS, FUND, AGAIN, PUT_AWAY, FILTER_ROWS, SORT_ROWS, EXPORT_ROWS,
+        SAY_ROW, REFRESH, BACK,
+    )  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    DEFAULT_CSS = """
+    OrdersScreen #label { margin: 1 0 0 0; }
+    OrdersScreen.-short #label { margin: 0; }
+    OrdersScreen .side { display: none; width: 50; }
+    OrdersScreen.-wide .side { display: block; }
+    """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
         """``kept``: the filter it begins with."""
@@ -281,32 +303,6 @@ class OrdersList(Page):
             urgent=summary.urgent,
         )
         self.step_is(f"{tracked.service_id} {summary.payable}")
-
-
-def not_read(kept: FilterLine) -> str:
-    """What stands beside a line that is no filter: whose rows these are."""
-    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
-
-
-class OrdersScreen(OrdersList):
-    """The tracker: every order this desk knows, open ones first.
-
-    Rows keep their place while their cells change; the cursor stays on its order.
-    """
-
-    NAME = "Orders"
-    SPENDS = "read"
-    VERBS = (
-        OPEN_ORDER, COPY_ADDRESS, FUND, AGAIN, PUT_AWAY, FILTER_ROWS, SORT_ROWS, EXPORT_ROWS,
-        SAY_ROW, REFRESH, BACK,
-    )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
-    DEFAULT_CSS = """
-    OrdersScreen #label { margin: 1 0 0 0; }
-    OrdersScreen.-short #label { margin: 0; }
-    OrdersScreen .side { display: none; width: 50; }
-    OrdersScreen.-wide .side { display: block; }
-    """
 
     def work_failed(self, group: str) -> None:
         self._reading = False

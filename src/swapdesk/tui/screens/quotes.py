@@ -85,11 +85,6 @@ NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
 """Keys in the footer while the explanation stands beside the rows."""
-_TYPE_OF: dict[Verb, RouteType] = {
-    STANDARD_ONLY: RouteType.STANDARD,
-    PRIVATE_ONLY: RouteType.PRIVATE,
-    DEX_ONLY: RouteType.DEX,
-}
 
 
 class QuotesScreen(Page):
@@ -495,10 +490,10 @@ class QuotesScreen(Page):
             return self._locked_asking() or CommandState(cost="1 quote")
         if verb is OPTIONS:
             return HIDDEN if self._asked_at is not None else READY
-        if verb in _TYPE_OF:
-            return self._narrowing(_TYPE_OF[verb])
         if verb is ALL_ROUTES:
             return READY if arrangement.only is not None else HIDDEN
+        if verb in (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY):
+            return self._narrowing(*verb.given)
         if verb is MORE_ROUTES:
             return self._folding()
         if verb in (NEXT_QUOTE, PREVIOUS_QUOTE, SORT_ROWS, ALL_IN):
@@ -527,8 +522,8 @@ class QuotesScreen(Page):
         wait = self._wait()
         return CommandState(locked=f"next one in {countdown(wait)}") if wait else None
 
-    def _narrowing(self, kind: RouteType) -> CommandState:
-        if self.arrangement.only is kind:
+    def _narrowing(self, kind: object) -> CommandState:
+        if self.arrangement.only == kind:
             return CommandState(verb="all routes")
         if self.board is None:
             return HIDDEN
@@ -549,17 +544,8 @@ class QuotesScreen(Page):
     def do_all_in(self) -> None:
         self.rearrange(self.arrangement.switched())
 
-    def do_dex_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.DEX))
-
-    def do_standard_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.STANDARD))
-
-    def do_private_only(self) -> None:
-        self.rearrange(self.arrangement.narrowed(RouteType.PRIVATE))
-
-    def do_all_routes(self) -> None:
-        self.rearrange(self.arrangement.narrowed(None))
+    def do_narrow(self, kind: str) -> None:
+        self.rearrange(self.arrangement.narrowed(RouteType(kind) if kind else None))
 
     def do_more_routes(self) -> None:
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
@@ -569,7 +555,7 @@ class QuotesScreen(Page):
         self.arrangement = arrangement
         self._show()
 
-    def step(self, steps: int) -> None:
+    def do_step(self, steps: int) -> None:
         """The usable route this far from the cursor, as far as there are any."""
         keys = [row.key for row in self._table.rows]
         usable = [key for key in keys if self.board is not None and self.board.ranking.find(key)]
@@ -577,12 +563,6 @@ class QuotesScreen(Page):
         at = usable.index(key) + steps if key in usable else 0
         if usable:
             self._table.move_to(usable[max(0, min(at, len(usable) - 1))])
-
-    def do_next_quote(self) -> None:
-        self.step(1)
-
-    def do_previous_quote(self) -> None:
-        self.step(-1)
 
     def do_explain(self) -> None:
         from swapdesk.tui.screens.waterfall import WaterfallScreen

@@ -10,8 +10,6 @@ from textual.widget import Widget
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.raw_json import raw_lines
-from swapdesk.tui.commands.command import READY, CommandState, Verb
-from swapdesk.tui.commands.everywhere import BACK as EVERYWHERE_BACK
 from swapdesk.tui.commands.raw_order import BACK, COPY_ALL
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -106,14 +104,8 @@ class RawOrderScreen(Page):
             self.refresh_frame()
         return raw_lines(raw, hidden=hidden)
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        return READY
-
     def do_copy_all(self) -> None:
         self.controls.copy_value("order as JSON", self._text.value)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(EVERYWHERE_BACK))
 
 
 class RawPayloadScreen(Page):
@@ -142,6 +134,3 @@ class RawPayloadScreen(Page):
 
     def do_copy_all(self) -> None:
         self.controls.copy_value("fields as JSON", self._text.value)
-
-    def do_back(self) -> None:
-        self.post_message(self.Go(EVERYWHERE_BACK))

@@ -382,13 +382,7 @@ class SignScreen(Page):
             return
         self.signing.unlock(self._phrase.take())
 
-    def do_read_on(self) -> None:
-        self._scroll(1)
-
-    def do_read_back(self) -> None:
-        self._scroll(-1)
-
-    def _scroll(self, direction: int) -> None:
+    def do_scroll(self, direction: int) -> None:
         by = direction * max(1, self._reading.size.height - 1)
         at = min(max(0, self._reading.scroll_y + by), self._reading.max_scroll_y)
         self._reading.scroll_to(y=at, animate=False, immediate=True)

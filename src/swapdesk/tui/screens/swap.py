@@ -65,6 +65,8 @@ SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
 SEND_HINT = "amount   token   @name or address"
+NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
+NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
 PLACES: dict[Verb, str] = {
     ORDERS: "orders",
     TOKENS: "tokens",
@@ -76,13 +78,30 @@ PLACES: dict[Verb, str] = {
 """Where the keys of the empty line lead, in the words of the first screen."""
 
 
-class SwapView(Page):
-    """The line is read again at every change; limits of its pair come once it rests."""
+class SwapScreen(Page):
+    """The first page: one line is enough to start; below it, what was done and what is open.
 
+    The line is read again at every change; limits of its pair come once it rests. ``begin``
+    empties it for a new swap or private send.
+    """
+
+    NAME = "Swap"
+    VERBS = (
+        RETRY,
+        GO_ON_SIGNING,
+        ASK_QUOTES,
+        TO_RECENT,
+        OTHER_CHAIN,
+        OTHER_CHAIN_SOLD,
+        FIND_TOKEN,
+        OPTIONS,
+        BACK,
+    )
+    AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
-    SwapView #waiting { display: none; margin: 1 0 0 0; }
-    SwapView.-signing #waiting { display: block; }
-    SwapView.-short #waiting { margin: 0; }
+    SwapScreen #waiting { display: none; margin: 1 0 0 0; }
+    SwapScreen.-signing #waiting { display: block; }
+    SwapScreen.-short #waiting { margin: 0; }
     """
 
     def __init__(self, session: Session) -> None:
@@ -335,31 +354,6 @@ class SwapView(Page):
         else:
             self.set_money(where, "you: write what to swap", where_short=short)
 
-
-NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
-NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
-
-
-class SwapScreen(SwapView):
-    """The first page: one line is enough to start; below it, what was done and what is open.
-
-    ``begin`` empties the line for a new swap or private send.
-    """
-
-    NAME = "Swap"
-    VERBS = (
-        RETRY,
-        GO_ON_SIGNING,
-        ASK_QUOTES,
-        TO_RECENT,
-        OTHER_CHAIN,
-        OTHER_CHAIN_SOLD,
-        FIND_TOKEN,
-        OPTIONS,
-        BACK,
-    )
-    AUTO_FOCUS: ClassVar[str | None] = "TextField"
-
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
@@ -395,9 +389,6 @@ class SwapScreen(SwapView):
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
             self.controls.signing.open(self.signing)
-
-    def do_ask_quotes(self) -> None:
-        self._submit()
 
     def do_to_recent(self) -> None:
         table = self._lists.filled
@@ -468,10 +459,6 @@ class SwapScreen(SwapView):
             field.focus()
             field.insert(character)
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self._submit()
-
     @on(LineTable.Chosen, "#recent")
     def _again(self, event: LineTable.Chosen) -> None:
         recent = self._lists.chosen(event.key)
@@ -483,7 +470,8 @@ class SwapScreen(SwapView):
     def _open_order(self, event: LineTable.Chosen) -> None:
         self.controls.navigation.open_order(event.key)
 
-    def _submit(self) -> None:
+    @on(TextField.Submitted)
+    def do_ask_quotes(self) -> None:
         from swapdesk.flows.quotes.quote_request import QuoteRequest, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 

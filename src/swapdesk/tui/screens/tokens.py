@@ -63,107 +63,6 @@ if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 
-class TokenAsking(Page):
-    """Limits of the token under the cursor, and contracts that no list has."""
-
-    beside: Token | None = None
-    """The token that stands in the line already: it is sold for the one chosen."""
-    asking = False
-
-    @property
-    def row(self) -> TokenRow | None:
-        """The token under the cursor."""
-        return None
-
-    @property
-    def written(self) -> str:
-        """The text of the field."""
-        return ""
-
-    def fill(self) -> None:
-        """All rows anew."""
-
-    def show_pane(self) -> None:
-        """What is known of the token under the cursor."""
-
-    def _pair(self, token: Token) -> tuple[Token, Token] | None:
-        return pair_for_limits(token, self.beside, self.desk.catalog)
-
-    def limits_of(self, token: Token) -> Line:
-        """What is known without a call, else the key that asks."""
-        pair = self._pair(token)
-        if pair is None or self.link is None:
-            return []
-        known = self.link.quotes.known_limits(*pair)
-        if known is not None:
-            return limits_line(pair, known)
-        if self.asking:
-            return [Span("asking", "status-moving")]
-        key = shown_key(ASK_LIMITS.key)
-        return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
-
-    def do_ask_limits(self) -> None:
-        row = self.row
-        token = self.desk.catalog.token(row.id) if row is not None else None
-        pair = self._pair(token) if token is not None else None
-        if pair is None or self.asking:
-            return
-        self.asking = True
-        self.run_worker(self._fetch_limits(*pair), group="limits", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
-        self.show_pane()
-
-    async def _fetch_limits(self, sold: Token, bought: Token) -> None:
-        from swapdesk.client.errors import ClientError
-
-        try:
-            await self.desk.link.quotes.limits(sold, bought)
-        except ClientError as error:
-            self.call_later(self._limits_asked, error)
-        else:
-            self.call_later(self._limits_asked)
-
-    def _limits_asked(self, error: ClientError | None = None) -> None:
-        self.asking = False
-        if error is not None:
-            self.show_failure(error, "warning")
-        self.refresh_frame()
-        self.show_pane()
-
-    def work_failed(self, group: str) -> None:
-        self.asking = False
-        self.show_pane()
-
-    def do_fetch_unlisted(self) -> None:
-        contract, _ = named_contract(self.written)
-        self.run_worker(self._fetch(contract), group="tokens", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
-
-    async def _fetch(self, address: str) -> None:
-        from swapdesk.client.errors import ClientError
-
-        try:
-            found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
-        except (ClientError, OSError) as error:
-            self.call_later(self._unlisted, 0, error)
-        else:
-            self.call_later(self._unlisted, len(found))
-
-    def _unlisted(self, count: int, error: ClientError | OSError | None = None) -> None:
-        """How many tokens the service has for a contract address, or why it did not say, or why
-        they could not be kept."""
-        if isinstance(error, OSError):
-            why = error.strerror
-            self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
-        elif error is not None:
-            self.show_failure(error)
-        elif (gap := self.desk.catalog.gap) is not None:
-            self.show_notice(f"{gap}.", "warning")
-        elif not count:
-            self.show_notice("The service does not know this contract either.", "warning")
-        self.fill()
-
-
 LIMIT = 200
 OPENING = "the desk is opening"
 SETTLE_SECONDS = 0.06
@@ -171,7 +70,7 @@ SETTLE_SECONDS = 0.06
 NORMAL, WIDE = 100, 160
 
 
-class TokensScreen(TokenAsking):
+class TokensScreen(Page):
     """Finding a token by what is typed: symbol, name, chain or contract.
 
     ``choosing``: the chosen token goes into the line that is being written; ``beside`` is the token
@@ -211,6 +110,8 @@ class TokensScreen(TokenAsking):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
+        """The token that stands in the line already: it is sold for the one chosen."""
+        self.asking = False
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
@@ -268,6 +169,7 @@ class TokensScreen(TokenAsking):
         self.fill()
 
     def fill(self) -> None:
+        """All rows anew."""
         catalog = self.catalog
         self._query = self._query.about(self._field.value)
         found = self._query.find(catalog, LIMIT) if catalog is not None else []
@@ -282,15 +184,13 @@ class TokensScreen(TokenAsking):
         self.set_money("in your wallet.", f"you: choose a token {self._next}".rstrip())
 
     @property
-    def written(self) -> str:
-        return self._field.value.strip()
-
-    @property
     def row(self) -> TokenRow | None:
+        """The token under the cursor."""
         key = self._table.cursor_key
         return self.catalog.row(key) if self.catalog is not None and key is not None else None
 
     def show_pane(self) -> None:
+        """What is known of the token under the cursor."""
         row, catalog = self.row, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
@@ -331,6 +231,85 @@ class TokensScreen(TokenAsking):
         imitates = imitated_by(row, drawn_like)
         return check_token(token, now=self.now(), imitates=imitates)
 
+    # limits, and contracts that no list has
+
+    def _pair(self, token: Token) -> tuple[Token, Token] | None:
+        return pair_for_limits(token, self.beside, self.desk.catalog)
+
+    def limits_of(self, token: Token) -> Line:
+        """What is known without a call, else the key that asks."""
+        pair = self._pair(token)
+        if pair is None or self.link is None:
+            return []
+        known = self.link.quotes.known_limits(*pair)
+        if known is not None:
+            return limits_line(pair, known)
+        if self.asking:
+            return [Span("asking", "status-moving")]
+        key = shown_key(ASK_LIMITS.key)
+        return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
+
+    def do_ask_limits(self) -> None:
+        row = self.row
+        token = self.desk.catalog.token(row.id) if row is not None else None
+        pair = self._pair(token) if token is not None else None
+        if pair is None or self.asking:
+            return
+        self.asking = True
+        self.run_worker(self._fetch_limits(*pair), group="limits", exclusive=True,
+                        exit_on_error=False)  # fmt: skip
+        self.show_pane()
+
+    async def _fetch_limits(self, sold: Token, bought: Token) -> None:
+        from swapdesk.client.errors import ClientError
+
+        try:
+            await self.desk.link.quotes.limits(sold, bought)
+        except ClientError as error:
+            self.call_later(self._limits_asked, error)
+        else:
+            self.call_later(self._limits_asked)
+
+    def _limits_asked(self, error: ClientError | None = None) -> None:
+        self.asking = False
+        if error is not None:
+            self.show_failure(error, "warning")
+        self.refresh_frame()
+        self.show_pane()
+
+    def do_fetch_unlisted(self) -> None:
+        contract, _ = named_contract(self._field.value.strip())
+        self.run_worker(self._fetch(contract), group="tokens", exclusive=True,
+                        exit_on_error=False)  # fmt: skip
+
+    async def _fetch(self, address: str) -> None:
+        from swapdesk.client.errors import ClientError
+
+        try:
+            found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
+        except (ClientError, OSError) as error:
+            self.call_later(self._unlisted, 0, error)
+        else:
+            self.call_later(self._unlisted, len(found))
+
+    def _unlisted(self, count: int, error: ClientError | OSError | None = None) -> None:
+        """How many tokens the service has for a contract address, or why it did not say, or why
+        they could not be kept."""
+        if isinstance(error, OSError):
+            why = error.strerror
+            self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
+        elif error is not None:
+            self.show_failure(error)
+        elif (gap := self.desk.catalog.gap) is not None:
+            self.show_notice(f"{gap}.", "warning")
+        elif not count:
+            self.show_notice("The service does not know this contract either.", "warning")
+        self.fill()
+
+    def work_failed(self, group: str) -> None:
+        self.asking = False
+        self.show_pane()
+
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
@@ -355,17 +334,11 @@ class TokensScreen(TokenAsking):
             return CommandState(verb="clear" if self._field.value else "back")
         return READY
 
-    def do_up(self) -> None:
-        self._table.action_move(-1)
+    def do_move(self, by: int) -> None:
+        self._table.action_move(by)
 
-    def do_down(self) -> None:
-        self._table.action_move(1)
-
-    def do_page_down(self) -> None:
-        self._table.action_page(1)
-
-    def do_page_up(self) -> None:
-        self._table.action_page(-1)
+    def do_page(self, by: int) -> None:
+        self._table.action_page(by)
 
     def do_next_chain(self) -> None:
         self._ask(self._query.on_next_chain(self.desk.catalog))

@@ -126,9 +126,6 @@ class UnfinishedScreen(Page):
     def do_go_on(self) -> None:
         self.post_message(self.Go(ORDERS))
 
-    def do_back(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))
-
 
 def _intro(count: int) -> LineLike:
     said = "One order was" if count == 1 else f"{count} orders were"
