@@ -192,9 +192,6 @@ class OrderSearch:
         """Whether an order names a transaction itself: its payout, or what this desk sent."""
         if service_id is None:
             return False
-        tracked = self.order(service_id)
-        if tracked is not None and _field_of(tracked.order, reading) is not None:
-            return True
         with suppress(JournalUnavailable):
             index = self._desk.journal.orders.index
             return any(service_id in index.named(text) for text in reading.texts)
