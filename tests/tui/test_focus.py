@@ -48,17 +48,14 @@ async def test_no_key_creates_or_opens_while_the_terminal_is_too_small(market: M
         assert market.network.posts() == 0
         await run.pilot.resize_terminal(80, 24)
         await run.see("c creates")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
 
 
 async def test_a_notice_about_a_field_goes_when_the_field_is_corrected(market: Market) -> None:
     async with market.desk() as run:
         await run.to_form()
-        await run.type("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
-        await run.press("enter")
+        await run.enter("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
         assert "▲ " in run.text
-        await run.press("ctrl+u")
-        await run.type("@bob")
+        await run.retype("@bob")
         assert "Bitcoin address" not in run.text
