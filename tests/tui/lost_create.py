@@ -47,9 +47,9 @@ async def to_candidates(run: DeskRun) -> None:
     await run.to_form()
     screen = run.screen(CreateScreen)
     bob = run.app.session.desk.book.entry("bob")
-    kind = screen.row.quote.type
-    others = [one for one in screen.board.ranking.rows if one.quote.type == kind]
-    other = next(one for one in others if one.quote_id != screen.row.quote_id)
+    kind = screen.state.row.quote.type
+    others = [one for one in screen.state.board.ranking.rows if one.quote.type == kind]
+    other = next(one for one in others if one.quote_id != screen.state.row.quote_id)
     await run.app.session.desk.link.api.create_exchange(
         ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)
     )
