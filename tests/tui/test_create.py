@@ -54,6 +54,14 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert "The screen just changed." in run.text
         assert posts(market) == 0
         await run.still()
+        # The step is another one, and the footer was not drawn for it yet.
+        screen = run.screen(CreateScreen)
+        step = screen.guard.step
+        screen.guard.changed("another quote")
+        await run.press_still("c")
+        assert posts(market) == 0
+        screen.step_changed(step)
+        await run.still()
         await run.press(*["c"] * 100)
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from swapdesk.tui import base_screen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
@@ -50,6 +51,19 @@ async def test_no_key_creates_or_opens_while_the_terminal_is_too_small(market: M
         await run.see("c creates")
         await run.press_still("c")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
+
+
+async def test_a_notice_stands_for_its_time_of_the_desks_clock(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a busy machine takes to draw it."""
+    monkeypatch.setattr(base_screen, "NOTICE_SECONDS", 0.01)
+    async with market.ready_desk() as run:
+        run.app.screen.show_notice("Nothing has moved.")
+        await run.pilot.pause(0.05)
+        assert "Nothing has moved." in run.text
+        market.clock.advance(1)
+        await run.settle(lambda: "Nothing has moved." not in run.text, "its end")
 
 
 async def test_a_notice_about_a_field_goes_when_the_field_is_corrected(market: Market) -> None:
