@@ -155,12 +155,13 @@ class AccountScreen(Page):
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is SHOW_ACCOUNT:
+        shown = {
+            SHOW_ACCOUNT: False,
+            LATER_MONTH: self._month != month_of(self.now()),
+            EXPORT_ACCOUNT: self._reading is not None,
+        }
+        if not shown.get(verb, True):
             return HIDDEN
-        if verb is LATER_MONTH and self._month == month_of(self.now()):
-            return HIDDEN
-        if verb is EXPORT_ACCOUNT:
-            return READY if self._reading is not None else HIDDEN
         if verb is READ_ACCOUNT:
             cost = f"refresh, {READS} reads"
             return CommandState(verb=cost, locked="asking" if self._asking else "")

@@ -162,12 +162,13 @@ LONGEST_ADDRESS = 78
 """Cells of the longest address of a chain, in groups; what is longer is none."""
 _WORDS = {"ready": "ready", "look": "to look at", "problem": "problem", "skipped": "skipped"}
 _ENDS = {
-    RowState.PLANNED: (WAITING, "status-waiting", "waits to be created"),
-    RowState.UNKNOWN: (UNKNOWN, "status-waiting", "outcome unknown"),
-    RowState.CREATED: (DONE, "status-done", "created"),
-    RowState.FAILED: (REFUSED, "status-trouble", "failed"),
-    RowState.DIFFERS: (REFUSED, "status-trouble", "differs; do not pay"),
+    RowState.CREATED: (DONE, "status-done", "created", "created"),
+    RowState.PLANNED: (WAITING, "status-waiting", "waits to be created", "waiting"),
+    RowState.UNKNOWN: (UNKNOWN, "status-waiting", "outcome unknown", "unknown"),
+    RowState.FAILED: (REFUSED, "status-trouble", "failed", "failed"),
+    RowState.DIFFERS: (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
+"""What became of a row: its words, and those of the head line after a number of them."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
 """Characters of what is written for an amount and is none."""
@@ -184,13 +185,6 @@ LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
 """Tokens that are named: so many on the lowest screen, and one more for each few rows beyond."""
 LOWEST = 24
-_MADE = (
-    (RowState.CREATED, DONE, "status-done", "created"),
-    (RowState.PLANNED, WAITING, "status-waiting", "waiting"),
-    (RowState.UNKNOWN, UNKNOWN, "status-waiting", "unknown"),
-    (RowState.FAILED, REFUSED, "status-trouble", "failed"),
-    (RowState.DIFFERS, REFUSED, "status-trouble", "not as asked for"),
-)
 
 
 class PlanState(Struct, frozen=True):
@@ -1253,7 +1247,8 @@ def _reasons(planned: PlannedRow, end: JournaledRow | None) -> list[str]:
 def _end(end: JournaledRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
     if end.state is RowState.CREATED and order is not None and order.sign != "waiting":
         return *SIGNS[order.sign], order.word, ""
-    return *_ENDS[end.state], end.reason or ""
+    glyph, role, word, _ = _ENDS[end.state]
+    return glyph, role, word, end.reason or ""
 
 
 def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
@@ -1346,7 +1341,7 @@ def head_line(plan: BatchPlan, width: int, made: JournaledBatch | None = None) -
         word = "token" if len(bought) == 1 else "tokens"
         tokens = [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
     if made is not None:
-        for end, glyph, role, word in _MADE:
+        for end, (glyph, role, _, word) in _ENDS.items():
             if count := sum(row.state is end for row in made.rows):
                 line.append(Span(f"{glyph} {count} {word}   ", role))
     states: tuple[tuple[RowWord, str], ...] = (("skipped", "skipped"),)

@@ -280,8 +280,7 @@ class DepositScreen(DepositPage):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         if verb is ACCEPT_LOWER:
-            lower = lower_output(self.tracked)
-            return READY if lower is not None else HIDDEN
+            return READY if lower_output(self.tracked) is not None else HIDDEN
         if verb is FUND:
             if self.link is None:
                 return HIDDEN

@@ -363,17 +363,17 @@ class InspectScreen(Page):
             return HIDDEN if typing else CommandState(verb="look for another")
         if verb is LOOK_UP:
             return self._look_up_standing()
-        if verb is COPY_REPLY:
-            return READY if self._ready_reply and not typing else HIDDEN
-        if verb is COPY_ESCALATION:
-            return READY if (sheet is not None or self._nothing) and not typing else HIDDEN
-        if verb in (WRITE_BUNDLE, CASE_HISTORY):
-            return READY if sheet is not None and not typing else HIDDEN
         if verb is TRY_AGAIN:
             return READY if not typing and self._line_again() else HIDDEN
         if verb is BACK and self._opened is not None and search is not None:
             return CommandState(verb="to the list")
-        return READY
+        shown = {
+            COPY_REPLY: bool(self._ready_reply),
+            COPY_ESCALATION: sheet is not None or self._nothing,
+            WRITE_BUNDLE: sheet is not None,
+            CASE_HISTORY: sheet is not None,
+        }
+        return HIDDEN if verb in shown and (typing or not shown[verb]) else READY
 
     def _look_up_standing(self) -> CommandState:
         if self._pasted is None or not self._pasted.searchable:

@@ -276,20 +276,19 @@ class OrderScreen(Page):
             return signing_standing(self.signing)
         if tracked is None or link is None:
             return HIDDEN
-        if verb is COPY_FACT:
-            return READY if self._copied() is not None else HIDDEN
-        if verb in (RAW_JSON, INSPECT, HISTORY):
-            return READY
         if verb is AGAIN:
             return again_standing(self, tracked)
         if verb is PUT_AWAY:
             return put_away_standing(tracked)
-        if verb is OPEN_LINK:
-            return READY if self._linked() is not None else HIDDEN
         summary = order_status(tracked, self.service_time())
-        if verb is DEPOSIT_CARD:
-            shown = summary.payable or (tracked.withheld is not None and not summary.ended)
-            return READY if shown else HIDDEN
+        withheld = tracked.withheld is not None and not summary.ended
+        shown = {
+            COPY_FACT: self._copied() is not None,
+            OPEN_LINK: self._linked() is not None,
+            DEPOSIT_CARD: summary.payable or withheld,
+        }
+        if verb is not FUND:
+            return READY if shown.get(verb, True) else HIDDEN
         return fund_standing(
             self.desk.deposit_ways,
             link,

@@ -487,36 +487,32 @@ class QuotesScreen(Page):
         board, row, arrangement = self.board, self.row, self.arrangement
         rows = board.ranking.rows if board is not None else ()
         closes = CommandState(verb="close") if self._beside else READY
-        if verb is REVIEW:
-            return HIDDEN if row is None or row.expired(self.now()) else READY
-        if verb is BACK:
-            return closes
-        if verb is EXPLAIN:
+        shown = {
+            REVIEW: row is not None and not row.expired(self.now()),
             # On a wide screen the explanation stands beside the rows always.
-            return HIDDEN if row is None or self.app.size.width >= WIDE else closes
+            EXPLAIN: row is not None and self.app.size.width < WIDE,
+            OPTIONS: self._asked_at is None,
+            ALL_ROUTES: arrangement.only is not None,
+            FIXED_TOO: board is not None and not self.request.fixed,
+            **dict.fromkeys((NEXT_QUOTE, PREVIOUS_QUOTE, SORT_ROWS, ALL_IN), len(rows) > 1),
+        }
+        if not shown.get(verb, True):
+            return HIDDEN
+        if verb in (EXPLAIN, BACK):
+            return closes
         if verb is REFRESH:
             cost = cost_in_words(self.request, self._again.most)
             return self._locked_asking() or CommandState(cost=cost)
         if verb is FIXED_TOO:
-            if board is None or self.request.fixed:
-                return HIDDEN
             return self._locked_asking() or CommandState(cost="1 quote")
-        if verb is OPTIONS:
-            return HIDDEN if self._asked_at is not None else READY
-        if verb is ALL_ROUTES:
-            return READY if arrangement.only is not None else HIDDEN
         if verb in (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY):
             return self._narrowing(*verb.given)
         if verb is MORE_ROUTES:
             return self._folding()
-        if verb in (NEXT_QUOTE, PREVIOUS_QUOTE, SORT_ROWS, ALL_IN):
-            if len(rows) < 2:
-                return HIDDEN
-            if verb is NEXT_QUOTE and self._beside:
-                return CommandState(key="[ ]")
-            back = verb is ALL_IN and arrangement.all_in
-            return CommandState(verb="net ranking") if back else READY
-        return READY
+        if verb is NEXT_QUOTE and self._beside:
+            return CommandState(key="[ ]")
+        back = verb is ALL_IN and arrangement.all_in
+        return CommandState(verb="net ranking") if back else READY
 
     def _folding(self) -> CommandState:
         if self.board is None:

@@ -186,24 +186,21 @@ class RequestLogScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         typing = self._field.has_focus
-        if verb is REQUESTS:
+        call = self.current
+        shown = {
+            REQUESTS: False,
+            FILTER_CALLS: not typing and not self.whole,
+            COPY_REQUEST_ID: not typing and call is not None and bool(call.request_id),
+            COPY_AS_COMMAND: not typing and call is not None,
+            SHOW_ALL: typing or (call is not None and not self.whole),
+        }
+        if not shown.get(verb, True):
             return HIDDEN
         if verb is BACK:
             if self.whole:
                 return CommandState(verb="to the list")
             return CommandState(verb="clear the filter") if self._field.opened else READY
-        if verb is FILTER_CALLS:
-            return HIDDEN if typing or self.whole else READY
-        if verb is SHOW_ALL:
-            if typing:
-                return CommandState(verb="to the list")
-            return READY if self.current is not None and not self.whole else HIDDEN
-        call = self.current
-        if call is None or typing:
-            return HIDDEN if verb in (COPY_REQUEST_ID, COPY_AS_COMMAND) else READY
-        if verb is COPY_REQUEST_ID:
-            return READY if call.request_id else HIDDEN
-        return READY
+        return CommandState(verb="to the list") if verb is SHOW_ALL and typing else READY
 
     @on(LineTable.Chosen, "#calls")
     def do_show_all(self) -> None:

@@ -279,26 +279,24 @@ class SignScreen(Page):
     def verb_standing(self, verb: Verb) -> CommandState:
         signing = self.signing
         review, stage = signing.review, signing.stage
-        if verb is UNLOCK:
-            return READY if stage is Stage.LOCKED else HIDDEN
-        if verb is GO_ON:
-            return READY if stage is Stage.STOPPED else HIDDEN
-        if verb in (BUMP, CANCEL):
-            return READY if signing.replaceable else HIDDEN
-        if verb in (READ_ON, READ_BACK):
-            if stage is Stage.LOCKED:
-                return HIDDEN
-            below = self._reading.max_scroll_y > self._reading.scroll_y
-            return READY if (below if verb is READ_ON else self._reading.scroll_y > 0) else HIDDEN
-        if verb is RAW_FIELDS:
-            return READY if signing.payload is not None and stage is not Stage.LOCKED else HIDDEN
-        if verb in (SIGN, REFUSE, COPY_DIGEST):
-            if review is None:
-                return HIDDEN
-            return self._sign_standing(review.id) if verb is SIGN else READY
-        if stage is Stage.LOCKED and verb not in (BACK, everywhere.KEYS):
+        at, locked = self._reading.scroll_y, stage is Stage.LOCKED
+        shown = {
+            UNLOCK: locked,
+            GO_ON: stage is Stage.STOPPED,
+            BUMP: signing.replaceable,
+            CANCEL: signing.replaceable,
+            READ_ON: not locked and self._reading.max_scroll_y > at,
+            READ_BACK: not locked and at > 0,
+            RAW_FIELDS: not locked and signing.payload is not None,
+            SIGN: review is not None,
+            REFUSE: review is not None,
+            COPY_DIGEST: review is not None,
+            BACK: True,
+            everywhere.KEYS: True,
+        }
+        if not shown.get(verb, not locked):
             return HIDDEN
-        return READY
+        return self._sign_standing(review.id) if verb is SIGN and review is not None else READY
 
     def _sign_standing(self, review_id: str) -> CommandState:
         left = self.signing.left(self.now())

@@ -723,34 +723,25 @@ class SwapScreen(Page):
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        failed = self.session.phase is Phase.FAILED
-        if verb is RETRY:
-            return READY if failed and not self.line.value else HIDDEN
+        session, read, text = self.session, self._read, self.line.value
         if verb is GO_ON_SIGNING:
-            return signing_standing(None if self.line.value else self.signing)
-        if verb is ASK_QUOTES:
-            if self.session.ready and self._read.complete:
-                return CommandState(cost=self._cost())
+            return signing_standing(None if text else self.signing)
+        naming = "@" in text
+        shown = {
+            RETRY: session.phase is Phase.FAILED and not text,
+            ASK_QUOTES: session.ready and read.complete,
+            OTHER_CHAIN: read.several or naming,
+            OTHER_CHAIN_SOLD: read.sold_elsewhere,
+            FIND_TOKEN: session.opened,
+            OPTIONS: session.ready,
+            TO_RECENT: self._lists.filled is not None,
+            BACK: bool(text) or self.private,
+        }
+        if not shown.get(verb, True):
             return HIDDEN
-        if verb is OTHER_CHAIN:
-            several = self._read.several
-            naming = "@" in self.line.value
-            return (
-                CommandState(verb="complete @name" if naming else "")
-                if several or naming
-                else HIDDEN
-            )
-        if verb is OTHER_CHAIN_SOLD:
-            return READY if self._read.sold_elsewhere else HIDDEN
-        if verb is FIND_TOKEN:
-            return READY if self.session.opened else HIDDEN
-        if verb is OPTIONS:
-            return READY if self.session.ready else HIDDEN
-        if verb is TO_RECENT:
-            return READY if self._lists.filled is not None else HIDDEN
-        if verb is BACK:
-            return READY if self.line.value or self.private else HIDDEN
-        return READY
+        if verb is ASK_QUOTES:
+            return CommandState(cost=self._cost())
+        return CommandState(verb="complete @name") if verb is OTHER_CHAIN and naming else READY
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:

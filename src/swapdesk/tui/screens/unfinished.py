@@ -242,11 +242,8 @@ class CandidatesScreen(Page):
     def verb_standing(self, verb: Verb) -> CommandState:
         if verb in (TAKE_ORDER, GIVE_UP, LOOK_AGAIN) and self._busy:
             return CommandState(locked="the service is asked")
-        if verb is TAKE_ORDER:
-            return READY if self.current is not None else HIDDEN
-        if verb is GIVE_UP:
-            return READY if self._look is not None else HIDDEN
-        return READY
+        shown = {TAKE_ORDER: self.current is not None, GIVE_UP: self._look is not None}
+        return READY if shown.get(verb, True) else HIDDEN
 
     def do_look_again(self) -> None:
         self._busy = True

@@ -480,30 +480,20 @@ class WalletsScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         subject = self.current
-        if verb is WALLETS:
+        shown = {
+            WALLETS: False,
+            COPY_WALLET_ADDRESS: subject is not None,
+            LOCK_WALLET: self.desk.wallet.locks_in is not None,
+            REVOKE_ALLOWANCE: subject is not None and subject.allowance is not None,
+            WITHDRAW_ALL: subject is not None and bool(subject.smart),
+            SET_LIMITS: self.told is not None,
+        }
+        if not shown.get(verb, True):
             return HIDDEN
-        if verb is READ_CHAINS:
-            return CommandState(locked=self.busy) if self.busy else READY
-        if verb is COPY_WALLET_ADDRESS:
-            return READY if subject is not None else HIDDEN
-        if verb is LOCK_WALLET:
-            return READY if self.desk.wallet.locks_in is not None else HIDDEN
-        if verb is REVOKE_ALLOWANCE:
-            if subject is None or subject.allowance is None:
-                return HIDDEN
-            return self._signing_standing()
-        if verb is WITHDRAW_ALL:
-            if subject is None or not subject.smart:
-                return HIDDEN
-            return self._signing_standing()
-        if verb is SET_LIMITS:
-            return self._signing_standing() if self.told is not None else HIDDEN
-        return READY
-
-    def _signing_standing(self) -> CommandState:
-        if self.told is not None and self.told.read_only:
+        signs = verb in (REVOKE_ALLOWANCE, WITHDRAW_ALL, SET_LIMITS)
+        if signs and self.told is not None and self.told.read_only:
             return CommandState(locked=OTHER_DESK)
-        return CommandState(locked=self.busy) if self.busy else READY
+        return CommandState(locked=self.busy) if signs or verb is READ_CHAINS else READY
 
     def do_read_chains(self) -> None:
         self._read()
