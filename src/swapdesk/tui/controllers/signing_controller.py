@@ -172,7 +172,7 @@ class SigningController:
             self._host.post_message(NotReplaced(signing, said))
 
     def not_replaced(self, event: NotReplaced) -> None:
-        from swapdesk.tui.screens.sign_facts import subject_of
+        from swapdesk.tui.screens.sign import subject_of
 
         self._host.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
 
@@ -232,7 +232,7 @@ class SigningController:
 
     async def ended(self, event: SigningEnded) -> None:
         """Tell how it ended, unless the page in view does."""
-        from swapdesk.tui.screens.sign_facts import subject_of
+        from swapdesk.tui.screens.sign import subject_of
 
         signing, link = event.signing, self._session.link
         outcome, order_id = signing.outcome, signing.order_id

@@ -60,8 +60,15 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
 from swapdesk.tui.page import Page, budget_of
-from swapdesk.tui.screens.create_facts import Draft, IntentFacts, IntentPanel, intent_state, summary
-from swapdesk.tui.screens.create_form import CreateForm, first_payment
+from swapdesk.tui.screens.create_form import (
+    CreateForm,
+    Draft,
+    IntentFacts,
+    IntentPanel,
+    first_payment,
+    intent_state,
+    summary,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows

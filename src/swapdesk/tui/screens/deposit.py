@@ -63,8 +63,8 @@ from swapdesk.tui.commands.deposit import (
 )
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.order import payout_memo, short_memo_label
 from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
-from swapdesk.tui.screens.order_facts import payout_memo, short_memo_label
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -112,6 +112,17 @@ HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 LONGEST = 1_000
 """Room for a payment link with a message."""
+RECENT_COLUMNS = (
+    Column("line", "", 18, grow=1),
+    Column("route", "", 8, priority=2),
+    Column("at", "", 11, "right", priority=1, role="muted"),
+)
+OPEN_COLUMNS = (
+    Column("id", "", 6),
+    Column("what", "", 16, grow=1, priority=3),
+    Column("state", "", 15),
+    Column("time", "", 11, "right", priority=2, role="muted"),
+)
 MOST = 6
 ROLE_OF_LEVEL = {
     "waiting": "status-waiting",
@@ -139,57 +150,6 @@ MOST_OPEN = 50
 """Open orders listed here; the order table has them all."""
 
 
-class RecentLines(LineTable):
-    """Lines of earlier intents; the key of a row is its line."""
-
-    def __init__(self, **place: Any) -> None:
-        columns = [
-            Column("line", "", 18, grow=1),
-            Column("route", "", 8, priority=2),
-            Column("at", "", 11, "right", priority=1, role="muted"),
-        ]
-        super().__init__(columns, heads=False, empty="Nothing asked yet.", **place)
-        self._recent: dict[str, Recent] = {}
-
-    def fill(self, intents: Iterable[Intent], catalog: Catalog, now: datetime) -> None:
-        from swapdesk.flows.quotes.recent import recent_lines
-
-        self._recent = {line.text: line for line in recent_lines(intents, catalog, MOST)}
-        self.set_rows(
-            Row(
-                line.text,
-                {
-                    "line": line.text,
-                    "route": Span(line.route, f"route-{line.route}"),
-                    "at": day(line.at, now),
-                },
-            )
-            for line in self._recent.values()
-        )
-
-    def chosen(self, key: str) -> Recent | None:
-        return self._recent.get(key)
-
-
-class OpenOrders(LineTable):
-    """Open orders, nearest deadline first; the key of a row is the order's id."""
-
-    def __init__(self, **place: Any) -> None:
-        columns = [
-            Column("id", "", 6),
-            Column("what", "", 16, grow=1, priority=3),
-            Column("state", "", 15),
-            Column("time", "", 11, "right", priority=2, role="muted"),
-        ]
-        super().__init__(columns, heads=False, empty="No order is open.", **place)
-
-    def show(self, tracked: Iterable[Any], now: datetime) -> None:
-        from swapdesk.flows.orders.order_status import order_status
-
-        rows = [(one, order_status(one, now)) for one in tracked]
-        self.set_rows(_row(one, said) for one, said in rows if not said.ended)
-
-
 class SwapLists(Vertical):
     """Recent lines, open orders, examples, and a greeting where nothing happened yet."""
 
@@ -199,8 +159,12 @@ class SwapLists(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._recent = RecentLines(id="recent")
-        self._open = OpenOrders(id="open")
+        self._recent = LineTable(
+            RECENT_COLUMNS, heads=False, empty="Nothing asked yet.", id="recent"
+        )
+        self._lines: dict[str, Recent] = {}
+        """Lines of earlier intents, by the key of their row."""
+        self._open = LineTable(OPEN_COLUMNS, heads=False, empty="No order is open.", id="open")
         self._open_label = SectionLabel("Open orders")
         self._news, self._how = FittedLines(), FittedLines()
         self._asked: list[Intent] = []
@@ -236,14 +200,15 @@ class SwapLists(Vertical):
 
     def chosen(self, key: str) -> Recent | None:
         """The recent line of a row."""
-        return self._recent.chosen(key)
+        return self._lines.get(key)
 
     def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
         """All rows anew; how many orders are known."""
-        from swapdesk.flows.quotes.recent import newest_intents
+        from swapdesk.flows.quotes.recent import newest_intents, recent_lines
 
         self._asked = [] if tracker is None else newest_intents(tracker.known())
-        self._recent.fill(self._asked, catalog, now)
+        self._lines = {line.text: line for line in recent_lines(self._asked, catalog, MOST)}
+        self._recent.set_rows(_recent_row(line, now) for line in self._lines.values())
         if tracker is not None:
             self.show_open(tracker, now)
         count = 0 if tracker is None else tracker.open_count
@@ -262,8 +227,11 @@ class SwapLists(Vertical):
         self._news.show(partial(news_lines, events, markets, now))
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:
-        """The open orders alone: their countdowns."""
-        self._open.show(tracker.nearest(MOST_OPEN), now)
+        """The open orders alone, nearest deadline first: their countdowns."""
+        from swapdesk.flows.orders.order_status import order_status
+
+        rows = [(one, order_status(one, now)) for one in tracker.nearest(MOST_OPEN)]
+        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
 
     def greet(self, catalog: Catalog | None) -> None:
         """A sentence where nothing was asked yet; None for none."""
@@ -492,7 +460,7 @@ class SwapScreen(Page):
 
     def swaps_changed(self) -> None:
         """Say which swaps and payments are under way, in a row each."""
-        from swapdesk.tui.screens.sign_facts import under_way
+        from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
         self._waiting.show(rows)
@@ -1019,6 +987,11 @@ def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) ->
     for part in parts:
         joined += [Span(f" {DOT} ", "muted"), *part] if joined else part
     return joined
+
+
+def _recent_row(line: Recent, now: datetime) -> Row:
+    route = Span(line.route, f"route-{line.route}")
+    return Row(line.text, {"line": line.text, "route": route, "at": day(line.at, now)})
 
 
 def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
