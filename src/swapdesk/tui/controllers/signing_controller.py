@@ -148,20 +148,14 @@ class SigningController:
         if await signing.run() is not None:
             self._host.post_message(SigningEnded(signing))
 
-    def bump(self, signing: SigningSession) -> None:
-        """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        from swapdesk.flows.wallet.replacement import bumping
+    def replace(self, signing: SigningSession, *, cancels: bool) -> None:
+        """Ask for more gas for what the session waits for, or for its cancellation; the session
+        goes on meanwhile."""
+        from swapdesk.flows.wallet.replacement import bumping, cancelling
 
         desk = self._session.desk
-        asked = self._replace(signing, bumping(desk.wallet, desk.clock))
-        self._host.run_worker(asked, group="swap", exit_on_error=False)
-
-    def cancel(self, signing: SigningSession) -> None:
-        """Ask for the cancellation of what the session waits for."""
-        from swapdesk.flows.wallet.replacement import cancelling
-
-        desk = self._session.desk
-        asked = self._replace(signing, cancelling(desk.wallet, desk.clock))
+        replacement = (cancelling if cancels else bumping)(desk.wallet, desk.clock)
+        asked = self._replace(signing, replacement)
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:

@@ -24,7 +24,7 @@ from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
-from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.batch.group_status import GroupStanding, Until
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -342,12 +342,16 @@ class BatchScreen(Page):
         return {one.service_id: one.order for one in found if one is not None}
 
     @property
+    def current(self) -> GroupStanding | None:
+        """The group that is next."""
+        return None if self.progress is None else self.progress.current
+
+    @property
     def signing(self) -> GroupSigning | None:
         """The session of the group that is next, once there was one in this run."""
-        progress = self.progress
-        if progress is None or progress.current is None:
+        current = self.current
+        if current is None:
             return None
-        current = progress.current
         return self.controls.signing.group(current.batch_id, current.group.number)
 
     @property
@@ -356,7 +360,7 @@ class BatchScreen(Page):
         signing = self.signing
         if signing is None or not self.controls.signing.working(signing):
             return ""
-        current = self.progress.current if self.progress is not None else None
+        current = self.current
         bundle = current.bundle if current is not None else None
         if bundle is not None and bundle.under_way:
             return "following"
@@ -546,8 +550,7 @@ class BatchScreen(Page):
 
     def step(self) -> str:
         """What the money key of the screen acts on."""
-        progress = self.progress
-        current = progress.current if progress is not None else None
+        current = self.current
         if current is None:
             return f"plan {id(self.plan)}"
         bundle = current.bundle
@@ -923,9 +926,9 @@ class BatchScreen(Page):
             sheet = failed_sheet(made)
         except NoFailedRows:
             return
-        progress = self.progress
+        current = self.current
         self.work.begin(self.planner())
-        if progress is not None and progress.current is not None:
+        if current is not None:
             self.work.unpaid = made.id
         self.progress = None
         self.judge(sheet)
@@ -978,8 +981,7 @@ class BatchScreen(Page):
         self._pay(Until.SETTLED)
 
     def _pay(self, until: Until) -> GroupSigning | None:
-        progress = self.progress
-        current = progress.current if progress is not None else None
+        current = self.current
         if current is None:
             return None
         try:
@@ -1085,8 +1087,7 @@ class BatchScreen(Page):
 
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
-        progress = self.progress
-        current = progress.current if progress is not None else None
+        progress, current = self.progress, self.current
         if progress is None or progress.creating or current is None or current.next is None:
             return HIDDEN
         doing = self.doing

@@ -277,6 +277,8 @@ class CreateScreen(Page):
 
     # drawing
 
+    # Of another size the locked intent may be seen whole now, or no longer.
+    @on(IntentPanel.Laid)
     def show(self) -> None:
         state, checked, now = self.state, self._form.checked(), self.now()
         self._form.show(checked)
@@ -469,11 +471,6 @@ class CreateScreen(Page):
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._form.values)
-
-    @on(IntentPanel.Laid)
-    def _laid(self) -> None:
-        """Another size: the locked intent may be seen whole now, or no longer."""
-        self.show()
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""

@@ -169,10 +169,6 @@ class InspectScreen(Page):
             with self.prevent(TextField.Changed):
                 self._field.set_value("")
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self.do_look_up()
-
     def _read(self, text: str) -> None:
         catalog = self.catalog
         self._pasted = read_pasted(
@@ -187,6 +183,8 @@ class InspectScreen(Page):
 
     # searching
 
+    @on(TextField.Submitted)
+    @on(LineTable.Chosen, "#found")
     def do_look_up(self) -> None:
         if self._pasted is None or not self._pasted.searchable or self.link is None:
             return
@@ -212,10 +210,6 @@ class InspectScreen(Page):
         self._asking = True
         self.run_worker(self._go_on(search), group="inspect", exclusive=True, exit_on_error=False)
         self._show()
-
-    @on(LineTable.Chosen, "#found")
-    def _row_chosen(self) -> None:
-        self.do_look_up()
 
     async def _go_on(self, search: OrderSearch) -> None:
         async for _ in search.go_on():

@@ -160,9 +160,6 @@ class RequestLogScreen(Page):
         return self._calls.get(self._table.cursor_key or "")
 
     @on(LineTable.Highlighted, "#calls")
-    def _moved(self) -> None:
-        self._show_pane()
-
     def _show_pane(self) -> None:
         key, width = self._table.cursor_key, max(20, self.app.size.width - MARGINS)
         notice, call = self._notices.get(key or ""), self.current

@@ -375,11 +375,8 @@ class SignScreen(Page):
     def do_go_on(self) -> None:
         self.controls.signing.go_on(self.signing)
 
-    def do_bump(self) -> None:
-        self.controls.signing.bump(self.signing)
-
-    def do_cancel(self) -> None:
-        self.controls.signing.cancel(self.signing)
+    def do_replace(self, cancels: bool) -> None:
+        self.controls.signing.replace(self.signing, cancels=cancels)
 
     @on(PassphraseField.Complete)
     def do_unlock(self) -> None:

@@ -251,10 +251,6 @@ class TokensScreen(Page):
         self.fill()
         self._table.action_move(-LIMIT)
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self.do_choose()
-
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
         if self._settle is not None:
@@ -457,6 +453,7 @@ class TokensScreen(Page):
         else:
             self.post_message(self.Go(BACK))
 
+    @on(TextField.Submitted)
     def do_choose(self) -> None:
         if not self.session.opened:
             self.show_notice(f"Not yet: {OPENING}.", "warning")
