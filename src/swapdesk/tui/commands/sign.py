@@ -14,8 +14,6 @@ BUMP = Verb(
     "plus",
     "pay more gas",
     "Pay more gas for the transaction that waits: the same call again, in its place.",
-    act="replace",
-    given=(False,),
     writes=True,
 )
 CANCEL = Verb(
@@ -23,8 +21,6 @@ CANCEL = Verb(
     "c",
     "cancel it",
     "Take back the transaction that waits, by one that moves nothing in its place.",
-    act="replace",
-    given=(True,),
     writes=True,
 )
 RAW_FIELDS = Verb("raw-fields", "J", "raw fields", "Every field as it came from the service.")

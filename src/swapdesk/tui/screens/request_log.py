@@ -120,7 +120,8 @@ class RequestLogScreen(Page):
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        follow = self._table.cursor_key is None or self._at_end
+        before, cursor = self._table.rows, self._table.cursor_key
+        follow = cursor is None or not before or before[-1].key == cursor
         self._calls = {f"c{one.number}": one for one in log}
         self._notices = {f"n{one.number}": one for one in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
@@ -133,11 +134,6 @@ class RequestLogScreen(Page):
         if follow and rows:
             self._table.move_to(rows[-1].key)
         self._show_pane()
-
-    @property
-    def _at_end(self) -> bool:
-        rows = self._table.rows
-        return not rows or rows[-1].key == self._table.cursor_key
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
         """The rows that are asked for, each with its time; a row is made once."""

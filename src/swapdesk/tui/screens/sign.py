@@ -375,8 +375,11 @@ class SignScreen(Page):
     def do_go_on(self) -> None:
         self.controls.signing.go_on(self.signing)
 
-    def do_replace(self, cancels: bool) -> None:
-        self.controls.signing.replace(self.signing, cancels=cancels)
+    def do_bump(self) -> None:
+        self.controls.signing.replace(self.signing, cancels=False)
+
+    def do_cancel(self) -> None:
+        self.controls.signing.replace(self.signing, cancels=True)
 
     @on(PassphraseField.Complete)
     def do_unlock(self) -> None:
