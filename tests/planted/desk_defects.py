@@ -529,7 +529,7 @@ PAYING = (
     Defect(
         "memo-not-on-the-card",
         "A deposit on a chain with memos is sent without one and credited to nobody.",
-        "swapdesk/tui/screens/deposit_facts.py",
+        "swapdesk/tui/screens/deposit.py",
         "        memo=order.deposit_tag or None,",
         "        memo=order.receiver_tag or None,",
         ("tests/tui/test_scenes.py::test_scene",),
