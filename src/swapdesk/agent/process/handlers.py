@@ -26,7 +26,6 @@ from swapdesk.agent.process.request import (
     AgentRefusal,
     Answer,
     one_of,
-    optional_text,
     refuse_far_clock,
     secret,
     text,
@@ -182,6 +181,6 @@ PAGE = 500
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
-    after = whole(frame, "after")
-    signed, last = opened.records.page(optional_text(frame, "intent"), after, PAGE)
+    intent = None if frame.head.get("intent") is None else text(frame, "intent")
+    signed, last = opened.records.page(intent, whole(frame, "after"), PAGE)
     return {"transactions": [to_json(one) for one in signed], "after": last}, {}

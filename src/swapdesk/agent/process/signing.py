@@ -45,13 +45,9 @@ from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 
-def asked_text(payload: TransactionPayload, promise: Promise) -> str:
-    """As the records keep it."""
-    return json.dumps({"payload": payload_to_json(payload), "promise": as_json(promise)})
-
-
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """Raises MessageError for what another release wrote in another way."""
+    """What a transaction was signed for, as the records keep it. Raises MessageError for what
+    another release wrote in another way."""
     told = json.loads(text)
     payload = payload_from_json(told.get("payload"))
     if not isinstance(payload, TransactionPayload):
@@ -210,6 +206,7 @@ class Reviewing:
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
             raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
         signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
+        asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
         draft = TransactionDraft(
             hash=signed.hash,
             intent_id=subject.promise.intent_id,
@@ -222,7 +219,7 @@ class Reviewing:
             fee=plan.max_fee,
             priority=plan.max_priority,
             replaces=subject.replaces,
-            asked=asked_text(payload, subject.promise),
+            asked=json.dumps(asked),
         )
         return self._written(draft, _given(claim, subject), looked)
 
@@ -252,13 +249,8 @@ class Reviewing:
         self, draft: TransactionDraft, given: PastSignature, looked: Looked
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
-        given = replace(given, hash=draft.hash)
-        now = self._clock.now()
-        self._records.write(draft, given, looked.read.nonce, now, looked.spending)
-        found = self._records.find(draft.hash)
-        if found is None:
-            raise AgentRefusal(Code.RECORDS, "the transaction was not written down")
-        return found
+        given, now = replace(given, hash=draft.hash), self._clock.now()
+        return self._records.write(draft, given, looked.read.nonce, now, looked.spending)
 
 
 def _agree(seen: Looked, looked: Looked) -> None:
