@@ -156,7 +156,7 @@ class Reviewing:
         del self._pending[review_id]
         looked = await self._looking.look(subject, seen)
         refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
-        _agree(seen, looked)
+        require_agreement(seen, looked)
         claim, payload = looked.claim, subject.payload
         self._bind(subject.link, looked)
         if claim is None or (
@@ -253,7 +253,7 @@ class Reviewing:
         return self._records.write(draft, given, looked.read.nonce, now, looked.spending)
 
 
-def _agree(seen: Looked, looked: Looked) -> None:
+def require_agreement(seen: Looked, looked: Looked) -> None:
     """Refuse when the second look differs from the first."""
     verdict = looked.verdict
     if verdict.refused:
