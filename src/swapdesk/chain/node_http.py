@@ -44,9 +44,9 @@ class NodeHttp:
         self,
         url: str,
         *,
-        deadline: float,
+        deadline: float = 5.0,
         headers: dict[str, str] | None = None,
-        transport: httpx2.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._url = url
         self._deadline = deadline

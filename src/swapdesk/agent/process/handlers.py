@@ -9,7 +9,6 @@ or give it up.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from swapdesk.agent.keys.keystore import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
@@ -43,10 +42,6 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_PATHS = 32
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}

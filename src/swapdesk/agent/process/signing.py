@@ -24,7 +24,8 @@ from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
-from swapdesk.agent.signers.evm import signing_hash
+from swapdesk.agent.signers.evm import EvmSigner, signing_hash
+from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
@@ -151,8 +152,8 @@ class Reviewing:
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
             raise AgentRefusal(Code.STALE_REVIEW, "the review has expired: look at it once more")
-        signer_kind = self._wallet.evm if subject.account.kind is Kind.EVM else self._wallet.solana
-        signer_kind(subject.account.address)
+        of_kind = EvmSigner if subject.account.kind is Kind.EVM else SolanaSigner
+        self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
         looked = await self._looking.look(subject, seen)
         refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
@@ -190,7 +191,7 @@ class Reviewing:
         elif isinstance(payload, OperationPayload):
             given = replace(given, key=nonce_of(claim), step=0, total=1)
             content = signed_digest(content, EntryPointVersion(payload.version))
-        signature = self._wallet.evm(subject.account.address).sign_digest(content)
+        signature = self._wallet.signer(subject.account.address, EvmSigner).sign_digest(content)
         # Written down before it leaves: what may be in the world is counted.
         self._records.write_given(
             subject.promise.intent_id, given, self._clock.now(), looked.spending, call
@@ -205,7 +206,7 @@ class Reviewing:
             raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
             raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
-        signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
+        signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
         asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
         draft = TransactionDraft(
             hash=signed.hash,
@@ -228,7 +229,8 @@ class Reviewing:
     ) -> SignedTransaction:
         if looked.read.last_valid is None:
             raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
-        signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
+        signer = self._wallet.signer(subject.account.address, SolanaSigner)
+        signed = signer.sign(b64decode(payload.transaction))
         if not signed.complete:
             raise AgentRefusal(
                 Code.BAD_REQUEST, "another signature is missing that comes before ours"
