@@ -109,6 +109,18 @@ async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
         yield bench
 
 
+async def test_a_gift_that_is_not_looked_for_is_not_waited_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As before the list of tokens was read, which a desk that pays for its calls pays for."""
+    bench.wallet.tokens = ChainTokens(None)
+    await bench.wallet.prepare_sandbox()
+    held = await bench.wallet.holdings()
+    bench.wallet.given(next(one for one in held if one.chain == "polygon"), None)
+    monkeypatch.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
+    assert len(await bench.wallet.holdings()) == len(held)
+
+
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
     wallet, control = bench.wallet, bench.desk.link.control
     assert control is not None
