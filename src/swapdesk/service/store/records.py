@@ -216,18 +216,23 @@ class RecentPayouts(Struct, frozen=True):
     wallets: tuple[tuple[str, int], ...]
 
 
-class DaySum(Struct, frozen=True):
-    """What a partner's orders that were finished on one UTC day come to, in dollars.
+class Sums(Struct, frozen=True, kw_only=True):
+    """What finished orders of a partner come to, in dollars.
 
-    ``commission`` has the reversals of the day in it; ``entries`` counts commissions above 0.
+    ``commission`` has the reversals in it; ``entries`` counts commissions above 0.
     """
 
+    orders: int = 0
+    private: int = 0
+    volume: Decimal = Decimal(0)
+    commission: Decimal = Decimal(0)
+    entries: int = 0
+
+
+class DaySum(Sums, frozen=True, kw_only=True):
+    """Of the orders that were finished on one UTC day."""
+
     day: date
-    orders: int
-    private: int
-    volume: Decimal
-    commission: Decimal
-    entries: int
 
 
 class PartnerBook(Struct, frozen=True):
