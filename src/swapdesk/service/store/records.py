@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.service.access import PartnersRead, StoredPartner
+from swapdesk.service.access import StoredPartner
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -552,7 +552,9 @@ class Store(Protocol):
         """How often accounts and keys were changed, by whichever process; asked on the loop."""
         ...
 
-    async def read_partners(self) -> PartnersRead: ...
+    async def read_partners(self) -> tuple[int, tuple[StoredPartner, ...]]:
+        """All accounts at one moment, behind the number of changes until then."""
+        ...
 
     async def add_partners(self, partners: Sequence[StoredPartner]) -> None:
         """Write the accounts and keys that are not there yet."""
