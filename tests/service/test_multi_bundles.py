@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from datetime import timedelta
 from typing import Any
 
@@ -15,16 +14,17 @@ from eth_account.signers.local import LocalAccount
 
 from patience import PATIENCE
 from service.groups import opened, row, set_up
+from service.http_calls import small_service
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS, USDC
+from service.world import AS_SECOND, BTC, ETH, TOKENS, USDC
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import account_address, decode_batch
 from swapdesk.chain.user_operation import read_operation, user_operation_hash
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, assemble
+from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
@@ -64,15 +64,11 @@ def service(
     bundler: PlainBundler,
     interventions: dict[str, Intervention],
 ) -> ServiceParts:
-    return assemble(
+    return small_service(
         clock,
-        random.Random(7),
         store,
-        CHAINS,
-        BUNDLED,
-        venue_list,
-        PARTNERS,
-        INTERMEDIARIES,
+        venues=venue_list,
+        tokens=BUNDLED,
         onchain=Onchain(bundler=bundler),
         intervene=interventions.get,
     )

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from service.http_calls import running, small_service
 from service.world import AS_FIRST, BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.scans import CLAIM, RETRY_AFTER, SCAN_SECONDS, TokenScans
@@ -54,23 +53,9 @@ def scanner(clock: ManualClock) -> TestScanner:
 
 @pytest.fixture
 def service(
-    service: ServiceParts,
-    clock: ManualClock,
-    store: SqliteStore,
-    venue_list: Any,
-    scanner: TestScanner,
+    clock: ManualClock, store: SqliteStore, venue_list: Any, scanner: TestScanner
 ) -> ServiceParts:
-    return assemble(
-        clock,
-        service.rng,
-        store,
-        CHAINS,
-        TOKENS,
-        venue_list,
-        service.directory.partners.values(),
-        [],
-        scanner=scanner,
-    )
+    return small_service(clock, store, venues=venue_list, intermediaries=[], scanner=scanner)
 
 
 async def settle(store: SqliteStore) -> None:
