@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx2
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
-from service.world import BTC, ETH
+from service.world import BTC, BTC_ADDRESS, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker

@@ -9,10 +9,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_FIRST, BTC, ETH, FIRST
+from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.wire.account import RateWindows

@@ -9,10 +9,8 @@ import httpx2
 import pytest
 
 from service.groups import opened, row
-from service.orders_fixtures import EVM
-from service.orders_fixtures import XRP as XRP_ADDRESS
 from service.price_venue import PriceVenue
-from service.world import FIRST, XRP
+from service.world import EVM, FIRST, XRP, XRP_ADDRESS
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits

@@ -9,11 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH, SOL
+from service.world import AS_SECOND, BTC, BTC_ADDRESS, ETH, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339

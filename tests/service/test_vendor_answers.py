@@ -9,10 +9,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.orders_fixtures import EVM
 from service.quote_calls import asked
 from service.terms_world import venues
-from service.world import FIRST, XRP
+from service.world import EVM, FIRST, XRP
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.service.venues.adapter import CentralizedVenue

@@ -22,7 +22,7 @@ from service.http_calls import JSON, calling, code, fields, raw_call, running
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
 from service.venue import PlainVenue
-from service.world import AS_FIRST, BTC, ETH, WEBHOOK_SECRETS
+from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, EVM, WEBHOOK_SECRETS
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.bundling import Landed
@@ -35,8 +35,6 @@ from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.webhook_signature import WINDOW_SECONDS
 
-EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
-REFUND = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 NOTHING_NEW = b'{"type":"order.updated","data":{"orderId":"nobody:in"}}'
 
 
@@ -74,7 +72,7 @@ async def an_order(api: httpx2.AsyncClient) -> str:
     query = {"amount": "0.5", "from": BTC.id, "to": ETH.id, "types": "standard"}
     quoted = await api.get("/quotes", params=query, headers=AS_FIRST)
     (row,) = [row for row in quoted.json()["quotes"] if "error" not in row]
-    body = {"quoteId": row["quoteId"], "addressTo": EVM, "refundAddress": REFUND}
+    body = {"quoteId": row["quoteId"], "addressTo": EVM, "refundAddress": BTC_ADDRESS}
     made = await api.post("/exchanges", json=body, headers=AS_FIRST)
     assert made.status_code == 200, made.text
     return str(made.json()["serviceId"])
