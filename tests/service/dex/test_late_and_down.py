@@ -51,8 +51,7 @@ async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
 
 async def test_what_was_never_executed_expires(floor: Floor) -> None:
     """Other transactions of the owner, with the same token, are not the order's."""
-    someone = await trader(floor, 1805)
-    await someone.fund("1", USDC="100")
+    someone = await trader(floor, 1805, coins="1", USDC="100")
     row = await someone.row("ba", "USDC", "WETH", "50")
     await someone.approve_all(row["quoteId"])
     order = await someone.create(row["quoteId"])

@@ -290,5 +290,11 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 yield Floor(world, service, api, onchain)
 
 
-async def trader(floor: Floor, number: int, chain: str = "base") -> Trader:
-    return Trader(floor, stranger(number), chain)
+async def trader(
+    floor: Floor, number: int, chain: str = "base", coins: str = "", **tokens: str
+) -> Trader:
+    """With what they are given; who has tokens has coins as well."""
+    someone = Trader(floor, stranger(number), chain)
+    if coins or tokens:
+        await someone.fund(coins or "10", **tokens)
+    return someone
