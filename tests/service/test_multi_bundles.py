@@ -77,10 +77,11 @@ def service(
 async def build(
     api: httpx2.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
 ) -> dict[str, Any]:
-    answer = await api.post(
-        f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
-    )
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.post(
+            f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
+        )
+    ).raise_for_status()
     decode(MultiTransactions, answer.content, side="client")
     return answer.json()
 
@@ -142,8 +143,7 @@ async def test_a_bundle_from_the_build_to_its_confirmation(
     assert tokens["txData"]["tokenAmount"] == str(2000 * 10**6)
     assert (built["depositNeeded"], built["saCurrentBalance"]) == ("0", "0")
     assert (await status(api, multi_id))["bundleStatus"] == "pending"
-    answer = await submit(api, multi_id, signed(built))
-    assert answer.status_code == 200, answer.text
+    answer = (await submit(api, multi_id, signed(built))).raise_for_status()
     assert answer.json() == {
         "userOpHashes": [each["txData"]["userOpHash"] for each in built["transactions"]]
     }

@@ -34,8 +34,9 @@ OURS = {"Authorization": "first-reader:reader-secret"}
 
 
 async def rows(api: httpx2.AsyncClient, headers: dict[str, str] | None, **more: Any) -> Any:
-    answer = await api.get("/quotes", params=asked(types="standard", **more), headers=headers)
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.get("/quotes", params=asked(types="standard", **more), headers=headers)
+    ).raise_for_status()
     return [row for row in answer.json()["quotes"] if "error" not in row]
 
 

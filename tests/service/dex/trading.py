@@ -157,8 +157,7 @@ class Caller(Struct):
         query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
         async with asyncio.timeout(PATIENCE):
             while True:
-                answer = await self.floor.api.get("/quotes", params=query)
-                assert answer.status_code == 200, answer.text
+                answer = (await self.floor.api.get("/quotes", params=query)).raise_for_status()
                 rows = {row["swap"]: row for row in told(answer)["quotes"]}
                 if not any(SILENT in row.get("error", "") for row in rows.values()):
                     return rows
