@@ -313,18 +313,6 @@ async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
     assert {each.choice.deviation_threshold for each in rows} == {Decimal(100)}
 
 
-async def test_a_failed_set_up_is_told_without_a_place_to_pay_to(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
-) -> None:
-    told = await group(api, row(0.5), row(0.6))
-    for venue in venue_list:
-        venue.trouble.reject = True
-    await opened(service, clock)
-    for order in (await status(api, told["multiId"]))["orders"]:
-        assert order["status"] == 6
-        assert not {"depositAddress", "swapName"} & order.keys()
-
-
 async def test_a_deleted_order_is_an_id_and_a_state(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, store: SqliteStore
 ) -> None:

@@ -40,6 +40,7 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     await opened(service, clock)
     now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
     assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
+    assert not {"depositAddress", "swapName", "in"} & now["orders"][0].keys()
     back = {"refundAddress": XRP_ADDRESS, "refundExtraId": "7"}
     tagged = row(amount=1000, fixed=True, **back) | {"from": XRP.id}
     answer = await api.post("/exchanges/multi", json={"orders": [tagged]})
