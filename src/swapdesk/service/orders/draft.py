@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.chain.addresses.checking import ServerPattern, check_address, check_recipient
+from swapdesk.chain.addresses.checking import check_address, check_recipient, pattern_fits
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import check_memo, memo_label
 from swapdesk.service.errors import ServiceError, VendorsRefusal, invalid
@@ -55,7 +55,7 @@ def _check_address(field: str, text: str, token: Token) -> None:
 def _problem(text: str, token: Token) -> str | None:
     chain = token.chain_data
     if chain.kind not in KINDS:
-        if ServerPattern(chain.address_validation).matches(text) is False:
+        if pattern_fits(chain.address_validation, text) is False:
             return f"Not an address of {chain.name}."
         return None
     verdict = check_recipient(
