@@ -75,7 +75,7 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
     """The accounts of these keys, as they are written into a new store."""
     accounts: dict[str, StoredPartner] = {}
     for each in keys:
-        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, None, now)
+        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, created=now)
         account = accounts.get(each.partner_id) or StoredPartner(
             partner_id=each.partner_id,
             name=each.name,
