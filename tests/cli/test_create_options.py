@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,6 @@ from swapdesk.chain.addresses.kinds import derive_address
 
 REFUND = derive_address("bitcoin", b"refund".ljust(32))
 PAIR = ("btc.bitcoin", "eth.ethereum", "--to", MINE, "--yes", "--json")
-
-
-def test_a_markup_is_part_of_the_price(desk: Desk) -> None:
-    """Three percent are more than any two exchanges of the sandbox differ by."""
-    plain = desk("swap", "0.1", *PAIR)
-    marked = desk("swap", "0.1", *PAIR, "--markup", "3", "--max-loss", "any")
-    assert (plain.code, marked.code) == (0, 0), marked
-    less = Decimal(str(marked.document["order"]["outAmount"]))
-    assert less < Decimal(str(plain.document["order"]["outAmount"]))
-    assert marked.document["check"]["lowerByPercent"] is None
 
 
 @pytest.mark.parametrize(
