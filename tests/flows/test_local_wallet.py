@@ -298,7 +298,7 @@ async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:
 
         async def smart_account(self, *_: object) -> SmartAccount:
             held = (Balance(coin, 2 * 10**18),)
-            return SmartAccount("base", owner.address, "0x2", held, self.prepaid, None)
+            return SmartAccount("0x2", held, self.prepaid, None)
 
     link = ChainLink("base", Kind.EVM, 1, "http://127.0.0.1:9", 1)
     for prepaid, amount in ((10**18, Decimal(3)), (None, None)):
