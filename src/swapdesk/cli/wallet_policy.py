@@ -26,7 +26,6 @@ from swapdesk.flows.wallet.policy_change import (
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.spending import (
-    Limit,
     LimitUse,
     PolicyStatus,
     SpendingPolicy,
@@ -112,7 +111,8 @@ def _told(output: Output, status: PolicyStatus) -> int:
         output.document(PolicyDocument(shown, status.problem))
     elif policy is not None and policy != SpendingPolicy():
         rows = [
-            (f"per {one.limit.window.value}", plain_amount(one.limit.most), _unit(one.limit),
+            (f"per {one.limit.window.value}", plain_amount(one.limit.most),
+             "USD" if one.limit.token is None else named_token(one.limit.token),
              "?" if one.used is None else plain_amount(one.used), plain_amount(one.left))
             for one in status.uses
         ]  # fmt: skip
@@ -128,7 +128,3 @@ def _told(output: Output, status: PolicyStatus) -> int:
         f"Money stays where it is. Next {POLICY_ANEW}.",
     )
     return Exit.OWN_REFUSAL
-
-
-def _unit(limit: Limit) -> str:
-    return "USD" if limit.token is None else named_token(limit.token)
