@@ -29,7 +29,6 @@ UNIT = Decimal("0.000001")
 
 def pay(amount: str, decimals: int | None = 6) -> PayableAmount:
     found = payable_amount(order(in_amount=Decimal(amount), in_symbol="XRP"), decimals)
-    assert found is not None
     return found
 
 

@@ -785,6 +785,18 @@ SHOWING = (
         ("tests/flows/support/test_told_amounts.py",),
     ),
     Defect(
+        "paid-less-not-said",
+        "A customer who paid less than the order asked for is told that it came too late, and not"
+        " that it was less.",
+        "swapdesk/flows/orders/order_status.py",
+        "    if deposit is not None and arrived and sent_otherwise(order, deposit):\n",
+        "    if False:\n",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_one_who_paid_less_and_too_late_is_told_what_arrived",
+        ),
+    ),
+    Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
         "swapdesk/flows/tracking/tracking.py",
