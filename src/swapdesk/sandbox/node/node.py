@@ -31,16 +31,16 @@ from swapdesk.sandbox.node.params import (
     BalanceOf,
     ChainOf,
     ClockSet,
-    EvmFund,
     FaucetPay,
     FaultAdd,
+    Fund,
     LegsOf,
     NoParams,
     OpenLeg,
     SendOn,
-    SolanaFund,
     TransferOf,
 )
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.venue_accounts import AddressesHeld, VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
@@ -195,8 +195,7 @@ class Node:
             LedgerMethod.VENUE_SEND_ON: (SendOn, self._send_on),
             LedgerMethod.FAULT_ADD: (FaultAdd, self._add_fault),
             LedgerMethod.FAULT_LIST: (NoParams, lambda _: self._waiting_faults()),
-            LedgerMethod.EVM_FUND: (EvmFund, self._fund),
-            LedgerMethod.SOLANA_FUND: (SolanaFund, self._fund_solana),
+            LedgerMethod.FUND: (Fund, self._fund),
             LedgerMethod.FAULT_CLEAR: (NoParams, lambda _: accounts.faults.clear()),
         }
 
@@ -262,15 +261,11 @@ class Node:
     def _waiting_faults(self) -> list[dict[str, object]]:
         return [fault.as_json() for fault in self.accounts.faults.waiting.active]
 
-    def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
-        return self._embedded().fund(
-            _embedded_chain(params.chain), params.address, int(params.units), params.token
-        )
-
-    def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:
-        if self.solana is None:
-            raise LedgerRefusal("no Solana chain is embedded here")
-        return self.solana.fund(params.address, int(params.units), params.mint)
+    def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
+        asked = params.address, int(params.units), params.token
+        if self.solana is not None and params.chain == SOLANA:
+            return self.solana.fund(*asked)
+        return self._embedded().fund(_embedded_chain(params.chain), *asked)
 
     def _embedded(self) -> Embedding:
         if self.chains is None:
