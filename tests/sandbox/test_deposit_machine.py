@@ -30,6 +30,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from sandbox.test_node import audit
 from service.orders_fixtures import START, caller
 from service.test_order_machine import EVERYTHING
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
@@ -332,7 +333,7 @@ class DepositMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_unit_is_lost_or_made(self) -> None:
-        assert self.runner.run(self.ledger.call(LedgerMethod.AUDIT)) == []
+        assert audit(self.node) == []
 
     @invariant()
     def nobody_is_paid_twice(self) -> None:

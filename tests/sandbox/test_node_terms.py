@@ -32,7 +32,6 @@ from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, NodeDown, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,
-    BalanceOf,
     FaultAdd,
     NoParams,
     SendOn,
@@ -276,7 +275,6 @@ def test_a_node_that_is_down_takes_its_chain_with_it(node: Node) -> None:
         lambda: open_leg(node, ETH, BTC, units_in=str(10**18), units_out="1", minimum="1"),
         lambda: pay(node, BTC, to, PAID),
         lambda: node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="cb", key=leg.key)),
-        lambda: node.call(LedgerMethod.BALANCE, BalanceOf(token=BTC.token_id, address=REFUND)),
     ):
         with pytest.raises(NodeDown, match="node of bitcoin"):
             call()

@@ -25,7 +25,6 @@ from swapdesk.sandbox.node.chain_wallets import ChainWallets, IncomingPayment
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import (
     CUSTOMER,
-    ISSUER,
     PAYER,
     customer_name,
     hot_wallet_name,
@@ -144,25 +143,6 @@ class Ledger:
         self._connection.execute(
             "INSERT OR REPLACE INTO balances VALUES (?, ?, ?)", (token, address, str(units))
         )
-
-    def audit(self) -> list[dict[str, str]]:
-        """Tokens whose balances do not add up to what was issued, or are negative."""
-        issued: dict[str, int] = {}
-        held: dict[str, int] = {}
-        negative = set()
-        for token, address, text in self._connection.execute("SELECT * FROM balances"):
-            units = int(text)
-            if address == ISSUER:
-                issued[token] = -units
-                continue
-            held[token] = held.get(token, 0) + units
-            if units < 0:
-                negative.add(token)
-        return [
-            {"token": token, "issued": str(issued.get(token, 0)), "held": str(held.get(token, 0))}
-            for token in sorted(held.keys() | issued.keys())
-            if issued.get(token, 0) != held.get(token, 0) or token in negative
-        ]
 
     # Payments
 

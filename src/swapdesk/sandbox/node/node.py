@@ -28,7 +28,6 @@ from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
     AccountOf,
-    BalanceOf,
     ChainOf,
     ClockSet,
     FaucetPay,
@@ -84,7 +83,7 @@ def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[s
     elif isinstance(params, AccountOf):
         row = rows.by_key(params.venue, params.key)
         tokens = [] if row is None else [row["token_in"], row["token_out"]]
-    elif isinstance(params, FaucetPay | BalanceOf):
+    elif isinstance(params, FaucetPay):
         tokens = [params.token]
     elif isinstance(params, TransferOf):
         transfer = ledger.find(params.hash)
@@ -183,9 +182,7 @@ class Node:
             LedgerMethod.CLOCK_GET: (NoParams, lambda _: self._time()),
             LedgerMethod.CLOCK_SET: (ClockSet, self._set_clock),
             LedgerMethod.CHAIN_HEIGHTS: (NoParams, lambda _: self._heights()),
-            LedgerMethod.BALANCE: (BalanceOf, self._balance),
             LedgerMethod.TRANSFER_GET: (TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
-            LedgerMethod.AUDIT: (NoParams, lambda _: ledger.audit()),
             LedgerMethod.FAUCET_PAY: (FaucetPay, self._pay),
             LedgerMethod.VENUE_OPEN: (OpenLeg, accounts.open),
             LedgerMethod.VENUE_FIND: (AccountOf, lambda p: accounts.find(p.venue, p.key)),
@@ -271,13 +268,6 @@ class Node:
         if self.chains is None:
             raise LedgerRefusal("no chain is embedded here")
         return self.chains
-
-    def _balance(self, params: BalanceOf) -> str:
-        token = world_tokens().get(params.token)
-        wallets = None if token is None else self.ledger.embedded.get(token.row.chain)
-        if token is None or wallets is None:
-            return str(self.ledger.balance(params.token, params.address))
-        return str(wallets.balance(token, params.address))
 
     def _pay(
         self, params: FaucetPay

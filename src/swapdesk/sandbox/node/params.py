@@ -42,11 +42,6 @@ class ClockSet(RequestModel):
     speed: Speed | None = None
 
 
-class BalanceOf(RequestModel):
-    token: ObjectId
-    address: Address
-
-
 class TransferOf(RequestModel):
     hash: Annotated[str, Identity(200)]
 
