@@ -77,10 +77,6 @@ _MILLISECOND = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def whole_milliseconds(at: datetime) -> datetime:
-    return _EPOCH + (at - _EPOCH) // _MILLISECOND * _MILLISECOND
-
-
 def rate_name(
     seed: int,
     venue: str,
@@ -235,7 +231,8 @@ class SimulatedExchange:
     ) -> VenueQuote | Unavailable:
         """Price now; by amount received only with a fixed rate (contract 6.10)."""
         await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
-        now = whole_milliseconds(self._clock.now())
+        # As the name of a rate tells it.
+        now = _EPOCH + (self._clock.now() - _EPOCH) // _MILLISECOND * _MILLISECOND
         if closed(self._row, now):
             raise Transient(_CLOSED)
         pair = self._pair(token_in, token_out)

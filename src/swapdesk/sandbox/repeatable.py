@@ -45,7 +45,7 @@ from starlette.types import ASGIApp
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 from swapdesk.clock import SystemClock
-from swapdesk.paths import make_directories
+from swapdesk.paths import make_directories, write_private
 from swapdesk.sandbox.chain_rows import chain_lines
 from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_node
 from swapdesk.sandbox.node.solana.terms import chain_line
@@ -162,7 +162,7 @@ async def open_world(
     run takes, and matters to swaps on chains alone."""
     clock = repeatable_clock()
     make_directories(data)
-    _write_key(data, seed)
+    write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))
     token = seed_bytes("token", seed).hex()
     transport = _ByPath()
     opened = open_node(data, clock, seed=seed, speed=speed, pools=pools)
@@ -198,12 +198,6 @@ async def open_world(
             await asyncio.gather(ticking, return_exceptions=True)
             await opened.close()
             await store.close()
-
-
-def _write_key(data: Path, seed: int) -> None:
-    handle = os.open(data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(seed_bytes("sandbox key", seed))
 
 
 def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:

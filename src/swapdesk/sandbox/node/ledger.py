@@ -26,7 +26,6 @@ from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import (
     CUSTOMER,
     PAYER,
-    customer_name,
     hot_wallet_name,
     issue_world,
 )
@@ -102,7 +101,7 @@ class Ledger:
     def customer(self, chain: ChainRow, name: str) -> str:
         """An account of a customer of the sandbox, on an embedded chain."""
         place = ("customer", name, chain.short_name)
-        return self._wallet(chain, place, customer_name(name))
+        return self._wallet(chain, place, CUSTOMER + name)
 
     def _wallet(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
         if place not in self._wallets:

@@ -16,7 +16,6 @@ from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_books import ChainBooks
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.issued_world import deposit_name, static_deposit_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
@@ -44,13 +43,13 @@ def deposit_place(
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):
-            place = static_deposit_name(venue.code, name, number)
+            place = f"static deposit {venue.code} {name} {number}"
             address = _address(ledger, chain, place, "static deposit", venue.code, name, number)
             if not rows.held(name, address):
                 return address, None
         raise AddressesHeld("all static deposit addresses are held by open orders")
     if name in ledger.embedded or not (chain.needs_memo and venue.memo_deposits):
-        place = deposit_name(venue.code, key)
+        place = f"deposit {venue.code} {key}"
         return _address(ledger, chain, place, "deposit", venue.code, key), None
     address = ledger.hot_wallet(venue.code, chain)
     for attempt in count():
