@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, published_shape
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 from swapdesk.sandbox.tables import read_table
 
 
@@ -130,15 +131,16 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
     return found
 
 
-def chain_lines(terms: dict[str, ChainTerms], host: str, port: int) -> list[dict[str, object]]:
-    """The embedded chains as a ready line shows them."""
-    shown = f"[{host}]" if ":" in host else host
-    return [
+def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
+    """The embedded chains of the node at an address, as a ready line shows them (interfaces 2);
+    Solana has no chain id."""
+    lines = [
         {
             "shortName": name,
             "kind": "evm",
             "chainId": each.chain_id,
-            "rpc": f"http://{shown}:{port}/evm/{name}",
+            "rpc": f"{node}/evm/{name}",
         }
         for name, each in terms.items()
     ]
+    return [*lines, {"shortName": CHAIN, "kind": "sol", "chainId": None, "rpc": f"{node}{PATH}"}]

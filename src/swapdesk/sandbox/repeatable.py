@@ -48,7 +48,6 @@ from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories, write_private
 from swapdesk.sandbox.chain_rows import chain_lines
 from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_node
-from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
 from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
@@ -207,6 +206,6 @@ def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:
         controlToken=token,
         partners=[each.as_ready() for each in partner_keys(load_key(data))],
         pid=os.getpid(),
-        chains=[*chain_lines(opened.chains.terms, _HOST, _PORT), chain_line(_HOST, _PORT)],
+        chains=chain_lines(opened.chains.terms, _ORIGIN),
         makers=makers_of(data),
     ).as_mapping()
