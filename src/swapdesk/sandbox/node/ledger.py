@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import ChainWallets, IncomingPayment
 from swapdesk.sandbox.node.database import Database
@@ -63,7 +64,11 @@ class Payment(Struct, frozen=True, kw_only=True):
 
 
 class LedgerRefusal(Exception):
-    """The ledger says no; nothing was moved."""
+    """The ledger says no; nothing was moved. ``code`` is what a caller is told."""
+
+    def __init__(self, message: str, code: RpcCode = RpcCode.REFUSED) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Ledger:

@@ -24,6 +24,7 @@ from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
@@ -40,7 +41,7 @@ from swapdesk.sandbox.node.params import (
     TransferOf,
 )
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
-from swapdesk.sandbox.node.venue_accounts import AddressesHeld, VenueAccounts
+from swapdesk.sandbox.node.venue_accounts import VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -69,10 +70,6 @@ class OtherTerms(Exception):
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
-
-
-class NodeDown(Exception):
-    """The node of a chain does not answer; nothing happened."""
 
 
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
@@ -156,14 +153,14 @@ class Node:
         """The result of one method, or what is awaited for it; everything due is done before, but
         for who only watches.
 
-        Raises LedgerRefusal, or NodeDown.
+        Raises LedgerRefusal.
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
                 if self.chain_faults.meets(chain, NODE_DOWN):
-                    raise NodeDown(f"the node of {chain} does not answer")
+                    raise LedgerRefusal(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
     def close(self) -> None:
@@ -352,12 +349,6 @@ def _embedded_chain(chain: str) -> str:
 BODY_LIMIT = 64 * 1024
 
 
-class _Problem(Exception):
-    def __init__(self, code: RpcCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class NodeApp:
     """One request, one method. Only whoever knows the token is answered, but for the paths of
     ``chains``, which answer for themselves."""
@@ -396,42 +387,37 @@ class NodeApp:
             call = _call(body)
             number = call.get("id")
             result = await self._run(call)
-        except _Problem as problem:
-            error = {"code": int(problem.code), "message": str(problem)}
-            return {"jsonrpc": "2.0", "id": number, "error": error}
+        except Problem as problem:
+            return {"jsonrpc": "2.0", "id": number, "error": problem.as_json()}
         return {"jsonrpc": "2.0", "id": number, "result": result}
 
     async def _run(self, call: dict[str, Any]) -> Any:
         try:
             method = LedgerMethod(str(call.get("method")))
         except ValueError:
-            raise _Problem(RpcCode.NO_METHOD, "no such method") from None
+            raise Problem("no such method", RpcCode.NO_METHOD) from None
         try:
             params = validate(
                 self._node.handlers[method][0], call.get("params") or {}, side="service"
             )
         except ShapeError as error:
-            raise _Problem(RpcCode.BAD_PARAMS, str(error)) from None
+            raise Problem(str(error), RpcCode.BAD_PARAMS) from None
         try:
             result = self._node.call(method, params)
             return await result if isawaitable(result) else result
-        except AddressesHeld as held:
-            raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
-        except NodeDown as down:
-            raise _Problem(RpcCode.DOWN, str(down)) from None
         except LedgerRefusal as refused:
-            raise _Problem(RpcCode.REFUSED, str(refused)) from None
+            raise Problem(str(refused), refused.code) from None
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s failed", method)
-            raise _Problem(RpcCode.INTERNAL, "the node failed") from None
+            raise Problem("the node failed", RpcCode.INTERNAL) from None
 
 
 def _call(body: bytes) -> dict[str, Any]:
     try:
         call = decode_json(body, max_bytes=BODY_LIMIT)
     except CodecError as error:
-        raise _Problem(RpcCode.BAD_JSON, str(error)) from None
+        raise Problem(str(error), RpcCode.BAD_JSON) from None
     if not isinstance(call, dict) or not isinstance(call.get("params", {}), dict):
-        raise _Problem(RpcCode.BAD_REQUEST, "a call is an object with named parameters")
+        raise Problem("a call is an object with named parameters", RpcCode.BAD_REQUEST)
     return call
