@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
-from swapdesk.sandbox.world import WorldToken, trades, world_tokens
+from swapdesk.sandbox.world import WorldToken, asset_of, trades, world_tokens
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
@@ -58,9 +58,7 @@ def reserve_units(token: WorldToken, dollars: int) -> int:
     """Base units of a wallet at genesis, whole tokens at the asset's base price. Tokens on Solana
     are counted in 64 bits, and half of them are for these wallets. Raises ValueError without a
     price."""
-    if token.asset is None:
-        raise ValueError("only an asset with a price is issued")
-    units = int(dollars / token.asset.price) * int(10**token.row.decimals)
+    units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
