@@ -369,23 +369,9 @@ def test_a_step_that_breaks_leaves_nothing_behind(node: Node) -> None:
     node.ledger.on_arrival = broken
     with pytest.raises(RuntimeError):
         advance(node, 200)
-    assert report_row(node, leg) == LegStatus.CONFIRMING
-    assert balance_row(node, to["address"]) == "50000000"
+    assert node.accounts.rows.by_key(leg.venue, leg.key)["status"] == LegStatus.CONFIRMING
+    assert balance(node, BTC, to["address"]) == 50_000_000
     node.ledger.on_arrival = arrival
     advance(node, HOUR)
     assert report(node, leg)["status"] == LegStatus.FINISHED
     assert audit(node) == []
-
-
-def report_row(node: Node, leg: Any) -> int:
-    row = node.database.connection.execute(
-        "SELECT status FROM accounts WHERE key = ?", (leg.key,)
-    ).fetchone()
-    return int(row["status"])
-
-
-def balance_row(node: Node, owner: str) -> str:
-    row = node.database.connection.execute(
-        "SELECT units FROM balances WHERE address = ?", (owner,)
-    ).fetchone()
-    return str(row["units"])
