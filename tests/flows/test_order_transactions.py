@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from flows import old_journals, orders
-from flows.orders import DEPOSIT, ETH, NOW, intent, known_order, order
-from flows.test_deposit_hash import HASH, OTHER, PAID, token
+from flows.orders import DEPOSIT, NOW, intent, known_order, order
+from flows.test_deposit_hash import HASH, OTHER, PAID
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import order_document, order_facts, order_row
 from swapdesk.cli.output import members
@@ -112,12 +112,6 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.transactions.all())
     assert (row["depositHash"], row["payoutHash"]) == (HASH, OTHER)
-
-
-def test_a_link_that_may_be_the_payouts_names_no_deposit(journal: Journal) -> None:
-    alike = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
-    seen(journal, **alike, display_status="SENDING_TO_RECEIVER")
-    assert journal.transactions.of(ID) == ()
 
 
 def test_an_update_without_another_link_asks_nothing_more(journal: Journal) -> None:

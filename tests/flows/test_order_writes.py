@@ -52,20 +52,6 @@ def moved(minutes: float, **changes: Any) -> Order:
     return order(modified=NOW + timedelta(minutes=minutes), **changes)
 
 
-async def test_the_newest_of_each_order_is_written_in_a_thread(journal: Journal) -> None:
-    told = Told(journal)
-    writes = told.writes
-    for minutes in range(5):
-        writes.put(Writing(moved(minutes, eta=Decimal(minutes + 1)), "stream", False))
-    assert await writes.flush()
-    name = order().service_id
-    assert told.ids == [name]
-    assert threading.get_ident() not in told.threads
-    kept = known_order(journal, name)
-    assert kept.order.eta == Decimal(5)
-    assert len(journal.orders.events(name)) == 1
-
-
 async def test_what_changes_while_others_are_written_is_written_once(journal: Journal) -> None:
     told = Told(journal)
     names = [f"{number:022}" for number in range(3 * SLICE)]
@@ -88,20 +74,7 @@ async def test_what_changes_while_others_are_written_is_written_once(journal: Jo
     assert kept.order.eta == Decimal(99)
     assert len(journal.orders.events(last)) == 1
     assert list(writes.pending) == [first]
-
-
-async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) -> None:
-    told = Told(journal)
-    writes = told.writes
-    for name in ("a" * 22, "b" * 22):
-        writes.put(Writing(order(service_id=name), "list", False))
-        writes.schedule()
-    await asyncio.sleep(0)
-    assert told.ids == []
-    told.clock.advance(0.1)
-    async with asyncio.timeout(PATIENCE):
-        await told.enough.wait()
-    assert sorted(told.ids) == ["a" * 22, "b" * 22]
+    assert threading.get_ident() not in told.threads
 
 
 class Broken(Told):
@@ -235,15 +208,6 @@ def test_the_history_keeps_the_first_and_the_newest_states(journal: Journal) -> 
     assert len(kept) <= FIRST_EVENTS + NEWEST_EVENTS + 20
     assert kept[:FIRST_EVENTS] == [Decimal(at + 1) for at in range(FIRST_EVENTS)]
     assert kept[-NEWEST_EVENTS:] == [Decimal(at + 1) for at in range(many - NEWEST_EVENTS, many)]
-
-
-def test_a_sighting_that_only_has_another_time_is_no_state_of_its_own(journal: Journal) -> None:
-    log = journal.order_writer()
-    for minutes in (0, 1, 2):
-        log.record([(moved(minutes), "list", False)])
-    assert len(journal.orders.events(order().service_id)) == 1
-    newest = known_order(journal, order().service_id)
-    assert newest.order.modified == NOW + timedelta(minutes=2)
 
 
 def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journal) -> None:

@@ -306,7 +306,7 @@ SIGNING = (
         "second-look-not-judged",
         "What a node says after the review is signed for, whatever the gate thinks of it.",
         "swapdesk/agent/process/signing.py",
-        "        _agree(pending.looked, looked)\n",
+        "        _agree(seen, looked)\n",
         "",
         (
             "tests/wallet/test_live_profile.py"

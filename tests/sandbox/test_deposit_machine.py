@@ -31,8 +31,7 @@ from hypothesis.stateful import (
 )
 
 from sandbox.test_node import audit
-from service.orders_fixtures import START, caller
-from service.test_order_machine import EVERYTHING
+from service.orders_fixtures import EVERYTHING, START, caller
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange

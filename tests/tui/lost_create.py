@@ -36,9 +36,9 @@ async def to_candidates(run: DeskRun) -> None:
     screen = run.screen(CreateScreen)
     bob = run.app.session.desk.book.entry("bob")
     assert bob is not None
-    kind = screen.row.quote.type
-    others = [one for one in screen.board.ranking.rows if one.quote.type == kind]
-    other = next(one for one in others if one.quote_id != screen.row.quote_id)
+    kind = screen.state.row.quote.type
+    others = [one for one in screen.state.board.ranking.rows if one.quote.type == kind]
+    other = next(one for one in others if one.quote_id != screen.state.row.quote_id)
     await run.app.session.desk.link.api.create_exchange(
         ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)
     )
@@ -52,7 +52,7 @@ async def to_candidates(run: DeskRun) -> None:
     sent_at = clock.now()
 
     def over() -> bool:
-        clock.advance(0.5)
+        clock.advance(2.0)
         return screen.state.step is CreateStep.UNKNOWN
 
     await run.settle(over, "the end of the look")

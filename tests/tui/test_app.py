@@ -123,7 +123,7 @@ async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
     market: Market,
 ) -> None:
     scene = next(one for one in all_scenes() if one.name == "orders")
-    scene.prepare(market)
+    scene.begin(market)
     async with market.desk((80, 24)) as run:
         await scene.reach(run)
         waiting = next(iter(run.app.session.desk.link.tracker.running()))

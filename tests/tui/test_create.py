@@ -203,6 +203,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         assert desk.wallet.known is None, "nothing of a wallet that has no key is started"
         desk.wallet._program = CHEAP
         await desk.wallet.prepare_sandbox()
+        await run.press("escape")
         await run.to_form("0.5 btc eth.arbitrum")
         assert "Own accounts" not in run.text, "the wallet has no node there"
         await run.press("escape")
@@ -374,7 +375,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
     async with market.desk() as run:
         await run.to_frozen()
         screen = run.screen(CreateScreen)
-        before = screen.row.key
+        before = screen.state.row.key
         market.clock.advance(70)
         run.app.tick()
         await run.see("This quote ended at 14:03.")
@@ -398,7 +399,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         await run.see("was 14.5")
         await run.settle(lambda: screen.state.step is CreateStep.READY, "the new quote, locked")
         assert "@bob" in run.text
-        assert screen.row.key < before
+        assert screen.state.row.key < before
         assert "less than you confirmed. Nothing was created." in run.text
         for key in ("enter", "x", "r", "tab"):
             await run.press(key)
@@ -426,17 +427,17 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
         await run.see("Next you: ctrl+r asks for a new quote, 1 quote")
         assert "ctrl+r new quote" in run.text
         screen = run.screen(CreateScreen)
-        before = screen.row.quote_id
+        before = screen.state.row.quote_id
         await run.press("r", "ctrl+r")
-        await run.settle(lambda: screen.row.quote_id != before, "a quote")
+        await run.settle(lambda: screen.state.row.quote_id != before, "a quote")
         assert "@bor" in run.text
         await run.press("backspace", "b")
         market.clock.advance(70)
         run.app.tick()
         await run.see("ctrl+r new quote")
-        before = screen.row.quote_id
+        before = screen.state.row.quote_id
         await run.press("ctrl+r")
-        await run.settle(lambda: screen.row.quote_id != before, "a quote")
+        await run.settle(lambda: screen.state.row.quote_id != before, "a quote")
         await run.type("by")
         assert screen._form.values == ("@bobby",), "the field has the keys still"
 

@@ -55,7 +55,7 @@ async def test_without_a_countdown_nothing_is_written(market: Market, name: str)
 @pytest.mark.parametrize("name", ["deposit-tag", "create-frozen", "quotes", "orders"])
 async def test_a_countdown_costs_its_cells(market: Market, name: str) -> None:
     one = SCENES[name]
-    one.prepare(market)
+    one.begin(market)
     async with market.desk((120, 40)) as run:
         await one.reach(run)
         assert 0 < await bytes_of_ten_seconds(run) <= SECONDS * MOST_A_SECOND

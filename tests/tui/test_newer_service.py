@@ -65,7 +65,7 @@ def between(newer: Newer) -> Callable[[httpx2.Request, httpx2.Response], httpx2.
 
 
 def feed(market: Market, one: Scene, newer: Newer) -> None:
-    one.prepare(market)
+    one.begin(market)
     before, here = market.network.after, between(newer)
 
     def both(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:

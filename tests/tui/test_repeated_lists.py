@@ -53,7 +53,7 @@ def repeating(request: httpx2.Request, response: httpx2.Response) -> httpx2.Resp
     ],
 )
 async def test_every_list_repeated(market: Market, one: Scene) -> None:
-    one.prepare(market)
+    one.begin(market)
     market.network.after = repeating
     market.known = b""
     async with market.desk((80, 24)) as run:

@@ -95,7 +95,7 @@ async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
         run.app.screen.set_focus(None)
         await run.type("c top")
         assert run.screen(SwapScreen).line.value == "0.5 btc top"
-        assert run.app.focused is run.screen(SwapScreen).line.field
+        assert run.app.focused is run.screen(SwapScreen).line
 
 
 async def test_both_tokens_have_a_key_for_another_chain(market: Market) -> None:

@@ -14,10 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.error_table import UNPAID
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
@@ -30,8 +28,9 @@ from swapdesk.cli.order_document import (
 from swapdesk.cli.output import Exact, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token, require_usable
+from swapdesk.cli.token_argument import find_token, read_amount, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review

@@ -8,9 +8,9 @@ from decimal import Decimal
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import read_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input, own_refusal
+from swapdesk.cli.quote_options import read_digits
 from swapdesk.cli.serve_command import read_speed
 
 NAMES = ("private", "stuck")

@@ -12,16 +12,15 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.consent import consent, review_text
-from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token
+from swapdesk.cli.token_argument import find_token, read_amount
 from swapdesk.cli.wallet_session import account_on, make_ready, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import read_digits
 from swapdesk.cli.cli_context import on_desk
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithVenues
 from swapdesk.cli.quote_options import (
     RouteWish,
     preset_option,
+    read_digits,
     receive_option,
     require_no_options,
     route_options,

@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import RouteWish
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token, usability
+from swapdesk.cli.token_argument import find_token, read_amount, usability
 from swapdesk.flows.notation import (
     Moment,
     clock_time,
@@ -167,7 +166,8 @@ async def report_quotes(
         session.call.output.talk(*said)
     board = await ask_quotes(
         session,
-        with_slippage(options, slippage),
+        options,
+        slippage,
         token_in,
         token_out,
         read_amount(amount, token_out if route.receive else token_in),
@@ -197,11 +197,15 @@ async def report_quotes(
 
 
 async def ask_quotes(
-    session: CommandSession, options: QuoteOptions, *wanted: Any, **how: Any
+    session: CommandSession,
+    options: QuoteOptions,
+    slippage: Decimal | None,
+    *wanted: Any,
+    **how: Any,
 ) -> QuoteResult:
     """Ask for quotes as :meth:`QuoteRequest.of` says. Exit 2 for options that do not go."""
     try:
-        wish = QuoteRequest.of(options, *wanted, **how)
+        wish = QuoteRequest.of(with_slippage(options, slippage), *wanted, **how)
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
     return await session.link.quotes.ask(wish)

@@ -26,7 +26,7 @@ _ORDER = "order_document:OrderDocument"
 _BATCH = "batch_result:BatchDocument"
 _PLAN = "swapdesk.flows.batch.plan:PlanDocument"
 _CASES = "support_report:CaseListDocument"
-_REPLACED = "wallet_transactions:ReplacedDocument"
+_REPLACED = "wallet_acts:ReplacedDocument"
 _POLICY = "wallet_policy:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
@@ -90,13 +90,13 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet lock": ("wallet_keys:LockedDocument",),
     "wallet balance": ("wallet_chains:BalancesDocument",),
     "wallet allowances": ("wallet_chains:AllowancesDocument",),
-    "wallet revoke": ("wallet_chains:RevokedDocument",),
-    "wallet transactions": ("wallet_transactions:TransactionsDocument",),
+    "wallet revoke": ("wallet_acts:RevokedDocument",),
+    "wallet transactions": ("wallet_acts:TransactionsDocument",),
     "wallet cancel": (_REPLACED,),
     "wallet bump": (_REPLACED,),
     "wallet policy show": (_POLICY,),
     "wallet policy set": (_POLICY,),
-    "wallet withdraw": ("wallet_withdrawing:WithdrawalDocument",),
+    "wallet withdraw": ("wallet_acts:WithdrawalDocument",),
     "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),

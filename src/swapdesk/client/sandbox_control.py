@@ -42,9 +42,8 @@ _LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
 
 
 class LegSide(Struct, frozen=True):
-    """What an exchange takes or pays; ``token`` is its id."""
+    """What an exchange takes or pays."""
 
-    token: str
     symbol: str
     chain: str
     amount: Decimal
@@ -239,7 +238,7 @@ def _leg(told: dict[str, Any]) -> OrderLeg:
 
 def _side(told: dict[str, Any]) -> LegSide:
     symbol = safe_text(str(told["symbol"]), 32)
-    return LegSide(str(told["token"]), symbol, str(told["chain"]), Decimal(str(told["amount"])))
+    return LegSide(symbol, str(told["chain"]), Decimal(str(told["amount"])))
 
 
 def _object(response: httpx2.Response) -> dict[str, Any] | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import re
 import sqlite3
-from collections.abc import Callable
 from datetime import timedelta
 
 import httpx2
 import pytest
 
-from flows.faulty_network import changed, on
+from flows.faulty_network import After, changed, on
 from flows.support.searching import (
     REFUND,
     SECOND,
@@ -279,41 +278,26 @@ async def test_who_may_not_read_lists_says_so(market: Market) -> None:
 # A service that fails in the middle
 
 
-def status(code: int, **headers: str) -> Callable[[httpx2.Request], httpx2.Response]:
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {"message": "no", "code": "X"}
-    return lambda request: httpx2.Response(code, headers=names, json=body, request=request)
+FAILURES = ("403", "404", "429", "500", "503", "no answer", "half an answer")
 
 
-def broken_page(request: httpx2.Request) -> httpx2.Response:
-    return httpx2.Response(200, content=b'{"orders": [', request=request)
+def failing(name: str, request: httpx2.Request) -> httpx2.Response:
+    if name == "no answer":
+        raise httpx2.RemoteProtocolError("server disconnected", request=request)
+    if name == "half an answer":
+        return httpx2.Response(200, content=b'{"orders": [', request=request)
+    body, wait = {"message": "no", "code": "X"}, {"retry-after": "30"}
+    return httpx2.Response(int(name), headers=wait, json=body, request=request)
 
 
-def nothing(request: httpx2.Request) -> httpx2.Response:
-    raise httpx2.RemoteProtocolError("server disconnected", request=request)
-
-
-FAILURES = {
-    "403": status(403),
-    "404": status(404),
-    "429": status(429, retry_after="30"),
-    "500": status(500),
-    "503": status(503),
-    "no answer": nothing,
-    "half an answer": broken_page,
-}
-
-
-def on_second_page(
-    failure: Callable[[httpx2.Request], httpx2.Response],
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+def on_second_page(name: str) -> After:
     """The list has three pages, and the second is not to be had."""
 
     def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or request.url.path != "/v2/orders":
             return response
         if request.url.params.get("page", "1") != "1":
-            return failure(request)
+            return failing(name, request)
         return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":3'))
 
     return after
@@ -324,7 +308,7 @@ async def test_a_failure_in_a_sweep_keeps_what_was_read_and_names_the_rest(
     support: SupportDesk, failure: str
 ) -> None:
     order = await support.make()
-    support.market.network.after = on_second_page(FAILURES[failure])
+    support.market.network.after = on_second_page(failure)
     search = support.look(NOBODY)
     await support.spend(search)
     assert said(search)[LISTS] == (Answer.NOTHING, "none of 1 so far, 1 read")
@@ -353,7 +337,7 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
 
     def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         late = request.url.path.endswith(second.service_id)
-        return FAILURES[failure](request) if late else response
+        return failing(failure, request) if late else response
 
     search = support.look(f"{order.service_id} and {second.service_id}")
     support.market.network.after = after

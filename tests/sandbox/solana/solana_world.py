@@ -82,6 +82,26 @@ class World(Struct):
         """Built and executed; the signature."""
         return await self.client.send(bytes(await self.built(signers, *instructions)))
 
+    async def executed(self, signature: str) -> tuple[int, dict[str, tuple[int, int]]]:
+        """The fee of a transaction, and lamports (before, after) by account, where they differ."""
+        options = {
+            "commitment": "confirmed",
+            "encoding": "json",
+            "maxSupportedTransactionVersion": 0,
+        }
+        told = (await self.ask("getTransaction", signature, options))["result"]
+        meta, keys = told["meta"], told["transaction"]["message"]["accountKeys"]
+        both = zip(meta["preBalances"], meta["postBalances"], strict=True)
+        moved = {key: each for key, each in zip(keys, both, strict=True) if each[0] != each[1]}
+        return meta["fee"], moved
+
+    async def fee(self, message: bytes) -> int | None:
+        """Lamports for executing a message; None when its blockhash is no longer good."""
+        text = base64.b64encode(message).decode()
+        return (await self.ask("getFeeForMessage", text, {"commitment": "confirmed"}))["result"][
+            "value"
+        ]
+
     async def balance(self, owner: Keypair | Pubkey) -> int:
         key = owner.pubkey() if isinstance(owner, Keypair) else owner
         return await self.client.balance(str(key))

@@ -250,7 +250,7 @@ async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None
     (approval,) = missing["approvals"]
     (asked,) = missing["signatures"]
     call = erc20.APPROVE.read(bytes.fromhex(approval["data"][2:]))
-    assert dict(call.arguments) == {"spender": PERMIT2, "amount": 2 * 10**16}
+    assert call == {"spender": PERMIT2, "amount": 2 * 10**16}
     assert (asked["type"], asked["totalSteps"], asked["isComplete"]) == ("single", 1, True)
     message = asked["data"]["message"]
     assert asked["data"]["primaryType"] == "PermitWitnessTransferFrom"

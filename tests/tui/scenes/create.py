@@ -8,7 +8,7 @@ from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import DeskRun
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
 from tui.picture import NORMAL
 from tui.quote_rows import TWO_LEGS, only_these
@@ -57,7 +57,7 @@ async def alike(run: DeskRun) -> None:
     await run.see("looks like @bob and is not")
 
 
-@scene("create-tag", decides=True)
+@scene("create-tag", apart="create-tag", decides=True)
 async def tag(run: DeskRun) -> None:
     await run.to_form("0.5 btc xrp")
     await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
@@ -117,20 +117,22 @@ def asked_group(run: DeskRun, text: str) -> str:
     return re.sub(r"(?<![•*])[•*]{4}(?![•*])", answer, text)
 
 
-@scene("create-first-payment", mask=asked_group, decides=True)
+@scene("create-first-payment", apart="create-first-payment", mask=asked_group, decides=True)
 async def first_payment(run: DeskRun) -> None:
     await run.to_frozen(recipient=STRANGER)
     await run.press("c")
     await run.see("First payment to this address")
 
 
-def private_over_xmr(market: Market) -> None:
-    """One private route over XMR, as the service answers when the hop is pinned."""
-    market.network.after = only_these(TWO_LEGS)
-
-
-@scene("create-middle-refund", prepare=private_over_xmr, decides=True, fed=False)
+@scene(
+    "create-middle-refund",
+    apart="create-middle-refund",
+    answers=only_these(TWO_LEGS),
+    decides=True,
+    fed=False,
+)
 async def middle_refund(run: DeskRun) -> None:
+    """One private route over XMR, as the service answers when the hop is pinned."""
     await run.ready()
     run.app.session.quote_options = QuoteOptions(use_xmr=True)
     await run.to_form()

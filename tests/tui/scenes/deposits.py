@@ -63,7 +63,7 @@ async def begun(run: DeskRun) -> DepositSigning:
     return app.signing._deposits.begin(tracked)
 
 
-@scene("deposit-wallet", prepare=embedded, decides=True, keys=False, also=(NORMAL, ROOMY))
+@scene("deposit-wallet", prepare=embedded, decides=True, also=(NORMAL, ROOMY))
 async def card(run: DeskRun) -> None:
     await run.ready()
     run.app.push_screen(DepositScreen(run.app.session, ORDER))
@@ -123,7 +123,7 @@ async def sent(run: DeskRun) -> None:
     await run.see("1 of 2 confirmations")
 
 
-@scene("sign-deposit-stopped", prepare=embedded, keys=False)
+@scene("sign-deposit-stopped", prepare=embedded)
 async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")

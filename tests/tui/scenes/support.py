@@ -38,7 +38,7 @@ async def several(run: DeskRun) -> None:
     await run.see("4 orders")
 
 
-@scene("inspect-held", prepare=orders.only(held), also=(NORMAL, ROOMY))
+@scene("inspect-held", prepare=orders.all_states, also=(NORMAL, ROOMY))
 async def found(run: DeskRun) -> None:
     await run.ready()
     name = held(run.app.session.clock).id

@@ -18,13 +18,13 @@ async def calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("quotes", also=(NORMAL, ROOMY))
+@scene("quotes", apart="quotes", also=(NORMAL, ROOMY))
 async def quotes(run: DeskRun) -> None:
     await run.to_quotes()
     await calm(run)
 
 
-@scene("quotes-expired")
+@scene("quotes-expired", apart="quotes-expired")
 async def expired(run: DeskRun) -> None:
     await run.to_quotes()
     run.clock.advance(65)
@@ -87,7 +87,7 @@ async def to_card(run: DeskRun, line: str) -> None:
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
 
 
-@scene("deposit-tag", decides=True, mask=masked)
+@scene("deposit-tag", apart="deposit-tag", decides=True, mask=masked)
 async def deposit_tag(run: DeskRun) -> None:
     await to_card(run, "2500 xrp eth")
     await calm(run)

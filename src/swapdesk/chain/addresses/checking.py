@@ -269,34 +269,26 @@ UNSUPPORTED = (
 )
 
 
-class ServerPattern:
-    """A pattern from the service, matched against a whole text. Never raises on any pattern."""
+def pattern_fits(pattern: str, text: str) -> bool | None:
+    """Whether the whole of ``text`` fits a pattern from the service; None for a pattern that is
+    unsupported. Never raises on any pattern.
 
-    def __init__(self, pattern: str) -> None:
-        usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
-        self._validator = _compiled(pattern) if usable else None
-
-    @property
-    def supported(self) -> bool:
-        return self._validator is not None
-
-    def matches(self, text: str) -> bool | None:
-        """Whether the whole of ``text`` fits; None when the pattern is unsupported.
-
-        A text over 256 characters, or with anything but printable ASCII, never fits.
-        """
-        if self._validator is None:
-            return None
-        if len(text) > MAX_INPUT or not _is_printable(text):
-            return False
-        # isinstance_python answers in a bool, without building an error that repeats the text.
-        return self._validator.isinstance_python(text)
+    A text over 256 characters, or with anything but printable ASCII, never fits.
+    """
+    usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
+    validator = _compiled(pattern) if usable else None
+    if validator is None:
+        return None
+    if len(text) > MAX_INPUT or not _is_printable(text):
+        return False
+    # isinstance_python answers in a bool, without building an error that repeats the text.
+    return validator.isinstance_python(text)
 
 
 def check_recipient(
     kind: str,
     text: str,
-    server_pattern: ServerPattern | str | None,
+    server_pattern: str | None,
     *,
     chain_name: str | None = None,
     symbol: str | None = None,
@@ -310,8 +302,7 @@ def check_recipient(
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
         return verdict
-    pattern = ServerPattern(server_pattern) if isinstance(server_pattern, str) else server_pattern
-    fits = pattern.matches(verdict.normalized)
+    fits = pattern_fits(server_pattern, verdict.normalized)
     if fits is None:
         return replace(verdict, warnings=(*verdict.warnings, UNSUPPORTED))
     if fits:

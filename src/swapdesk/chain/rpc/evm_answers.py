@@ -143,7 +143,6 @@ class TransactionReceipt(Struct, frozen=True):
     to: str | None
     succeeded: bool
     gas_used: int
-    gas_price: int
     logs: tuple[Log, ...]
 
 
@@ -245,7 +244,6 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
         to=None if receipt.get("to") is None else address(receipt.get("to")),
         succeeded=status == 1,
         gas_used=quantity(receipt.get("gasUsed")),
-        gas_price=quantity(receipt.get("effectiveGasPrice", "0x0")),
         logs=tuple(read_log(log) for log in items(receipt.get("logs"))),
     )
 

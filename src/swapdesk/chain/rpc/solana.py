@@ -32,15 +32,14 @@ class SolanaUncertain(SolanaError):
 
 class SolanaRefused(SolanaError):
     """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
-    transaction would fail, None for other errors; ``logs`` are its programs'; ``words`` is the
-    message as data of others: cut, and printable ASCII."""
+    transaction would fail, None for other errors; ``words`` is the message as data of others: cut,
+    and printable ASCII."""
 
-    def __init__(self, code: int, message: str, reason: Any, logs: tuple[str, ...]) -> None:
+    def __init__(self, code: int, message: str, reason: Any) -> None:
         super().__init__(message)
         self.code = code
         self.words = "".join(c if c.isascii() and c.isprintable() else "?" for c in message)[:200]
         self.reason = reason
-        self.logs = logs
 
 
 Level = Literal["processed", "confirmed", "finalized"]
@@ -96,9 +95,7 @@ class SimulationResult(Struct, frozen=True):
     it would not be executed at all, or when the node does not tell."""
 
     error: Any
-    logs: tuple[str, ...]
     units: int | None
-    fee: int | None
     moves: BalanceChanges | None
 
 
@@ -108,16 +105,6 @@ class Status(Struct, frozen=True):
     slot: int
     level: Level
     error: Any
-
-
-class Executed(Struct, frozen=True):
-    """``seconds`` is the time of its block since 1970, where the node knows it."""
-
-    slot: int
-    seconds: int | None
-    error: Any
-    fee: int
-    moves: BalanceChanges
 
 
 def read_holdings(value: Any) -> list[TokenHolding]:
@@ -275,24 +262,16 @@ class SolanaClient(NodeHttp):
         """Lamports that an account of so many bytes must hold."""
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
-    async def fee(self, message: bytes) -> int | None:
-        """Lamports for executing a message, None when its blockhash is no longer good."""
-        text = base64.b64encode(message).decode()
-        found = require_value(await self.ask("getFeeForMessage", text, self._options))
-        return None if found is None else require_int(found)
-
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
         """What a transaction would do, signed or not; ``keys`` are the accounts of its message
         in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _object(require_value(await self.ask("simulateTransaction", text, options)))
-        units, fee, logs = value.get("unitsConsumed"), value.get("fee"), value.get("logs")
+        units = value.get("unitsConsumed")
         return SimulationResult(
             error=value.get("err"),
-            logs=tuple(map(str, logs)) if isinstance(logs, list) else (),
             units=None if units is None else require_int(units),
-            fee=None if fee is None else require_int(fee),
             moves=_moves(value, keys) if value.get("postBalances") is not None else None,
         )
 
@@ -335,35 +314,6 @@ class SolanaClient(NodeHttp):
             raise SolanaUncertain("the node does not say how far a transaction has come")
         return Status(require_int(found.get("slot")), level, found.get("err"))
 
-    async def executed(self, signature: str) -> Executed | None:
-        """A confirmed transaction with what it moved, None when there is none yet."""
-        asked = self._options["commitment"]
-        options = {
-            # Nodes tell of none below.
-            "commitment": "confirmed" if asked == "processed" else asked,
-            "encoding": "json",
-            "maxSupportedTransactionVersion": 0,
-        }
-        found = await self.ask("getTransaction", signature, options)
-        if found is None:
-            return None
-        value = _object(found)
-        meta = _object(value.get("meta"))
-        message = _object(_object(value.get("transaction")).get("message"))
-        loaded = meta.get("loadedAddresses")
-        keys = [_text(key) for key in _array(message.get("accountKeys"))]
-        if isinstance(loaded, dict):
-            for kind in ("writable", "readonly"):
-                keys += [_text(key) for key in _array(loaded.get(kind, []))]
-        seconds = value.get("blockTime")
-        return Executed(
-            slot=require_int(value.get("slot")),
-            seconds=None if seconds is None else require_int(seconds),
-            error=meta.get("err"),
-            fee=require_int(meta.get("fee")),
-            moves=_moves(meta, keys),
-        )
-
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
         """Of the newest transactions that name an address, newest first; also of those that
         failed."""
@@ -380,9 +330,7 @@ class SolanaClient(NodeHttp):
             return SolanaUncertain("the node answered with an error of another shape")
         found = error.get("data")
         data: dict[str, Any] = found if isinstance(found, dict) else {}
-        logs = data.get("logs")
-        told = tuple(map(str, logs)) if isinstance(logs, list) else ()
-        return SolanaRefused(error["code"], str(error.get("message")), data.get("err"), told)
+        return SolanaRefused(error["code"], str(error.get("message")), data.get("err"))
 
 
 def first_signature(transaction: bytes) -> str:

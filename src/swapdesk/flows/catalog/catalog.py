@@ -2,7 +2,7 @@
 
     catalog = Catalog.open(places.catalog, clock)
     catalog.load()
-    report = await catalog.refresh(api)
+    await catalog.refresh(api)
     token = catalog.token("65f1...")
 
 A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
@@ -28,7 +28,6 @@ from swapdesk.paths import private_directory
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
-    from swapdesk.flows.catalog.catalog_refresh import RefreshReport
     from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
     from swapdesk.wire.providers import SwapProvider
@@ -218,16 +217,15 @@ class Catalog:
 
     # Asking the service
 
-    async def refresh(self, api: PartnerApi) -> RefreshReport:
+    async def refresh(self, api: PartnerApi) -> None:
         """Read chains, providers and tokens anew, page by page; raises ClientError.
 
         The list in use is replaced only after the last page.
         """
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
-        report = await read_all(api, self._file, self.clock)
+        await read_all(api, self._file, self.clock)
         await self.load_in_steps()
-        return report
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
         """Tokens of a contract that no list has, unverified ones too; they are kept.

@@ -32,7 +32,7 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import deposit_on_chain
+from swapdesk.flows.orders.situations import deposit_on_chain
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order

@@ -62,7 +62,7 @@ class Leg(Struct, frozen=True):
 
 
 _PLACES = (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.SENDING, LegStatus.FINISHED)
-_REACHED = {
+_REACHED: dict[int | None, int] = {
     LegStatus.CONFIRMING: 0,
     LegStatus.EXCHANGING: 1,
     LegStatus.VERIFYING: 1,
@@ -82,6 +82,10 @@ _WORDS: dict[int, str] = {
     LegStatus.FALLBACK: "paid by fallback",
 }
 _LOWEST = -1
+_ENDS = frozenset(
+    {DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.REFUNDED, DisplayStatus.DELETED}
+)
+"""States in which a leg stops before its end."""
 
 
 def legs_of(
@@ -121,14 +125,12 @@ def _leg(
     last = to is not None
 
     def reached(past: Order) -> int:
-        status = _status(past, first)
-        return next((at for known, at in _REACHED.items() if known == status), _LOWEST)
+        return _REACHED.get(_status(past, first), _LOWEST)
 
     started = order.created if first else order.out_created
     status = _status(order, first)
     # A failed leg no longer says how far it came: what was seen does.
-    place = max((reached(past) for _, past in states), default=_LOWEST)
-    place = max(place, reached(order))
+    place = max(reached(past) for past in (order, *(past for _, past in states)))
     if not last and second_leg_paid(order):
         place = len(_PLACES) - 1
     over = ended(display_of(order))
@@ -189,19 +191,11 @@ def _trouble(
     if status == LegStatus.VERIFYING and not ended(display):
         since = next((time for time, past in states if _status(past, first) == status), None)
         return LegStep("trouble", since, "on hold", note="now")
-    words = {
-        DisplayStatus.EXPIRED: "expired",
-        DisplayStatus.FAILED: "failed",
-        DisplayStatus.REFUNDED: "refunded",
-        DisplayStatus.DELETED: "deleted",
-    }
-    text = next((word for name, word in words.items() if name == display), None)
-    if text is None:
+    if display is None or display not in _ENDS:
         return None
     seen = next((time for time, past in states if display_of(past) == display), None)
-    at = order.order_finished_received or seen
-    quiet = display in (DisplayStatus.EXPIRED, DisplayStatus.DELETED, DisplayStatus.REFUNDED)
-    return LegStep("ended" if quiet else "trouble", at, text)
+    mark: StepMark = "trouble" if display == DisplayStatus.FAILED else "ended"
+    return LegStep(mark, order.order_finished_received or seen, display.lower())
 
 
 _SOURCES = {

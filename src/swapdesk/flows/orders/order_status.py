@@ -53,7 +53,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, unseen_match, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -64,6 +64,7 @@ from swapdesk.flows.orders.situations import (
     Situation,
     known_better,
     situation_of,
+    unseen_match,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import plain
@@ -213,11 +214,9 @@ class OrderStatus(Struct, frozen=True):
         """The same in a few words: ``you: write to support``, ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
-        late = self.late_by is not None
-        if self.elapsed is None or self.expected is None or self.closed or late:
-            return self.actor
-        if self.deadline is not None:
-            # The expected time counts from the payment, which nobody has seen yet.
+        # Before a deadline the expected time counts from a payment which nobody has seen yet.
+        over = self.closed or self.late_by is not None or self.deadline is not None
+        if self.elapsed is None or self.expected is None or over:
             return self.actor
         return f"{self.actor}, {expected((self.expected - self.elapsed).total_seconds())}"
 
@@ -241,8 +240,8 @@ def order_status(
     if tracked.withheld is not None or status.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
     batch = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
-    known = _knowledge(tracked, status, own, batch, deposit)
-    better = known_better(known)
+    match = unseen_match(order, deposit) if tracked.payments else None
+    better = match or known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
     elif batch is not None and batch.problem and status.said is Situation.EXPIRED:
@@ -262,12 +261,12 @@ def order_status(
         status = replace(status, left=None, time=_NO_TIME, payable=False, ended=True)
     if tracked.put_away:
         status = replace(status, put_away=True)
-    if own is not None and known.payment is None:
+    if own is not None and match is None:
         where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
-        status = _heard_last(tracked, status, replace(known, out_of_reach=True), facts, now)
+        status = _heard_last(tracked, status, facts, now)
     return status
 
 
@@ -278,7 +277,6 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 def _heard_last(
     tracked: TrackedOrder,
     status: OrderStatus,
-    known: Knowledge,
     facts: dict[str, str],
     now: datetime,
 ) -> OrderStatus:
@@ -291,9 +289,7 @@ def _heard_last(
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
     facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
-    situation = known_better(known)
-    assert situation is not None  # its row is the first
-    heard = _said_by_desk(status, situation, facts, tracked, None, None)
+    heard = _said_by_desk(status, Situation.LAST_HEARD, facts, tracked, None, None)
     return replace(
         heard,
         notes=(),
@@ -407,7 +403,6 @@ def _knowledge(
     status: OrderStatus,
     own: OrderTransaction | None,
     batch: BatchPayment | None,
-    deposit: PaidOnChain | None,
 ) -> Knowledge:
     """What this desk knows beside ``status``, which the service said."""
     display = status.display
@@ -421,13 +416,13 @@ def _knowledge(
     if status.said is Situation.COMPLETED:
         against = pays_otherwise(tracked.order, tracked.intent)
         paid_less = against is not None and against < 0
+    late = waiting and status.left is not None and status.left <= timedelta()
     return Knowledge(
-        payment=unseen_match(tracked.order, deposit) if tracked.payments else None,
         said=status.said,
         display=display,
-        late=waiting and status.left is not None and status.left <= timedelta(),
+        late=late,
         hidden=withheld and not setting_up,
-        refused=refused,
+        over=late and not refused,
         standing=tracked.standing,
         in_batch=tracked.in_batch,
         batch=batch.at if batch is not None else None,

@@ -81,7 +81,7 @@ def diagnose(
     pass_on = f"pass it to the service with order {tracked.service_id}{request}"
     found = _of_situation(tracked, status, pass_on, _facts(tracked, status, made, known, now))
     old = status.situation is Situation.LAST_HEARD
-    ahead = old or status.situation in _OF_CHAIN
+    ahead = old or status.situation in OF_PAYMENT
     private = tracked.intent is not None and tracked.intent.route == "private"
     if private and not order.anonymous and not ahead:
         found = _on_top(
@@ -116,9 +116,6 @@ def diagnose(
         acts=f"{found.acts}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
     )
-
-
-_OF_CHAIN = frozenset(OF_PAYMENT.values())
 
 
 def status_for_support(

@@ -24,7 +24,6 @@ from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.client.live import OrderStream
 from swapdesk.client.order_page import OrderPage
 from swapdesk.client.stream_events import (
-    Gap,
     OrderMissing,
     OrderSeen,
     OrdersListed,
@@ -404,8 +403,6 @@ class Tracker:
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
             self._tell(None)
-        elif isinstance(event, Gap):
-            log.info("order stream resumed after a gap: %s", event.reason)
 
     # Inside
 

@@ -34,7 +34,7 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.account_view import limit_lines, middle_lines, week_lines
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import Span, wrapped
-from swapdesk.tui.widgets.case_body import FittedLines
+from swapdesk.tui.widgets.lines_view import FittedLines
 
 FEW_WEEKS, MANY_WEEKS = 3, 12
 MANY_FROM = 50

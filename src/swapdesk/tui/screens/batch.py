@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -92,11 +93,11 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import (
     EMPTY,
     ROOMY,
-    PlanPane,
     PlanState,
     batch_columns,
     batch_rows,
     head_line,
+    plan_lines,
     row_detail,
     rows_below,
     tokens_named,
@@ -105,7 +106,7 @@ from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import HeadLine, SectionLabel, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import MARGIN, Column
 from swapdesk.tui.widgets.text_field import TextField
@@ -168,7 +169,7 @@ class BatchScreen(Page):
         self._table = LineTable(self._columns, empty=EMPTY)
         self._below = HeadLine(id="below")
         self._label = SectionLabel("Plan")
-        self._pane = PlanPane()
+        self._pane = FittedLines(id="pane")
         self._cell: SheetColumn | None = None
         self.writing = False
         """Whether the field takes what is typed."""
@@ -344,7 +345,7 @@ class BatchScreen(Page):
         self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
         self._label.show("Plan", self.done())
-        self._pane.show(self.plan_state(plan))
+        self._pane.show(partial(plan_lines, self.plan_state(plan)))
         self.call_after_refresh(self._say_below)
         self.say_money()
         self.step_is(self.step())
@@ -421,7 +422,7 @@ class BatchScreen(Page):
     def show_row(self) -> None:
         """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
-            self._pane.show(self.plan_state(self.plan))
+            self._pane.show(partial(plan_lines, self.plan_state(self.plan)))
             self.refresh_keys()
 
     def done(self) -> str:

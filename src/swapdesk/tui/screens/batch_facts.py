@@ -21,7 +21,6 @@ from swapdesk.flows.notation import about_amount, exact_amount, grouped_address,
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
-from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
@@ -291,22 +290,6 @@ class PlanState(Struct, frozen=True):
     row: tuple[int, str] | None = None
     tokens: int = LEAST_TOKENS
     asks: bool = True
-
-
-class PlanPane(LinesView):
-    """The facts of a plan, two beside one another where there is room."""
-
-    def __init__(self) -> None:
-        super().__init__(id="pane")
-        self.state: PlanState | None = None
-
-    def show(self, state: PlanState) -> None:
-        if state != self.state:
-            self.state = state
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return plan_lines(self.state, width) if self.state is not None else []
 
 
 _MADE = (

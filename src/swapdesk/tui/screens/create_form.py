@@ -6,6 +6,7 @@ Names of the address book and own accounts that fit the chain stand below the fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -34,7 +35,7 @@ from swapdesk.tui.widgets.form_fields import (
     MemoNeed,
     checks_of,
 )
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -51,72 +52,44 @@ if TYPE_CHECKING:
 MOST = 6
 BookRow = tuple[LineLike, LineLike]
 """What stands left and right in a row."""
-BookPart = tuple[str, int, tuple[BookRow, ...]]
+BookPart = tuple[str, int, list[BookRow]]
 """A head, how many names there are, and the rows of the first of them."""
-NOBODY: Mapping[str, str] = {}
 
 
-class BookRows(LinesView):
+def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
     """Each list has a head with the chain and the number of names, then the names."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._lists: tuple[BookPart, ...] = ()
-
-    def show_names(
-        self,
-        book: AddressBook,
-        chain: Chain,
-        paid: Mapping[str, int],
-        typed: str,
-        own: Mapping[str, str] = NOBODY,
-    ) -> None:
-        """The entries whose names begin as ``typed`` does, with how often they were paid, and the
-        accounts of ``own``, addresses by their names."""
-        found, count = book_rows(book, chain, paid, typed)
-        parts: list[BookPart] = []
-        if found:
-            parts.append((f"Address book, {chain.name}", count, found))
-        if mine := own_rows(own, typed):
-            parts.append((f"Own accounts, {chain.name}", len(mine), mine[:MOST]))
-        if tuple(parts) != self._lists:
-            self._lists = tuple(parts)
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        rows: list[Line] = []
-        for head, count, names in self._lists:
-            if rows:
-                rows.append([])
-            rows.append(ruled(Span(head, "muted"), Span(str(count), "muted"), width))
-            rows += [cut(spread(left, right, width), width) for left, right in names]
-        return rows
+    rows: list[Line] = []
+    for head, count, names in parts:
+        if rows:
+            rows.append([])
+        rows.append(ruled(Span(head, "muted"), Span(str(count), "muted"), width))
+        rows += [cut(spread(left, right, width), width) for left, right in names]
+    return rows
 
 
-def own_rows(own: Mapping[str, str], typed: str) -> tuple[BookRow, ...]:
-    """Own accounts whose names begin as ``typed`` does."""
+def own_rows(own: Mapping[str, str], typed: str) -> tuple[int, list[BookRow]]:
+    """How many own accounts have names that begin as ``typed`` does, and the first of them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = {name: address for name, address in own.items() if name.startswith(begun)}
     size = max((len(name) for name in fitting), default=0) + 3
-    return tuple(
+    rows: list[BookRow] = [
         (
             [Span(f"@{name}".ljust(size), bold=True), Span(short_address(address))],
             Span("your own account", "muted"),
         )
         for name, address in fitting.items()
-    )
+    ]
+    return len(rows), rows[:MOST]
 
 
 def book_rows(
     book: AddressBook, chain: Chain, paid: Mapping[str, int], typed: str
-) -> tuple[tuple[BookRow, ...], int]:
-    """The rows to show and how many names fit; the wanted ones first come first shown."""
+) -> tuple[int, list[BookRow]]:
+    """How many names fit and the rows to show; the wanted ones first come first shown."""
     begun = typed[1:].lower() if typed.startswith("@") else ""
     fitting = book.entries(chain.kind, chain.short_name)
     entries = [one for one in fitting if one.name.startswith(begun)]
-    if not entries:
-        return (), 0
-    size = max(len(entry.label) for entry in entries[:MOST]) + 2
+    size = max((len(entry.label) for entry in entries[:MOST]), default=0) + 2
     rows: list[BookRow] = []
     for entry in entries[:MOST]:
         times = paid.get(entry.address, 0)
@@ -124,7 +97,7 @@ def book_rows(
         said = "own wallet" if entry.own else often if times else entry.note
         left: Line = [Span(entry.label.ljust(size), bold=True), Span(short_address(entry.address))]
         rows.append((left, Span(said, "muted")))
-    return tuple(rows), len(entries)
+    return len(entries), rows
 
 
 class CreateForm(Vertical):
@@ -173,7 +146,7 @@ class CreateForm(Vertical):
             self._intermediate = AddressInput(
                 "Middle refund", note=note, value=typed.intermediate, id="intermediate"
             )
-        self._book = BookRows(id="book")
+        self._book = FittedLines(id="book")
         self._hidden: frozenset[int] = frozenset()
         self._payee = ""
         """The own account that was filled in."""
@@ -256,8 +229,12 @@ class CreateForm(Vertical):
         """The names that fit the field with the focus."""
         field, token = self._named_field()
         chain = token.chain_data
-        own = self._own_names(field)
-        self._book.show_names(self._book_of_names, chain, self._checks.paid, field.value, own)
+        paid, typed = self._checks.paid, field.value
+        parts = [
+            (f"Address book, {chain.name}", *book_rows(self._book_of_names, chain, paid, typed)),
+            (f"Own accounts, {chain.name}", *own_rows(self._own_names(field), typed)),
+        ]
+        self._book.show(partial(book_lines, [part for part in parts if part[1]]))
 
     def _own_names(self, field: AddressInput) -> Mapping[str, str]:
         """The wallet's accounts that this field can name, with their addresses."""

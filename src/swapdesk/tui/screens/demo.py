@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from textual.widget import Widget
 
-from swapdesk.client.chain_transfers import ChainUnreadable
+from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.demos import DEMOS
@@ -41,7 +41,7 @@ from swapdesk.tui.screens.demo_view import (
 from swapdesk.tui.screens.deposit import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.case_body import FittedLines
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, TrackState
 
 BEGINS = (
@@ -137,7 +137,7 @@ class DemoScreen(Page):
             self.call_later(self.reached, await shown.last_look())
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
-        except (DemoFailed, ChainUnreadable, JournalUnavailable) as error:
+        except (DemoFailed, LookupFailed, JournalUnavailable) as error:
             self.call_later(self._stop, str(error))
         except ClientError as error:
             self.call_later(self._stop, f"The sandbox stopped answering: {error}.")

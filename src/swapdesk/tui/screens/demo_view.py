@@ -24,8 +24,7 @@ from swapdesk.tui.glyphs import (
     WAITING,
 )
 from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
-from swapdesk.tui.widgets.case_body import FittedLines
-from swapdesk.tui.widgets.lines_view import section_line
+from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 
 TIMED = 28
 """Cells from which on a pane has room for times."""

@@ -31,9 +31,9 @@ from swapdesk.tui.commands.faults import (
 from swapdesk.tui.commands.faults import FAULTS as SHOW_FAULTS
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.spans import Span, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.faults import FAULTS, Fault
 
@@ -51,29 +51,6 @@ NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order fir
 PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
 """Active faults that are named; of others only the number."""
-
-
-class FaultNotes(LinesView):
-    """What was done last, what is set, and what the fault under the cursor does, whole. What was
-    done stays until the next: orders that meet a fault have notices of their own."""
-
-    def __init__(self) -> None:
-        super().__init__(id="notes")
-        self.done: Span | None = None
-        self.active: list[str] = []
-        self.chosen: Fault | None = None
-
-    def lines(self, width: int) -> list[Line]:
-        active, chosen = self.active, self.chosen
-        told = "; ".join(active[:MOST_TOLD])
-        more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
-        said = f"Set: {told}{more}." if active else "No fault is set."
-        spans = [Span(said, "foreground" if active else "muted")]
-        if self.done is not None:
-            spans.insert(0, self.done)
-        if chosen is not None:
-            spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
-        return [line for span in spans for line in wrapped([span], width)]
 
 
 class FaultsScreen(Page):
@@ -99,7 +76,11 @@ class FaultsScreen(Page):
         self.busy = False
         self._table = LineTable(FAULT_COLUMNS, id="faults", empty="")
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
-        self._notes = FaultNotes()
+        self._notes = FittedLines(id="notes")
+        self._done: Span | None = None
+        """What was done last. It stays until the next: orders that meet a fault have notices of
+        their own."""
+        self._active: list[str] = []
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._table
@@ -137,7 +118,7 @@ class FaultsScreen(Page):
 
     async def _carry_out(self, said: str, work: Awaitable[object] | None) -> None:
         assert self._triggers is not None
-        warns, active = False, self._notes.active
+        warns, active = False, self._active
         try:
             if work is not None:
                 said = said.replace("{}", str(await work))
@@ -151,9 +132,9 @@ class FaultsScreen(Page):
     def _was_done(self, active: list[str], said: str, *, warns: bool) -> None:
         """The sandbox answered: what is set, and what to say."""
         self.busy = False
-        self._notes.active = active
+        self._active = active
         if said:
-            self._notes.done = Span(said, "status-trouble" if warns else "foreground")
+            self._done = Span(said, "status-trouble" if warns else "foreground")
         self._show()
 
     # drawing
@@ -188,8 +169,16 @@ class FaultsScreen(Page):
         )
 
     def _show_notes(self) -> None:
-        self._notes.chosen = self._fault
-        self._notes.redraw()
+        """What was done last, what is set, and what the fault under the cursor does, whole."""
+        active, chosen = self._active, self._fault
+        told = "; ".join(active[:MOST_TOLD])
+        more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
+        said = f"Set: {told}{more}." if active else "No fault is set."
+        spans = [] if self._done is None else [self._done]
+        spans.append(Span(said, "foreground" if active else "muted"))
+        if chosen is not None:
+            spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
+        self._notes.show(lambda width: [line for one in spans for line in wrapped([one], width)])
         self.refresh_keys()
 
     @property

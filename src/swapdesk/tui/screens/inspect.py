@@ -38,8 +38,9 @@ from swapdesk.tui.screens.inspect_facts import (
 )
 from swapdesk.tui.session import Phase, Session
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.case_body import CaseBody, FittedLines, say_money
+from swapdesk.tui.widgets.case_body import CaseBody, say_money
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.text_field import TextField
 
 WHAT = (

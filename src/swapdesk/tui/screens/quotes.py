@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from swapdesk.flows.quotes.quote_request import (
 )
 from swapdesk.flows.quotes.ranking import RankedQuote, former_places
 from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
+from swapdesk.flows.quotes.waterfall import waterfall
 from swapdesk.flows.tracking.announcements import (
     failure_of_error,
     quotes_arrived,
@@ -58,12 +59,12 @@ from swapdesk.tui.screens.quote_facts import (
     rows_below,
     unusable_row,
 )
-from swapdesk.tui.screens.waterfall import WaterfallView
+from swapdesk.tui.screens.waterfall import waterfall_lines
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, wrapped
 from swapdesk.tui.widgets.detail_rows import RecordView
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import HeadLine, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
     WaysView,
     badge_notes,
@@ -148,7 +149,7 @@ class QuotesScreen(Page):
         self._table = LineTable(self._heads, id="quotes")
         self._below = TextRows(classes="below")
         self._ways = WaysView()
-        self._why = WaterfallView()
+        self._why = FittedLines()
         self._record = RecordView()
         self._records: dict[str, ProviderRecord] | None = None
         self._side = Vertical(self._why, self._record, classes="side")
@@ -380,7 +381,7 @@ class QuotesScreen(Page):
             rows = [*unusable_row(board, self.arrangement.only), *rows]
         self._below.show(rows)
         if board is not None:
-            self._why.show(self.explanation, board.token_in.symbol, board.token_out.symbol)
+            self._why.show(self.explained())
             self._show_record()
         self._fit()
 
@@ -448,11 +449,13 @@ class QuotesScreen(Page):
         key = self._table.cursor_key
         return self.board.ranking.find(key) if self.board is not None and key else None
 
-    @property
-    def explanation(self) -> Waterfall | None:
-        """The waterfall of the route under the cursor."""
+    def explained(self) -> Callable[[int], list[Line]]:
+        """The waterfall of the route under the cursor, at a width."""
         board, row = self.board, self.row
-        return waterfall(board, row) if board is not None and row is not None else None
+        if board is None or row is None:
+            return lambda width: []
+        sold, bought = board.token_in.symbol, board.token_out.symbol
+        return partial(waterfall_lines, waterfall(board, row), sold, bought)
 
     @property
     def _panel_open(self) -> bool:

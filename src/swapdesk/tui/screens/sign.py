@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -48,7 +49,7 @@ from swapdesk.tui.screens.sign_facts import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, width_of
 from swapdesk.tui.widgets.frame import FrameState
-from swapdesk.tui.widgets.lines_view import LinesView, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
@@ -60,26 +61,6 @@ _SIGNS = {
     Mark.FAILED: (REFUSED, "status-trouble"),
 }
 _JOINS = (f" {RULE * 3} ", f" {RULE} ", "  ")
-
-
-class StepLine(LinesView):
-    """Names shorten, and then the lines between them, until all steps fit."""
-
-    DEFAULT_CSS = """
-    StepLine { height: 1; }
-    """
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self.steps: tuple[FlowStep, ...] = ()
-
-    def show(self, steps: Sequence[FlowStep]) -> None:
-        if tuple(steps) != self.steps:
-            self.steps = tuple(steps)
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return [step_spans(self.steps, width)]
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
@@ -106,32 +87,14 @@ def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
     return line
 
 
-class SignView(LinesView):
+class SignView(FittedLines):
     """The review, or what goes on while there is none."""
 
     class LaidOut(Message):
         """It has its room on the screen."""
 
-    def __init__(self, state: SignState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
-
-    def show(self, state: SignState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return sign_lines(self.state, width)
-
-
-class SignHeading(SignView):
-    """What stays in view while a review is read."""
-
-    def lines(self, width: int) -> list[Line]:
-        return heading_lines(self.state, width)
 
 
 READ_FIRST = "read to the end first"
@@ -160,8 +123,8 @@ class SignScreen(Page):
     )
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
-    SignScreen StepLine { margin: 0 0 1 0; }
-    SignScreen.-short StepLine, SignScreen.-tight StepLine { margin: 0; }
+    SignScreen #steps { height: 1; margin: 0 0 1 0; }
+    SignScreen.-short #steps, SignScreen.-tight #steps { margin: 0; }
     SignScreen #reading { height: 1fr; scrollbar-size: 0 0; background: $background; }
     SignScreen PassphraseField { display: none; margin: 1 0 0 0; }
     SignScreen.-locked PassphraseField { display: block; }
@@ -173,9 +136,10 @@ class SignScreen(Page):
     def __init__(self, session: Session, signing: SigningSession) -> None:
         super().__init__(session, context=context_of(signing))
         self.signing = signing
-        self._steps = StepLine()
-        self._heading = SignHeading(SignState(signing, short=False))
-        self._view = SignView(SignState(signing, short=False))
+        self._steps = FittedLines(id="steps")
+        self._state = SignState(signing, short=False)
+        """How the view is drawn."""
+        self._heading, self._view = FittedLines(), SignView()
         self._reading = VerticalScroll(self._view, id="reading", can_focus=False)
         self._phrase = PassphraseField()
         self._raw = TextRows()
@@ -238,8 +202,9 @@ class SignScreen(Page):
         self._say_steps()
         state = self._fitting()
         self.set_class(not state.roomy, "-tight")
-        self._heading.show(state)
-        self._view.show(state)
+        self._state = state
+        self._heading.show(partial(heading_lines, state))
+        self._view.show(partial(sign_lines, state))
         review = signing.review
         self._drawn = review.id if review is not None else None
         step = self._drawn or signing.stage.value
@@ -261,11 +226,12 @@ class SignScreen(Page):
 
     def _say_steps(self) -> None:
         try:
-            self._steps.show(self.signing.steps)
+            steps = tuple(self.signing.steps)
             where = self.signing.whereabouts
         except JournalUnavailable as error:
             self.show_notice(f"{error}.", "error")
             return
+        self._steps.show(lambda width: [step_spans(steps, width)])
         money = money_of(self.signing, where, self.now())
         self.set_money(
             money.where,
@@ -281,7 +247,7 @@ class SignScreen(Page):
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
-        if self._drawn is not None and self._fitting() != self._view.state:
+        if self._drawn is not None and self._fitting() != self._state:
             # How much room there is was not known when it was drawn.
             self.show()
             return

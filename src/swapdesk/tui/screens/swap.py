@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -32,18 +33,20 @@ from swapdesk.tui.commands.wallets import WALLETS
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.swap_line import (
     HINT,
-    IntentField,
+    LONGEST,
+    TALL_FROM,
     IntentReading,
     Reading,
     SwapLine,
     places_reading,
+    reading_lines,
     with_options,
 )
 from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.session import Phase, Session, starting_words
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
@@ -99,6 +102,7 @@ class SwapScreen(Page):
     )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
     DEFAULT_CSS = """
+    SwapScreen #reading { margin: 1 0 0 0; min-height: 2; }
     SwapScreen #waiting { display: none; margin: 1 0 0 0; }
     SwapScreen.-signing #waiting { display: block; }
     SwapScreen.-short #waiting { margin: 0; }
@@ -106,8 +110,9 @@ class SwapScreen(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, classes="-empty")
-        self.line = IntentField()
-        self.line.field.leaves = self._is_key
+        self.line = TextField("", hint=HINT, tall=True, limit=LONGEST)
+        self.line.leaves = self._is_key
+        self._reading = FittedLines(id="reading")
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
         self._waiting = TextRows(id="waiting")
@@ -122,6 +127,7 @@ class SwapScreen(Page):
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
         yield self.line
+        yield self._reading
         yield self._waiting
         yield self._lists
 
@@ -147,9 +153,9 @@ class SwapScreen(Page):
         """An empty line, for a swap or for a private send."""
         self.private = private
         self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
-        self.line.field.hint = SEND_HINT if private else HINT
+        self.line.hint = SEND_HINT if private else HINT
         self.line.set_value("")
-        self.line.field.focus()
+        self.line.focus()
         self._understand()
 
     def begin_with(self, line: str) -> None:
@@ -166,8 +172,8 @@ class SwapScreen(Page):
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
-            self.line.field.action_edit("home")
-        self.line.field.focus()
+            self.line.action_edit("home")
+        self.line.focus()
 
     def session_changed(self) -> None:
         self._understand()
@@ -189,9 +195,13 @@ class SwapScreen(Page):
         """A whole line that one comes back to stands as it was: a letter is a key again, and
         whatever else is typed edits it."""
         if self._read.complete:
-            self.line.field.rest()
+            self.line.rest()
 
     def on_resize(self) -> None:
+        tall = self.app.size.height >= TALL_FROM
+        if tall != self.line.tall:
+            self.line.tall = tall
+            self.line.redraw()
         if self.link is not None:
             # A wide screen has a column more.
             self._lists.tell(self.desk, self.service_time())
@@ -223,7 +233,7 @@ class SwapScreen(Page):
         Behind the key of the token search letters are searched for: there the word must be whole.
         """
         word, catalog = text.rstrip(" ."), self.catalog
-        on_line = self.focused is self.line.field and not self.line.value
+        on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
             return False
         if not catalog.begins_a_symbol(word):
@@ -239,11 +249,11 @@ class SwapScreen(Page):
         )
         if verb is not None:
             does = f"{PLACES.get(verb, verb.words)} in a moment, or the beginning of a token"
-            self.line.show(IntentReading(Reading.EMPTY, f"{key}: {does}"))
+            self._say(IntentReading(Reading.EMPTY, f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
         """Put a letter into the line that is a key as long as it stands alone."""
-        self.line.field.insert(letter)
+        self.line.insert(letter)
 
     def _subject(self) -> object:
         """What a notice of this screen speaks of."""
@@ -258,10 +268,15 @@ class SwapScreen(Page):
             if said.reading is Reading.EMPTY:
                 said = self._where_to_go()
             named = self.desk.catalog.provider_name
-            self.line.show(with_options(said, self.session.quote_options, named))
+            self._say(with_options(said, self.session.quote_options, named))
         self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()
+
+    def _say(self, reading: IntentReading) -> None:
+        """Draw how the line was read and mark the place of a refusal."""
+        self.line.mark(reading.marked)
+        self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
         """Under the empty line: its keys, and whose account the service is called with."""
@@ -340,7 +355,7 @@ class SwapScreen(Page):
         if session.phase is Phase.FAILED:
             what = "the service" if session.live else "the sandbox"
             self.set_money(short, f"you: r tries {what} again")
-            self.line.show(IntentReading(Reading.REFUSED, session.reason))
+            self._say(IntentReading(Reading.REFUSED, session.reason))
         elif session.phase is Phase.STARTING:
             self.set_money(short, starting_words(live=session.live, done=session.done))
         elif not self.line.value and (signing := self.signing) is not None and signing.waits:
@@ -445,7 +460,7 @@ class SwapScreen(Page):
             self.begin(private=False)
             return
         self.line.set_value("")
-        self.line.field.focus()
+        self.line.focus()
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
@@ -453,7 +468,7 @@ class SwapScreen(Page):
 
     def on_key(self, event: Key) -> None:
         """While the line has text a character is typed, wherever the focus is."""
-        field, character = self.line.field, event.character
+        field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
             field.focus()
@@ -485,7 +500,7 @@ class SwapScreen(Page):
         elif line.wants_amount:
             # The cursor goes to where it belongs.
             self.line.set_value(f" {self.line.value.strip()}")
-            self.line.field.action_edit("home")
+            self.line.action_edit("home")
             self.show_notice(line.message, "warning", about=self._subject())
         elif not line.ready:
             said = line.message or "The line is not complete."

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from swapdesk.flows.notation import exact_amount, short_address, usd
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
-from swapdesk.tui.widgets.lines_view import LinesView
-from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -53,58 +49,6 @@ class IntentReading(Struct, frozen=True):
     right: LineLike = ""
     below: LineLike = ""
     marked: frozenset[int] = field(default_factory=frozenset)
-
-
-class ReadingLine(LinesView):
-    """The rows under the field."""
-
-    def __init__(self, state: IntentReading, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: IntentReading) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return reading_lines(self.state, width)
-
-
-class IntentField(Vertical):
-    """The field of the first screen. ``TextField.Changed`` and ``Submitted`` come up from it."""
-
-    DEFAULT_CSS = """
-    IntentField { height: auto; }
-    IntentField ReadingLine { margin: 1 0 0 0; min-height: 2; }
-    .-short IntentField ReadingLine { margin: 0; }
-    """
-
-    def __init__(self, value: str = "", **place: Any) -> None:
-        super().__init__(**place)
-        self.field = TextField(value, hint=HINT, tall=True, limit=LONGEST)
-        self._reading = ReadingLine(IntentReading())
-
-    def compose(self) -> ComposeResult:
-        yield self.field
-        yield self._reading
-
-    @property
-    def value(self) -> str:
-        return self.field.value
-
-    def set_value(self, value: str) -> None:
-        self.field.set_value(value)
-
-    def show(self, state: IntentReading) -> None:
-        """Draw how the line was read and mark the place of a refusal."""
-        self.field.mark(state.marked)
-        self._reading.show(state)
-
-    def on_resize(self) -> None:
-        tall = self.app.size.height >= TALL_FROM
-        if tall != self.field.tall:
-            self.field.tall = tall
-            self.field.redraw()
 
 
 def reading_lines(state: IntentReading, width: int) -> list[Line]:

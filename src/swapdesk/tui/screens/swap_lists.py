@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -12,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from swapdesk.flows.notation import clock_time, day, percent, tracker_amount, usd
 from swapdesk.tui.spans import Line, Span, cut, fill, push_right
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView, SectionLabel, TextRows, section_line
+from swapdesk.tui.widgets.lines_view import FittedLines, SectionLabel, TextRows, section_line
 from swapdesk.tui.widgets.table_layout import Column, Row
 
 if TYPE_CHECKING:
@@ -109,35 +110,19 @@ MOST_MARKETS = 4
 _TIME, _ID, _SYMBOL, _PRICE, _CHANGE = 12, 8, 10, 14, 10
 
 
-class HomeNews(LinesView):
-    """Both lists below one another; nothing of either where it is empty."""
-
-    DEFAULT_CSS = """
-    HomeNews { padding: 0 2; }
-    """
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._events: list[tuple[str, RecentEvent]] = []
-        self._markets: list[TokenRow] = []
-
-    def show(
-        self, events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime
-    ) -> None:
-        """Times of another day stand with their day."""
-        self._events = [(_time(one.at, now), one) for one in events]
-        self._markets = list(markets)
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        rows: list[Line] = []
-        if self._events:
-            rows.append(section_line("Last events", "", width))
-            rows += [_event(time, one, width) for time, one in self._events]
-        if self._markets:
-            rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
-            rows += [_market(one, width) for one in self._markets]
-        return rows
+def news_lines(
+    events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
+) -> list[Line]:
+    """Both lists below one another; nothing of either where it is empty. Times of another day stand
+    with their day."""
+    rows: list[Line] = []
+    if events:
+        rows.append(section_line("Last events", "", width))
+        rows += [_event(_time(one.at, now), one, width) for one in events]
+    if markets:
+        rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
+        rows += [_market(one, width) for one in markets]
+    return rows
 
 
 def _time(at: datetime, now: datetime) -> str:
@@ -179,14 +164,8 @@ EXAMPLES = (
 )
 
 
-class HowToWrite(LinesView):
-    """Two examples a row from 92 cells, else one."""
-
-    def lines(self, width: int) -> list[Line]:
-        return how_lines(width)
-
-
 def how_lines(width: int) -> list[Line]:
+    """Two examples a row from 92 cells, else one."""
     if width < TWO_FROM:
         return [_example(line, means, 19) for line, means in EXAMPLES]
     column = width // 2
@@ -224,7 +203,7 @@ class SwapLists(Vertical):
         self._recent = RecentLines(id="recent")
         self._open = OpenOrders(id="open")
         self._open_label = SectionLabel("Open orders")
-        self._news = HomeNews()
+        self._news, self._how = FittedLines(), FittedLines()
         self._asked: list[Intent] = []
         """What was confirmed at this desk, newest first."""
         self._welcome = TextRows(id="welcome")
@@ -236,8 +215,11 @@ class SwapLists(Vertical):
             Vertical(self._news, id="news"),
             id="lists",
         )
-        yield Vertical(SectionLabel("How to write it"), HowToWrite(), id="how")
+        yield Vertical(SectionLabel("How to write it"), self._how, id="how")
         yield self._welcome
+
+    def on_mount(self) -> None:
+        self._how.show(how_lines)
 
     @property
     def tables(self) -> tuple[LineTable, LineTable]:
@@ -277,7 +259,8 @@ class SwapLists(Vertical):
         from swapdesk.flows.tracking.recent_activity import markets_of, recent_events
 
         events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
-        self._news.show(events, markets_of(self._asked, desk.catalog, MOST_MARKETS), now)
+        markets = markets_of(self._asked, desk.catalog, MOST_MARKETS)
+        self._news.show(partial(news_lines, events, markets, now))
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:
         """The open orders alone: their countdowns."""

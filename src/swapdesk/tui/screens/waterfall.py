@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
@@ -29,7 +29,7 @@ from swapdesk.tui.glyphs import TROUBLE, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, fill, push_right, rule, spread, wrapped
-from swapdesk.tui.widgets.lines_view import HeadLine, LinesView
+from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine
 from swapdesk.tui.widgets.quote_table import route_word
 
 if TYPE_CHECKING:
@@ -43,28 +43,9 @@ _WIDE = Context(prec=80)
 _MOST_PLACES = 8
 
 
-class WaterfallView(LinesView):
-    """Draws the waterfall of the quote under the cursor; nothing without one."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._shown: tuple[Waterfall, str, str] | None = None
-
-    def show(self, found: Waterfall | None, sold: str = "", bought: str = "") -> None:
-        """``sold`` and ``bought`` are the symbols of the two tokens."""
-        shown = None if found is None else (found, sold, bought)
-        if shown != self._shown:
-            self._shown = shown
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        if self._shown is None:
-            return []
-        return waterfall_lines(*self._shown, width)
-
-
 def waterfall_lines(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """From 60 cells with columns, below in the form of the side panel."""
+    """From 60 cells with columns, below in the form of the side panel; ``sold`` and ``bought`` are
+    the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     said = remark(found, *(_amount(found, value) for value in (found.lines, found.net)))
     rows = draw(found, sold, bought, width)
@@ -199,9 +180,8 @@ class Comparison(Protocol):
     def row(self) -> RankedQuote | None:
         """The usable route under the cursor."""
 
-    @property
-    def explanation(self) -> Waterfall | None:
-        """The waterfall of that route."""
+    def explained(self) -> Callable[[int], list[Line]]:
+        """The waterfall of that route, at a width."""
 
     def do_step(self, steps: int) -> None:
         """The usable route this far from the cursor."""
@@ -223,15 +203,15 @@ class WaterfallScreen(Page):
     SPENDS = "quote"
     VERBS = (REVIEW, CLOSE, NEXT_QUOTE, ALL_IN, PREVIOUS_QUOTE)
     DEFAULT_CSS = """
-    WaterfallScreen WaterfallView { margin: 1 0 0 0; }
-    WaterfallScreen.-short WaterfallView { margin: 0; }
+    WaterfallScreen #why { margin: 1 0 0 0; }
+    WaterfallScreen.-short #why { margin: 0; }
     """
 
     def __init__(self, session: Session, quotes: Comparison) -> None:
         super().__init__(session)
         self._quotes = quotes
         self._head = HeadLine()
-        self._view = WaterfallView()
+        self._view = FittedLines(id="why")
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._head
@@ -268,7 +248,7 @@ class WaterfallScreen(Page):
             Span(countdown(left), "muted" if left <= 0 else "foreground"),
         ]
         self._head.show(line, right)
-        self._view.show(quotes.explanation, board.token_in.symbol, board.token_out.symbol)
+        self._view.show(quotes.explained())
         if left > 0:
             said = f"you: choose a route in {countdown(left)}"
             self.set_money("in your wallet.", said, urgent=left < 15)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
@@ -116,21 +116,6 @@ def labelled(label: str, text: str, width: int, role: str = "") -> list[Line]:
     heads = [Span(label.ljust(FACT_LABEL), "muted")]
     heads += [Span(" " * FACT_LABEL)] * (len(parts) - 1)
     return [[head, *part] for head, part in zip(heads, parts, strict=True)]
-
-
-class FittedLines(LinesView):
-    """Lines that are made for the width at hand."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._made: Callable[[int], list[Line]] | None = None
-
-    def show(self, made: Callable[[int], list[Line]]) -> None:
-        self._made = made
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return self._made(width) if self._made is not None else []
 
 
 class CaseBody(VerticalScroll, can_focus=True):

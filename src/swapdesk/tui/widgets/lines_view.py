@@ -7,7 +7,7 @@ Rows of text that no other widget draws: a sentence, a label, a small legend.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -142,6 +142,21 @@ def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
                 return None
             cells += [(char, span.role, span.bold)] * size
     return cells
+
+
+class FittedLines(LinesView):
+    """Lines that are made for the width at hand."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._made: Callable[[int], list[Line]] | None = None
+
+    def show(self, made: Callable[[int], list[Line]]) -> None:
+        self._made = made
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return self._made(width) if self._made is not None else []
 
 
 class SectionLabel(LinesView):
