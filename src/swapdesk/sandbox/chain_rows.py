@@ -2,7 +2,7 @@
 
 ``chains.tsv`` has a line for each. Blocks come closer together than in life where life is too
 slow for a desk to be tried: a Bitcoin block every 100 s instead of 600 s of world time. The
-embedded EVM chains add an id, a gas limit and a lowest base fee (``ChainTerms``).
+embedded EVM chains add an id and a lowest base fee (``ChainTerms``).
 """
 
 from __future__ import annotations
@@ -114,7 +114,6 @@ class ChainTerms(Struct, frozen=True):
     block_ms: int
     confirmations: int
     lowest_base_fee: int
-    gas_limit: int = GAS_LIMIT
 
 
 def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
