@@ -43,7 +43,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, run_child, stop_event
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -155,11 +155,7 @@ async def build_sandbox_service(
         chains=chains,
         tokens=catalog,
         venues=[
-            FaultyVenue(
-                SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                faults,
-                clock,
-            )
+            SimulatedExchange(row, market, clock, ledger, lambda: pace.speed, faults)
             for row in VENUE_ROWS
         ],
         partners=(),
