@@ -68,6 +68,17 @@ CREATING = (
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
+        "another-allowance-ended",
+        "The allowance that was to end stays, and another one ends in its place.",
+        "swapdesk/cli/wallet_acts.py",
+        "return kept and token.lower() in tokens and spender.lower() in spenders",
+        "return kept and token.lower() in tokens",
+        (
+            "tests/cli/test_wallet_commands.py"
+            "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
+        ),
+    ),
+    Defect(
         "least-output-unheard",
         "Less arrives than the command names with --min-out.",
         "swapdesk/cli/quote_choice.py",
@@ -405,8 +416,8 @@ CONFIRMED = (
         "paid-address-imitated",
         "An address that imitates one that was paid before is taken for a new recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "        if looks_like(address, known):",
-        "        if looks_like(address, known) and known not in paid:",
+        "    known += [(short_address(one), one) for one in paid]\n",
+        "",
         ("tests/flows/test_recipients.py",),
     ),
     Defect(
@@ -529,7 +540,7 @@ PAYING = (
     Defect(
         "memo-not-on-the-card",
         "A deposit on a chain with memos is sent without one and credited to nobody.",
-        "swapdesk/tui/screens/deposit_facts.py",
+        "swapdesk/tui/screens/deposit.py",
         "        memo=order.deposit_tag or None,",
         "        memo=order.receiver_tag or None,",
         ("tests/tui/test_scenes.py::test_scene",),
