@@ -70,8 +70,7 @@ class Picture(Struct, frozen=True):
 async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.UNICODE) -> Picture:
     """Resize the terminal, change the glyphs, and read the screen."""
     if run.app.size != size:
-        await run.pilot.resize_terminal(*size)
-        await run.pilot.pause()
+        await run.resize(*size)
     if run.app.glyph_set is not glyphs:
         run.app.glyph_set = glyphs
         for screen in run.app.screen_stack:

@@ -80,7 +80,6 @@ def moved(one: TrackedOrder, before: datetime, after: datetime) -> bool:
 
 def test_with_the_deadline_more_than_the_time_is_another() -> None:
     one = TrackedOrder(order(), None, None, ended=False, seen_at=NOW, source="stream")
-    assert one.order.expires is not None
     before = one.order.expires - timedelta(seconds=1)
     drawn = order_status(one, before)
     assert time_at(drawn, one, before) == shown(drawn)

@@ -17,7 +17,7 @@ from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
 from swapdesk.tui.painting import DOTS, masked, masked_text
-from swapdesk.tui.screens.account_view import chart_lines
+from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
 from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
@@ -177,8 +177,7 @@ def test_a_hidden_line_keeps_to_its_room(text: str) -> None:
 
 async def test_f9_hides_and_shows_in_place(market: Market) -> None:
     prepare(market, every_state(market.clock))
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("o")
         await run.see("14.524108")
         before = run.body
@@ -256,8 +255,7 @@ def test_no_text_ends_the_sequence_early() -> None:
 async def test_f8_tells_of_the_mouse_and_an_order_that_ends_is_announced(market: Market) -> None:
     known_order = exchanging(market.clock)
     prepare(market, [known_order])
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("f8")
         # The terminal of the tests has no mouse to give.
         await run.see("This terminal gives the desk no mouse.")

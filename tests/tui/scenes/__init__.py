@@ -31,10 +31,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
+from flows.faulty_network import After
 from swapdesk.tui.screens.swap import SwapScreen
 from tui.desk_run import DeskRun, Market
 from tui.picture import LARGEST, SMALLEST
-from tui.quote_rows import Answer
 
 Step = Callable[[DeskRun], Awaitable[None]]
 Prepare = Callable[[Market], None]
@@ -74,7 +74,7 @@ class Scene(Struct, frozen=True):
     after: Scene | None = None
     back: tuple[str, ...] = ()
     prepare: Prepare = nothing_first
-    answers: Answer | None = None
+    answers: After | None = None
     mask: Mask = as_it_is
     decides: bool = False
     fed: bool = True
@@ -107,7 +107,7 @@ def scene(
     after: Scene | None = None,
     back: tuple[str, ...] = (),
     prepare: Prepare = nothing_first,
-    answers: Answer | None = None,
+    answers: After | None = None,
     mask: Mask = as_it_is,
     decides: bool = False,
     fed: bool = True,

@@ -57,7 +57,6 @@ async def opened(run: DeskRun) -> BatchScreen:
         return screen is not None and (screen.writing or screen.plan is not None)
 
     await run.settle(stands, "the field or an earlier batch")
-    assert screen is not None
     return screen
 
 
@@ -68,8 +67,7 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     before = screen.plan
     if not screen.writing:
         await run.press("l")
-    await run.type(str(path))
-    await run.press("enter")
+    await run.enter(str(path))
 
     def planned() -> bool:
         plan = screen.plan
@@ -126,14 +124,12 @@ def without_ids(run: DeskRun, text: str) -> str:
 async def agreed(run: DeskRun, words: str) -> None:
     """Create the rows. What a service says of a token in warning is agreed to first."""
     await loaded(run, CLEAN)
-    await run.still()
-    await run.press("c")
+    await run.press_still("c")
     await run.settle(
         lambda: isinstance(run.app.screen, TypedConfirm) or words in run.text, "the question"
     )
     if isinstance(run.app.screen, TypedConfirm):
-        await run.type(run.screen(TypedConfirm).question.phrase)
-        await run.press("enter")
+        await run.enter(run.screen(TypedConfirm).question.phrase)
     await run.see(words)
 
 

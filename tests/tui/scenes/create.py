@@ -28,8 +28,7 @@ async def calm(run: DeskRun) -> None:
 @scene("create-reverse", after=quotes.reverse, back=CLEARED, decides=True, fed=False)
 async def reverse(run: DeskRun) -> None:
     await run.press("enter")
-    await run.type(STRANGER)
-    await run.press("enter")
+    await run.enter(STRANGER)
     await run.type(MISTYPED)
     await run.see('character 23 is "o"')
 
@@ -37,10 +36,8 @@ async def reverse(run: DeskRun) -> None:
 @scene("create-fixed-frozen", after=quotes.reverse, decides=True, fed=False)
 async def fixed_frozen(run: DeskRun) -> None:
     await run.press("enter")
-    await run.type("@bob")
-    await run.press("enter")
-    await run.type("@cold")
-    await run.press("enter")
+    await run.enter("@bob")
+    await run.enter("@cold")
     await run.settle(
         lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a locked intent"
     )
@@ -68,8 +65,7 @@ async def tag(run: DeskRun) -> None:
 
 @scene("create-expired", after=swap.frozen, decides=True)
 async def expired(run: DeskRun) -> None:
-    run.clock.advance(70)
-    run.app.tick()
+    run.advance(70)
     await run.see("This quote ended at 14:03.")
     await calm(run)
 
@@ -104,8 +100,7 @@ async def address_book(run: DeskRun) -> None:
 @scene("address-book-add", after=address_book, back=("escape",), decides=True)
 async def book_entry(run: DeskRun) -> None:
     await run.press("plus")
-    await run.type("carol")
-    await run.press("enter")
+    await run.enter("carol")
     await run.type(STRANGER)
     await run.see("checksum correct")
 
@@ -136,8 +131,7 @@ async def middle_refund(run: DeskRun) -> None:
     await run.ready()
     run.app.session.quote_options = QuoteOptions(use_xmr=True)
     await run.to_form()
-    await run.type("@bob")
-    await run.press("enter")
+    await run.enter("@bob")
     await run.type(STRANGER)
     await run.see("Middle refund")
     await run.see("XMR on Monero needs one")

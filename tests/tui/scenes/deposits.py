@@ -59,7 +59,6 @@ async def begun(run: DeskRun) -> DepositSigning:
         desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     tracked = desk.link.tracker.get(ORDER)
-    assert tracked is not None
     return app.signing._deposits.begin(tracked)
 
 
@@ -103,7 +102,6 @@ async def lacking(run: DeskRun) -> None:
         trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)
     )
     lack = lack_of(held, signing.tracked, "ETH")
-    assert lack is not None
     signing.finish(not_paid("NOT_ENOUGH", lack))
     run.app.signing.open(signing)
     await run.see("is short of")

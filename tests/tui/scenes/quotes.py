@@ -44,8 +44,7 @@ async def all_kinds(run: DeskRun) -> None:
 
 @scene("quotes-explained", after=all_kinds, fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
-    await run.pilot.resize_terminal(120, 40)
-    await run.pilot.pause()
+    await run.resize(120, 40)
     await run.press("down", "e")
     await run.see("Provider pays out")
     await _calm(run)

@@ -23,8 +23,7 @@ async def to_the_quotes_call(run: DeskRun) -> None:
     await run.press("g")
     await run.see("GET")
     await run.press("slash")
-    await run.type("/quotes?")
-    await run.press("enter")
+    await run.enter("/quotes?")
     await run.settle(lambda: "/rateLimits" not in run.text, "the filtered log")
 
 

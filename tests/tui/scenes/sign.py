@@ -92,8 +92,7 @@ async def phrase(run: DeskRun) -> None:
     run.app.signing.open(signing)
     await run.see("sign or refuse in")
     await run.press("j", "j")
-    await run.still()
-    await run.press("s")
+    await run.press_still("s")
     await run.see("Not all of this is in the quote")
 
 

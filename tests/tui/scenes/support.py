@@ -33,8 +33,7 @@ async def read(run: DeskRun) -> None:
 async def several(run: DeskRun) -> None:
     await run.press("i")
     await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
-    await run.type(REFUND)
-    await run.press("enter")
+    await run.enter(REFUND)
     await run.see("4 orders")
 
 
