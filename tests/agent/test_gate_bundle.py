@@ -345,7 +345,7 @@ def _for_v08() -> UserOperation:
 
 
 def test_an_operation_for_another_chain_is_not_signed() -> None:
-    assert "CHAIN_ID_DIFFERS" in {one.code for one in scene(chain_id=8453).verdict().findings}
+    assert "CHAIN_ID_DIFFERS" in scene(chain_id=8453).codes()
 
 
 def test_every_rule_has_its_row() -> None:

@@ -21,7 +21,6 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.transactions import TransactionState
-from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -61,6 +60,11 @@ async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     (signed,) = await someone.agent.transactions(intent.id)
     assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
     assert signed.last_valid_height is not None
+    # A half is in hexadecimal as the service writes it, or in base64.
+    told = told_by(outcome.order)
+    half = half_of(told, promise_of(intent))
+    assert half_of({**told, "data": half.transaction}, promise_of(intent)) == half
+    assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == half
     # The same confirmation pays no second time.
     again = await someone.flow().swap(intent)
     assert again.refused
@@ -141,11 +145,6 @@ async def _sent(someone: Swapper, intent: Intent) -> bool:
     return any(one.state is TransactionState.SENT for one in found)
 
 
-async def _unpaid(someone: Swapper, usdc: Token, sol: Token) -> None:
-    assert await someone.holds(usdc) == 100 * 10**6
-    assert await someone.holds(sol) == 3 * 10**9
-
-
 def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:
     return lambda half: change(bytes.fromhex(half)).hex()
 
@@ -160,40 +159,19 @@ def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:
 )
 async def test_a_lie_obtains_no_signature(
     place: SolanaPlace,
-    first: Swapper,
-    tmp_path: Path,
+    someone: Swapper,
     where: str,
     change: Callable[[Any], Any],
     rules: set[str],
 ) -> None:
     """One for each place; what the gate refuses is proved in ``tests/agent``."""
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("3", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
-        outcome = await someone.swapped(intent, DishonestService("/exchanges", where, change))
-        assert outcome.refused, outcome
-        found = {one.code for one in outcome.findings} or {outcome.code}
-        assert found >= rules, found
-        assert "in your wallet" in outcome.failure.money
-        assert await someone.agent.transactions(intent.id) == ()
-        await _unpaid(someone, usdc, sol)
-
-
-async def test_both_spellings_of_a_half_are_read(place: SolanaPlace, someone: Swapper) -> None:
-    """In hexadecimal as the service writes it, and in base64."""
-    usdc, sol = place.floor.coins()
     intent = await someone.intent("at", usdc, sol, "60")
-    someone.agrees = lambda _: False
-    assert (await someone.flow().swap(intent)).refused
-    order = await _order(someone, intent)
-    told = told_by(order)
-    payload = half_of(told, promise_of(intent))
-    assert half_of({**told, "data": payload.transaction}, promise_of(intent)) == payload
-    assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == payload
-
-
-async def _order(someone: Swapper, intent: Intent):  # type: ignore[no-untyped-def]
-    service_id = someone.journal.swaps.order_of(intent.id)
-    assert service_id is not None
-    return await someone.place.api.get_order(service_id)
+    outcome = await someone.swapped(intent, DishonestService("/exchanges", where, change))
+    assert outcome.refused, outcome
+    found = {one.code for one in outcome.findings} or {outcome.code}
+    assert found >= rules, found
+    assert "in your wallet" in outcome.failure.money
+    assert await someone.agent.transactions(intent.id) == ()
+    assert await someone.holds(usdc) == 100 * 10**6
+    assert await someone.holds(sol) == 10**9
