@@ -23,7 +23,7 @@ from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.flows.tracking.open_business import findings, quit_warning
-from swapdesk.tui.screens.deposit_facts import SETTING_UP, deposit_state
+from swapdesk.tui.screens.deposit import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, Order
 
 LATER = NOW + timedelta(minutes=6)
