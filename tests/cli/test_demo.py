@@ -29,7 +29,7 @@ from swapdesk.flows.demo.customers import AHEAD, ALIKE, COUNT, Customer, world_w
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import search_link
 from swapdesk.tui.glyphs import HEAVY, RULE
-from swapdesk.tui.screens.demo_view import path_lines
+from swapdesk.tui.screens.demo import path_lines
 from swapdesk.tui.spans import plain_text
 
 COMMAND = [sys.executable, "-m", "swapdesk", "demo"]

@@ -45,6 +45,8 @@ def test_addresses_of_a_chain_are_good_there_and_nowhere_by_accident(row: ChainR
         verdict = check_address(row.kind, address, chain_name=row.name)
         assert (verdict.ok, verdict.normalized) == (True, address)
         assert pattern_fits(pattern, address)
+        assert pattern_fits(pattern, address + "\n") is False
+        assert pattern_fits(pattern, address[:20]) is False
         for other in CHAIN_ROWS:
             if other.kind != row.kind:
                 assert not check_address(other.kind, address, chain_name=other.name).ok

@@ -280,23 +280,13 @@ def test_a_fault_selects_one_thing(node: Node) -> None:
         node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", service_id="a", venue="cb"))
 
 
-def test_heights_follow_the_world_and_slots_follow_the_clock(node: Node) -> None:
+def test_heights_follow_the_world(node: Node) -> None:
     first = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
     node.call(LedgerMethod.CLOCK_SET, ClockSet(speed=Decimal(10)))
     advance(node, 1000)
     then = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
     assert then["bitcoin"] - first["bitcoin"] == 100
     assert then["monero"] - first["monero"] in (166, 167)
-    assert then["solana"] - first["solana"] in (2500, 2501)
-
-
-def test_slots_confirm_at_any_speed(node: Node) -> None:
-    leg, to = open_leg(node, SOL, ETH, units_in="1000000000", minimum="1")
-    pay(node, SOL, to, 10**9)
-    advance(node, 2)
-    assert report(node, leg)["status"] == LegStatus.CONFIRMING
-    advance(node, 2)
-    assert report(node, leg)["status"] == LegStatus.EXCHANGING
 
 
 def reopened(node: Node, path: Path, **more: Any) -> Node:

@@ -70,7 +70,6 @@ def test_every_token_is_one_on_the_wire() -> None:
 def test_contracts_are_those_of_their_chain() -> None:
     seen = Counter[str]()
     for token in made()[:1500]:
-        assert token.address is not None
         kind = token.chain_data.kind
         seen[kind] += 1
         assert pattern_fits(token.chain_data.token_address_validation, token.address)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
-from swapdesk.tui.screens.create_facts import IntentFacts, intent_lines
-from swapdesk.tui.screens.swap_line import IntentReading, Reading, reading_lines
+from swapdesk.tui.screens.create_form import IntentFacts, intent_lines
+from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines

@@ -9,7 +9,7 @@ from swapdesk.flows.batch.plan import BatchPlan, Means, Total
 from swapdesk.flows.batch.planned import PlannedRow, look, problem
 from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.tui.painting import DOTS, masked
-from swapdesk.tui.screens.batch_facts import (
+from swapdesk.tui.screens.batch import (
     PlanState,
     batch_columns,
     plan_lines,

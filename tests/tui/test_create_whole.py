@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_facts import IntentFacts, fitting_lines
+from swapdesk.tui.screens.create_form import IntentFacts, fitting_lines
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.widgets.detail_rows import Fact
 from tui.desk_run import Market

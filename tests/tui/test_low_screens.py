@@ -7,8 +7,7 @@ from recorded_demo import recorded
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.breakpoints import classes_at
-from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_facts import deposit_state
+from swapdesk.tui.screens.deposit import DepositScreen, deposit_state
 from swapdesk.tui.screens.inspect import InspectScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.spans import plain_text

@@ -16,8 +16,8 @@ from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sende
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.tui.screens.deposit_facts import deposit_state
-from swapdesk.tui.screens.order_facts import order_facts, short_memo_label, transaction_page
+from swapdesk.tui.screens.deposit import deposit_state
+from swapdesk.tui.screens.order import order_facts, short_memo_label, transaction_page
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans

@@ -17,7 +17,7 @@ from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
 from swapdesk.tui.painting import DOTS, masked, masked_text
-from swapdesk.tui.screens.account_view import chart_lines
+from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
 from swapdesk.tui.widgets.gauge import GaugeState, gauge_line

@@ -225,7 +225,7 @@ class SimulatedExchange:
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        world_in = _world(token_in)
+        world_in = world_tokens().get(token_in.id)
         if world_in is None or not self.supports(token_in, token_out):
             return None
         return limits_of(self._row, world_in)
@@ -344,7 +344,7 @@ class SimulatedExchange:
         return None
 
     def _pair(self, token_in: Token, token_out: Token) -> Pair | None:
-        world_in, world_out = _world(token_in), _world(token_out)
+        world_in, world_out = (world_tokens().get(token.id) for token in (token_in, token_out))
         if world_in is None or world_out is None or not self.supports(token_in, token_out):
             return None
         return world_in, world_out
@@ -376,10 +376,6 @@ class SimulatedExchange:
             raise kind(str(error)) from error
         except LedgerError as error:
             raise Transient(str(error)) from error
-
-
-def _world(token: Token) -> WorldToken | None:
-    return world_tokens().get(token.id)
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:

@@ -12,11 +12,14 @@ import asyncio
 import contextlib
 import fcntl
 import json
+import logging
 import os
 import shutil
 import signal
 import socket
+import sys
 import threading
+from collections.abc import Callable, Coroutine
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -119,6 +122,18 @@ def read_orders() -> dict[str, Any]:
         line += byte
     orders: dict[str, Any] = json.loads(line)
     return orders
+
+
+def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
+    """Carry out the orders of the starter; an exit code, 1 where it is gone."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    try:
+        orders = read_orders()
+    except EOFError:
+        return 1
+    import uvloop  # on use: the starter's own loop is asyncio's
+
+    return uvloop.run(run(orders))
 
 
 def announce(document: dict[str, Any]) -> None:

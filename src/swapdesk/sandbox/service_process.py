@@ -12,7 +12,6 @@ credentials or without. Which pages of other sites are answered is the service's
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import socket
 import sys
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvloop
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.applications import Starlette
@@ -43,7 +41,7 @@ from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serv
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import announce, read_orders, stop_event
+from swapdesk.sandbox.processes import announce, run_child, stop_event
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -278,13 +276,8 @@ async def _serve(
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    try:
-        orders = read_orders()
-    except EOFError:
-        return 1
     leave_out_validator_keys()
-    return uvloop.run(_run(orders))
+    return run_child(_run)
 
 
 if __name__ == "__main__":

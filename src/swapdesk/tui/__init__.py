@@ -30,7 +30,7 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page
    has no ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
 
-A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. What
+A page is one file: its class, and below it the pure functions that make its rows. What
 a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
 needs no terminal. ``base_screen.DeskScreen`` under ``Page`` holds the places of a screen and its
 notices; it knows no desk. ``terminal.SafeApp`` filters what reaches the terminal, ``keys_in_turn``

@@ -65,11 +65,8 @@ class Signings(Protocol):
 
     def go_on(self, signing: SigningSession) -> None: ...
 
-    def bump(self, signing: SigningSession) -> None:
-        """Ask for a higher fee for what the session waits for."""
-
-    def cancel(self, signing: SigningSession) -> None:
-        """Ask for the cancellation of what the session waits for."""
+    def replace(self, signing: SigningSession, *, cancels: bool) -> None:
+        """Ask for a higher fee for what the session waits for, or for its cancellation."""
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order and show what is to be signed."""

@@ -125,9 +125,7 @@ def said(failed: TransactionFailed) -> bytes:
     (text,) = failed.args
     told = str(text).removeprefix("execution reverted: ")
     if told.startswith(("b'", 'b"')):
-        data = ast.literal_eval(told)
-        assert isinstance(data, bytes)
-        return data
+        return bytes(ast.literal_eval(told))
     return words(told)
 
 

@@ -117,8 +117,6 @@ async def test_sending(tmp_path: Path) -> None:
         await world.node.confirmed("base", bytes.fromhex(sent[2:]))
         receipt = await client.receipt(sent)
         transaction = await client.transaction(sent)
-        assert receipt is not None
-        assert transaction is not None
         assert (receipt.succeeded, receipt.gas_used) == (True, 21_000)
         assert receipt.sender == transaction.sender == faucet().address
         assert (transaction.to, transaction.value, transaction.data) == (NOBODY, 5, b"")

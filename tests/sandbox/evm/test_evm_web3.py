@@ -12,8 +12,6 @@ import pytest_asyncio
 from eth_account.signers.local import LocalAccount
 from web3 import AsyncWeb3
 from web3.exceptions import (
-    ContractCustomError,
-    ContractLogicError,
     TransactionNotFound,
     Web3RPCError,
 )
@@ -125,23 +123,6 @@ async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> 
     assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 9
 
 
-async def test_reasons_and_custom_errors_of_a_contract(web3: AsyncWeb3[Any]) -> None:
-    contract = await deployed(web3)
-    with pytest.raises(ContractLogicError, match="execution reverted: too much"):
-        await contract.functions.bump(100).call()
-    with pytest.raises(ContractLogicError, match="too much"):
-        await contract.functions.bump(100).estimate_gas()
-    with pytest.raises(ContractCustomError) as caught:
-        await contract.functions.refuse().call()
-    selector = web3.keccak(text="Refused(uint256)")[:4].hex()
-    assert str(caught.value.data) == "0x" + selector + f"{7:064x}"
-    # Sent all the same it is mined, and failed.
-    receipt = await mined(web3, await contract.functions.bump(100).transact({"gas": 100_000}))
-    assert receipt["status"] == 0
-    assert receipt["logs"] == []
-    assert receipt["gasUsed"] < 100_000
-
-
 async def test_transactions_of_other_chains_are_refused(world: World) -> None:
     web3, signer = world.web3("bsc"), faucet()
     start = await web3.eth.get_transaction_count(signer.address)
@@ -192,8 +173,6 @@ async def test_a_gap_waits_until_it_is_filled_and_a_replacement_pays_more(world:
     web3, signer = world.web3("arbitrum"), faucet()
     late = await web3.eth.send_raw_transaction(await transfer(web3, signer, 2))
     gap = await web3.eth.send_raw_transaction(await transfer(web3, signer, 1, value=5))
-    assert await web3.eth.get_transaction_count(signer.address, "pending") == 0
-    assert await web3.eth.block_number == 0
     with pytest.raises(Web3RPCError, match="replacement transaction underpriced"):
         await web3.eth.send_raw_transaction(await transfer(web3, signer, 1, value=6))
     better = await web3.eth.send_raw_transaction(
@@ -210,13 +189,10 @@ async def test_a_gap_waits_until_it_is_filled_and_a_replacement_pays_more(world:
         await web3.eth.get_transaction(gap)
     waiting = await web3.eth.get_transaction(better)
     assert waiting["blockNumber"] is None
-    with pytest.raises(Web3RPCError, match="already known"):
-        await web3.eth.send_raw_transaction(await transfer(web3, signer, 2))
     await web3.eth.send_raw_transaction(await transfer(web3, signer, 0))
     for sent in (late, better):
         assert (await mined(web3, sent))["status"] == 1
     assert await web3.eth.get_balance(stranger(7).address) == 8
-    assert await web3.eth.get_transaction_count(signer.address, "pending") == 3
     await web3.provider.disconnect()
 
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
-from swapdesk.tui.screens.wallets import LimitsOverlay, WalletsScreen
+from swapdesk.tui.screens.wallets import WalletsScreen
+from swapdesk.tui.widgets.overlay import TextOverlay
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
@@ -132,7 +133,7 @@ async def smart(run: DeskRun) -> None:
 async def limits(run: DeskRun) -> None:
     await run.press("m")
     await run.see("at most")
-    await run.settle(lambda: isinstance(run.app.screen, LimitsOverlay), "the limits")
+    await run.settle(lambda: isinstance(run.app.screen, TextOverlay), "the limits")
 
 
 @scene("wallets-empty", after=limits)

@@ -147,20 +147,14 @@ class SigningController:
         if await signing.run() is not None:
             self._host.post_message(SigningEnded(signing))
 
-    def bump(self, signing: SigningSession) -> None:
-        """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        from swapdesk.flows.wallet.replacement import bumping
+    def replace(self, signing: SigningSession, *, cancels: bool) -> None:
+        """Ask for more gas for what the session waits for, or for its cancellation; the session
+        goes on meanwhile."""
+        from swapdesk.flows.wallet.replacement import bumping, cancelling
 
         desk = self._session.desk
-        asked = self._replace(signing, bumping(desk.wallet, desk.clock))
-        self._host.run_worker(asked, group="swap", exit_on_error=False)
-
-    def cancel(self, signing: SigningSession) -> None:
-        """Ask for the cancellation of what the session waits for."""
-        from swapdesk.flows.wallet.replacement import cancelling
-
-        desk = self._session.desk
-        asked = self._replace(signing, cancelling(desk.wallet, desk.clock))
+        replacement = (cancelling if cancels else bumping)(desk.wallet, desk.clock)
+        asked = self._replace(signing, replacement)
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
@@ -171,7 +165,7 @@ class SigningController:
             self._host.post_message(NotReplaced(signing, said))
 
     def not_replaced(self, event: NotReplaced) -> None:
-        from swapdesk.tui.screens.sign_facts import subject_of
+        from swapdesk.tui.screens.sign import subject_of
 
         self._host.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
 
@@ -231,7 +225,7 @@ class SigningController:
 
     async def ended(self, event: SigningEnded) -> None:
         """Tell how it ended, unless the page in view does."""
-        from swapdesk.tui.screens.sign_facts import subject_of
+        from swapdesk.tui.screens.sign import subject_of
 
         signing, link = event.signing, self._session.link
         outcome, order_id = signing.outcome, signing.order_id

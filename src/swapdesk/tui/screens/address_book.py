@@ -257,10 +257,6 @@ class BookEntryScreen(Page):
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._values())
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self.do_save_entry()
-
     def _values(self) -> tuple[str, ...]:
         return tuple(field.value for field in self._fields())
 
@@ -322,6 +318,7 @@ class BookEntryScreen(Page):
         at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
         fields[(at + by) % len(fields)].focus()
 
+    @on(TextField.Submitted)
     def do_save_entry(self) -> None:
         fields = self._fields()
         if self._renamed is None and not fields[-1].has_focus:

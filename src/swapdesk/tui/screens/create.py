@@ -60,8 +60,15 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
 from swapdesk.tui.page import Page, budget_of
-from swapdesk.tui.screens.create_facts import Draft, IntentFacts, IntentPanel, intent_state, summary
-from swapdesk.tui.screens.create_form import CreateForm, first_payment
+from swapdesk.tui.screens.create_form import (
+    CreateForm,
+    Draft,
+    IntentFacts,
+    IntentPanel,
+    first_payment,
+    intent_state,
+    summary,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
@@ -270,6 +277,8 @@ class CreateScreen(Page):
 
     # drawing
 
+    # Of another size the locked intent may be seen whole now, or no longer.
+    @on(IntentPanel.Laid)
     def show(self) -> None:
         state, checked, now = self.state, self._form.checked(), self.now()
         self._form.show(checked)
@@ -462,11 +471,6 @@ class CreateScreen(Page):
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._form.values)
-
-    @on(IntentPanel.Laid)
-    def _laid(self) -> None:
-        """Another size: the locked intent may be seen whole now, or no longer."""
-        self.show()
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""

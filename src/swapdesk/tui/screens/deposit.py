@@ -7,23 +7,46 @@ the arrows scroll it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.widget import Widget
 
-from swapdesk.flows.creation.minimum_received import lower_output
+from swapdesk.chain.addresses.payments import memo_label
+from swapdesk.flows.creation.minimum_received import lower_output, moved_output
 from swapdesk.flows.deposits.deposit_phase import (
     DepositCode,
     DepositPhase,
     deposit_codes,
     deposit_money,
+    deposit_phase,
 )
 from swapdesk.flows.failure_messages import NO_JOURNAL
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.journal.order_merge import payout_hash
+from swapdesk.flows.notation import (
+    clock_time,
+    copied_amount,
+    countdown,
+    expected,
+    expected_minutes,
+    table_amount,
+)
+from swapdesk.flows.orders.deposit_destination import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.order_fields import (
+    UNSAID,
+    ProceedsOutcome,
+    get_label,
+    refund_chain,
+    route_of,
+    short_id,
+    unsaid,
+)
+from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.deposit import (
     ACCEPT_LOWER,
@@ -37,29 +60,45 @@ from swapdesk.tui.commands.deposit import (
     READ_ON,
     SHOW_CODE,
 )
+from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.deposit_facts import (
-    code_caption,
-    code_facts,
-    deposit_state,
-    memo_label_of,
-    no_code_lines,
-    payment_of,
-    too_large_lines,
-)
+from swapdesk.tui.screens.order import payout_memo, short_memo_label
 from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
 from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, QrState, code_size
+from swapdesk.tui.widgets.quote_table import route_word
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
 if TYPE_CHECKING:
     from swapdesk.flows.deposits.deposit_ways import PayBy
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
-
-"""Cells below which there is no room for both halves of the money line."""
+STEP = 3
+"""Rows one key scrolls."""
+ACCEPT = "accept"
+FACTS = 34
+"""Cells beside the code for what it was made of."""
+_MARKS = {
+    "waiting": StageMark.WAITING,
+    "moving": StageMark.MOVING,
+    "done": StageMark.DONE,
+    "trouble": StageMark.TROUBLE,
+    "back": StageMark.ENDED,
+    "expired": StageMark.EXPIRED,
+}
+NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
+COMPARED = "recipient, amount, tokens are as confirmed"
+FLOATING_NOTE = "for the deposit; the rate may still move"
+FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
+SETTING_UP = "The service sets up the deposit address."
+CODE_FACTS = 30
+CODE_LABEL = 10
+"""Cells for the facts beside a code and for their labels."""
 
 
 class DepositPage(Page):
@@ -144,10 +183,6 @@ def memo_word(label: str) -> str:
     return label.split()[-1].lower()
 
 
-STEP = 3
-"""Rows one key scrolls."""
-
-
 class BodyReading:
     """Where the body of a screen stands, and how it is scrolled."""
 
@@ -161,9 +196,6 @@ class BodyReading:
 
     def scroll(self, by: int) -> None:
         self._body.scroll_relative(y=by * STEP, animate=False)
-
-
-ACCEPT = "accept"
 
 
 class DepositScreen(DepositPage):
@@ -247,8 +279,7 @@ class DepositScreen(DepositPage):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         if verb is ACCEPT_LOWER:
-            lower = lower_output(self.tracked)
-            return READY if lower is not None else HIDDEN
+            return READY if lower_output(self.tracked) is not None else HIDDEN
         if verb is FUND:
             if self.link is None:
                 return HIDDEN
@@ -303,10 +334,6 @@ class DepositScreen(DepositPage):
             self.show()
 
         self.app.push_screen(TypedConfirm(question), accepted)
-
-
-FACTS = 34
-"""Cells beside the code for what it was made of."""
 
 
 class DepositCodeScreen(DepositPage):
@@ -396,3 +423,253 @@ class DepositCodeScreen(DepositPage):
         if current is not None:
             self._at = (codes.index(current) + 1) % len(codes)
             self.show()
+
+
+def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
+    """What to pay and where; None unless the card may show it."""
+    order = tracked.order
+    if deposit_phase(tracked, now) is not DepositPhase.WAITING:
+        return None
+    payable = amount_to_pay(tracked)
+    if order.deposit_address is None or payable is None:
+        return None
+    return Payment(
+        network=network_of(tracked),
+        amount=f"{payable.shown} {symbol_to_pay(tracked)}",
+        address=order.deposit_address,
+        memo=order.deposit_tag or None,
+        memo_label=memo_label_of(tracked),
+        exact=payable.exact,
+        note=payable.note or "",
+        simulated=simulated,
+    )
+
+
+def memo_label_of(tracked: TrackedOrder) -> str:
+    """What the chain of the deposit calls a memo."""
+    label = memo_label(tracked.intent.token_in.kind if tracked.intent else "")
+    return label[:1].upper() + label[1:]
+
+
+def network_of(tracked: TrackedOrder) -> str:
+    """The chain to pay on, in words."""
+    token = token_to_pay(tracked)
+    return token.chain_name if token is not None else "?"
+
+
+def deposit_state(
+    tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
+) -> DepositState:
+    """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
+    cannot pay it."""
+    phase = deposit_phase(tracked, now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
+    order = tracked.order
+    facts = tuple(_facts(tracked, state))
+    if phase is DepositPhase.HIDDEN:
+        said = None if tracked.awaits_address else tracked.withheld
+        lower = tracked.standing is DepositRelease.LOWER
+        never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
+        nothing = Check(CheckMark.REFUSED, never)
+        waits = Check(CheckMark.UNKNOWN, "Nothing was sent. The address appears here.")
+        refused = tracked.withheld is not None and not tracked.being_confirmed
+        verdict = nothing if refused else waits
+        return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
+    if phase is DepositPhase.EXPIRED:
+        if order.deposit_address is None:
+            return DepositState(phase, state.cause, facts=facts)
+        head: LineLike = "Expired"
+        verdict = Check(CheckMark.WARNING, f"{order_status(tracked, now).cause}.")
+        return DepositState(phase, head, facts=facts, matches=verdict)
+    if phase is DepositPhase.SEEN:
+        return DepositState(phase, _seen_head(state), facts=facts)
+    payment = payment_of(tracked, now, simulated=simulated)
+    if lack is not None:
+        facts = (Fact("Wallet", Span(lack, "status-waiting")), *facts)
+    created = f"created {clock_time(order.created)}" if order.created is not None else ""
+    compared = Check(CheckMark.VALID, COMPARED) if tracked.intent is not None else None
+    return DepositState(
+        phase,
+        f"Send this, once, on {network_of(tracked)}",
+        created,
+        payment,
+        _deadline(state, now),
+        deadline_note=FIXED_NOTE if order.fixed else FLOATING_NOTE,
+        left_part=_left_part(tracked, now),
+        facts=facts,
+        matches=compared,
+    )
+
+
+def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
+    """What stands above and below the code on the card."""
+    held = ", ".join(word for word, inside in code.holds if inside)
+    head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
+    rows: list[LineLike] = [_by_hand(code, tracked)] if code.by_hand else []
+    rows.append(
+        [Span("The code goes away at ", "muted"), Span(_until(tracked)), Span(".", "muted")]
+    )
+    rows.append(Span("Do not send after the deadline.", "muted"))
+    return head, rows
+
+
+def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
+    """What stands beside the code: what it was made of, its end, what it holds."""
+    payment, state = (
+        payment_of(tracked, now),
+        reported_status(tracked.order, tracked.intent, now=now),
+    )
+    if payment is None or state.deadline is None:
+        return []
+    facts = [Fact("Network", payment.network, bold=True)]
+    held = _held(code)
+    if payment.memo is not None:
+        facts.append(Fact(short_memo_label(payment.memo_label), payment.memo, bold=True))
+    facts += [
+        Fact("Amount", payment.amount, bold=True),
+        Fact("Address", address=payment.address),
+        Fact(),
+        Fact(
+            "Deadline",
+            [
+                Span(countdown((state.deadline - now).total_seconds()), bold=True),
+                Span(" left", "muted"),
+            ],
+            below=[clock_time(state.deadline, zone=True)],
+        ),
+        Fact(),
+        Fact("In code", held[0], below=held[1:]),
+    ]
+    rows: list[LineLike] = list(facts_lines(facts, CODE_FACTS, CODE_LABEL))
+    rows.append("")
+    if code.by_hand:
+        rows.append(_by_hand(code, tracked))
+    elif payment.memo is not None:
+        word = short_memo_label(payment.memo_label).lower()
+        rows.append(
+            Span(
+                f"{TROUBLE} check the {word} in your wallet before you press send", "status-waiting"
+            )
+        )
+    return rows
+
+
+def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
+    """Instead of a code that cannot be drawn whole."""
+    said = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
+    return [
+        Span(f"{said}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
+        "Make the window larger, or copy the parts with the keys below.",
+    ]
+
+
+def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
+    """Where the code stood, once nothing may be sent any more."""
+    phase = deposit_phase(tracked, now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
+    if phase is DepositPhase.EXPIRED:
+        said = f"{order_status(tracked, now).cause}."
+        return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
+    if phase is DepositPhase.SEEN:
+        return [Span("The code is gone.", bold=True), _seen_head(state)]
+    return [Span(tracked.withheld or "There is no deposit address yet.", "status-waiting")]
+
+
+def _held(code: DepositCode) -> list[Line]:
+    """Two parts a row, each with its mark."""
+    marks: list[Line] = []
+    for word, inside in code.holds:
+        glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
+        marks.append([Span(f"{glyph} ", role), Span(word)])
+    return [joined(marks[at : at + 2], " ") for at in range(0, len(marks), 2)]
+
+
+def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
+    """What a wallet does not learn from the code; the memo with its value, it is never lost."""
+    memo = tracked.order.deposit_tag or ""
+    word = short_memo_label(memo_label_of(tracked)).lower()
+    parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
+    return Span(f"{TROUBLE} not in the code, enter by hand: {', '.join(parts)}", "status-waiting")
+
+
+def _until(tracked: TrackedOrder) -> str:
+    return clock_time(tracked.order.expires) if tracked.order.expires is not None else "the end"
+
+
+def stage_of(state: OrderStatus) -> StageState:
+    """The stage line of an order."""
+    return StageState(state.stage, len(state.stages), _MARKS[state.level])
+
+
+def _seen_head(state: OrderStatus) -> Line:
+    mark = _MARKS[state.level]
+    glyph = DONE if mark is StageMark.MOVING else mark.glyph
+    return [Span(f"{glyph} ", mark.role), Span(state.cause)]
+
+
+def _deadline(state: OrderStatus, now: datetime) -> Line:
+    assert state.deadline is not None
+    left = countdown((state.deadline - now).total_seconds())
+    until = clock_time(state.deadline, zone=True)
+    return [Span(left, "foreground", bold=True), Span(f" left, until {until}", "muted")]
+
+
+def _left_part(tracked: TrackedOrder, now: datetime) -> float:
+    order = tracked.order
+    if order.expires is None or order.created is None or order.expires <= order.created:
+        return 0.0
+    return (order.expires - now) / (order.expires - order.created)
+
+
+def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
+    order, intent = tracked.order, tracked.intent
+    kind = route_of(order)
+    provider = order.swap_name or (intent.provider_name if intent else None) or "two legs"
+    if kind == "private":
+        provider = "two legs"
+    eta = expected_minutes(order.eta)
+    mark = _MARKS[state.level]
+    facts = [_proceeds(tracked, state)]
+    if order.receiver_address is not None:
+        label = intent.recipient_label if intent else None
+        below: list[LineLike] = [Span(label, bold=True)] if label else []
+        facts.append(Fact("To", address=order.receiver_address, below=below))
+    facts += payout_memo(order, intent)
+    route: Line = [route_word(kind), Span(f"  {provider}   "),
+                   Span(f"{eta} after the deposit", "muted")]  # fmt: skip
+    facts.append(Fact("Route", route))
+    now_line: Line = [
+        *stage_spans(stage_of(state)),
+        Span(f"  {mark.glyph} ", mark.role),
+        Span(state.cause, mark.role),
+    ]
+    facts.append(Fact("Now", now_line))
+    if state.elapsed is not None and state.deadline is None and state.level != "expired":
+        wait = expected(state.expected.total_seconds() if state.expected else None)
+        said = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
+        facts.append(Fact("Time", said))
+    paid = payout_hash(order)
+    if paid:
+        facts.append(Fact("Payout tx", paid))
+    return facts
+
+
+def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
+    """What there is, was, or was to be got; what came back of a deposit that was refunded."""
+    order, intent, found = tracked.order, tracked.intent, tracked.proceeds
+    theirs = intent is not None and intent.kind == "private_send"
+    if found.outcome is ProceedsOutcome.CAME_BACK:
+        chain, rate = refund_chain(order), ""
+    else:
+        chain = order.out_token.chain_data.name if order.out_token is not None else ""
+        rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
+    about = "" if state.ended or order.fixed else f"{ABOUT} "
+    got = f"the {found.symbol}" if unsaid(found) else f"{table_amount(found.amount)} {found.symbol}"
+    said = f" on {chain}{rate}" if chain else ""
+    value: Line = [
+        Span(f"{about}{got}", bold=True),
+        Span(f"{said}; {UNSAID}" if unsaid(found) else said, "muted"),
+    ]
+    agreed = moved_output(tracked)
+    was = f"{table_amount(agreed)} when you agreed" if agreed is not None else ""
+    return Fact(get_label(found.outcome, theirs=theirs), value, was=was)

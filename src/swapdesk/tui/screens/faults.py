@@ -168,6 +168,7 @@ class FaultsScreen(Page):
             ]
         )
 
+    @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
         """What was done last, what is set, and what the fault under the cursor does, whole."""
         active, chosen = self._active, self._fault
@@ -193,14 +194,6 @@ class FaultsScreen(Page):
     def _given(self, fault: Fault) -> str:
         return ", ".join(f"{name} {value}" for name, value in self._members(fault).items())
 
-    @on(LineTable.Highlighted)
-    def _moved(self) -> None:
-        self._show_notes()
-
-    @on(LineTable.Chosen)
-    def _row_chosen(self) -> None:
-        self.do_choose_fault()
-
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
@@ -223,6 +216,7 @@ class FaultsScreen(Page):
             return CommandState(locked=busy)
         return READY
 
+    @on(LineTable.Chosen)
     def do_choose_fault(self) -> None:
         fault, triggers = self._fault, self._triggers
         if fault is None or triggers is None or self.busy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,9 +11,11 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import clock_time
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
-from swapdesk.flows.support.order_search import OrderSearch, begun_here
-from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
 from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
 from swapdesk.tui.commands import everywhere
@@ -28,19 +30,15 @@ from swapdesk.tui.commands.inspect import (
     TRY_AGAIN,
     WRITE_BUNDLE,
 )
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.inspect_facts import (
-    COLUMNS,
-    found_rows,
-    read_as,
-    reading_lines,
-    searched_lines,
-)
 from swapdesk.tui.session import Phase, Session
-from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.case_body import CaseBody, say_money
+from swapdesk.tui.spans import Line, Span, cut, wrapped
+from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, CaseBody, pair_line, say_money
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines
+from swapdesk.tui.widgets.order_table import SIGNS
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import TextField
 
 WHAT = (
@@ -50,6 +48,21 @@ WHAT = (
 )
 SHOWN = 200
 """Characters of what was pasted that stand in the field."""
+LABEL = 10
+FACT_LABEL = 9
+_MARKS: dict[Answer, tuple[str, str]] = {
+    Answer.FOUND: (VALID, "status-done"),
+    Answer.NOTHING: (DOT, "muted"),
+    Answer.FAILED: (TROUBLE, "status-trouble"),
+    Answer.NOT_ASKED: (REFUSED, "muted"),
+}
+COLUMNS = (
+    Column("order", "Order", 8),
+    Column("state", "State", 18),
+    Column("pair", "Pair", 24, grow=1),
+    Column("by", "Found by", 18, priority=1, role="muted"),
+    Column("created", "Created", 8, priority=2, role="muted"),
+)
 
 
 class PasteField(TextField):
@@ -156,10 +169,6 @@ class InspectScreen(Page):
             with self.prevent(TextField.Changed):
                 self._field.set_value("")
 
-    @on(TextField.Submitted)
-    def _submitted(self) -> None:
-        self.do_look_up()
-
     def _read(self, text: str) -> None:
         catalog = self.catalog
         self._pasted = read_pasted(
@@ -174,6 +183,8 @@ class InspectScreen(Page):
 
     # searching
 
+    @on(TextField.Submitted)
+    @on(LineTable.Chosen, "#found")
     def do_look_up(self) -> None:
         if self._pasted is None or not self._pasted.searchable or self.link is None:
             return
@@ -199,10 +210,6 @@ class InspectScreen(Page):
         self._asking = True
         self.run_worker(self._go_on(search), group="inspect", exclusive=True, exit_on_error=False)
         self._show()
-
-    @on(LineTable.Chosen, "#found")
-    def _row_chosen(self) -> None:
-        self.do_look_up()
 
     async def _go_on(self, search: OrderSearch) -> None:
         async for _ in search.go_on():
@@ -350,17 +357,17 @@ class InspectScreen(Page):
             return HIDDEN if typing else CommandState(verb="look for another")
         if verb is LOOK_UP:
             return self._look_up_standing()
-        if verb is COPY_REPLY:
-            return READY if self._ready_reply and not typing else HIDDEN
-        if verb is COPY_ESCALATION:
-            return READY if (sheet is not None or self._nothing) and not typing else HIDDEN
-        if verb in (WRITE_BUNDLE, CASE_HISTORY):
-            return READY if sheet is not None and not typing else HIDDEN
         if verb is TRY_AGAIN:
             return READY if not typing and self._line_again() else HIDDEN
         if verb is BACK and self._opened is not None and search is not None:
             return CommandState(verb="to the list")
-        return READY
+        shown = {
+            COPY_REPLY: bool(self._ready_reply),
+            COPY_ESCALATION: sheet is not None or self._nothing,
+            WRITE_BUNDLE: sheet is not None,
+            CASE_HISTORY: sheet is not None,
+        }
+        return HIDDEN if verb in shown and (typing or not shown[verb]) else READY
 
     def _look_up_standing(self) -> CommandState:
         if self._pasted is None or not self._pasted.searchable:
@@ -427,3 +434,62 @@ class InspectScreen(Page):
             self._took_in()
         else:
             self.post_message(self.Go(everywhere.BACK))
+
+
+def read_as(pasted: PastedText) -> str:
+    """What the text was taken for: ``a Tron address``, ``an order id, or 2 other things``."""
+    if not pasted.readings:
+        return MAY_BEGIN if pasted.beginnings else ""
+    first, *others = pasted.readings
+    if not others:
+        return first.called
+    return f"{first.called}, and {len(others)} more" if len(others) > 1 else first.called
+
+
+def reading_lines(pasted: PastedText, width: int) -> list[Line]:
+    """Every reading where there are several, and what is to be known of them."""
+    rows: list[Line] = []
+    if len(pasted.readings) > 1:
+        for at, reading in enumerate(pasted.readings):
+            label = "Read as" if not at else ""
+            shown = [Span(label.ljust(LABEL), "muted"), Span(reading.called, "muted"), Span("  ")]
+            rows.append(cut([*shown, Span(reading.value)], width))
+    if pasted.cut:
+        rows.append([Span(" " * LABEL), Span("The end of the text was not read.", "muted")])
+    if pasted.warning:
+        indent = [Span(" " * LABEL)]
+        warned = wrapped([Span(pasted.warning, "status-waiting")], max(8, width - LABEL))
+        rows += [[*indent, *line] for line in warned]
+    return rows
+
+
+def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
+    """One row a place: what it is, and what it answered."""
+    rows: list[Line] = []
+    for at, one in enumerate(searched):
+        glyph, role = _MARKS[one.answer]
+        label = "Searched" if not at else ""
+        head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
+        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        rows.append(cut([*head, place, Span(one.said, "muted")], width))
+    return rows
+
+
+def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
+    """The orders that were found, one row each."""
+    rows = []
+    for service_id, sheet in sheets.items():
+        _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
+        rows.append(
+            Row(
+                service_id,
+                {
+                    "order": short_id(service_id),
+                    "state": Span(sheet.word, role),
+                    "pair": pair_line(sheet),
+                    "by": search.found.get(service_id, ""),
+                    "created": clock_time(sheet.created) if sheet.created is not None else "",
+                },
+            )
+        )
+    return rows

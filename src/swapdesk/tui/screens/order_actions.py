@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from textual import on
-from textual.widget import Widget
 
 from swapdesk.flows.creation.create_checks import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import (
     ExportForm,
-    UnknownForm,
     export_bytes,
     export_directory,
     export_name,
@@ -28,14 +25,10 @@ from swapdesk.flows.orders.order_export import (
 )
 from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
-from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import PLAYED
 from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.frame import KeyHint
-from swapdesk.tui.widgets.lines_view import TextRows
-from swapdesk.tui.widgets.overlay import Overlay, SpokenOverlay
+from swapdesk.tui.widgets.overlay import SpokenOverlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import MARGIN
-from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
@@ -148,49 +141,16 @@ def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -
     return True
 
 
-LIMIT = 400
 FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as JSON.", "muted")]
 
 
-class ExportOverlay(Overlay[Path]):
-    """Dismisses with the path; None when left."""
-
-    def __init__(self, count: int, path: Path) -> None:
-        super().__init__([KeyHint("enter", "write")])
-        noun = "order" if count == 1 else "orders"
-        self._head: LineLike = [Span(f"Export {count} {noun}", bold=True)]
-        self._said = TextRows([self._head, FORMS])
-        self._field = TextField(limit=LIMIT)
-        self._path = path
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._said, self._field)
-
-    def on_mount(self) -> None:
-        self._field.set_value(str(self._path))
-        self._field.focus()
-
-    @on(TextField.Submitted)
-    def _decide(self, event: TextField.Submitted) -> None:
-        text = event.value.strip()
-        if not text:
-            return
-        path = Path(os.path.expanduser(text))
-        # A directory keeps the name that was offered.
-        chosen = path / self._path.name if os.path.isdir(path) else path
-        try:
-            form_of(chosen)
-        except UnknownForm as refused:
-            self._say([Span(f"{REFUSED} {refused}", "status-trouble")])
-        else:
-            self.dismiss(chosen)
-
-    @on(TextField.Changed)
-    def _typed(self) -> None:
-        self._say(FORMS)
-
-    def _say(self, line: LineLike) -> None:
-        self._said.show([self._head, line])
+def _export_path(offered: Path, typed: str) -> Path:
+    """Where to write. Raises UnknownForm."""
+    path = Path(os.path.expanduser(typed.strip()))
+    # A directory keeps the name that was offered.
+    chosen = path / offered.name if os.path.isdir(path) else path
+    form_of(chosen)
+    return chosen
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
@@ -205,7 +165,10 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
             export_to(page, orders, path, now)
 
     offered = directory / export_name(now, ExportForm.CSV)
-    page.app.push_screen(ExportOverlay(len(orders), offered), chosen)
+    noun = "order" if len(orders) == 1 else "orders"
+    head = [Span(f"Export {len(orders)} {noun}", bold=True)]
+    read = partial(_export_path, offered)
+    page.app.push_screen(TextOverlay("write", [head], FORMS, read, str(offered)), chosen)
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:

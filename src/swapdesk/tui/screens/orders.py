@@ -43,6 +43,7 @@ from swapdesk.tui.commands.orders import (
 )
 from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.order import order_facts
 from swapdesk.tui.screens.order_actions import (
     again_standing,
     ask_again,
@@ -52,7 +53,6 @@ from swapdesk.tui.screens.order_actions import (
     put_away,
     put_away_standing,
 )
-from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
@@ -332,11 +332,9 @@ class OrdersScreen(Page):
             if self.link is None or self.link.connection.read_only:
                 return HIDDEN
             return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
-        if verb is FILTER_ROWS:
-            return READY if self._table.rows or self._field.opened else HIDDEN
-        if verb in (SORT_ROWS, EXPORT_ROWS):
-            return READY if self._table.rows else HIDDEN
-        return READY
+        rows = bool(self._table.rows)
+        shown = {FILTER_ROWS: rows or self._field.opened, SORT_ROWS: rows, EXPORT_ROWS: rows}
+        return READY if shown.get(verb, True) else HIDDEN
 
     def _paying_standing(self, verb: Verb) -> CommandState:
         summary = self._summary()

@@ -36,9 +36,6 @@ HINTS = (
 )
 
 
-PRESET = "preset"
-
-
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     """Dismisses with the options of the texts; nothing is asked by that."""
 

@@ -120,7 +120,8 @@ class RequestLogScreen(Page):
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        follow = self._table.cursor_key is None or self._at_end
+        before, cursor = self._table.rows, self._table.cursor_key
+        follow = cursor is None or not before or before[-1].key == cursor
         self._calls = {f"c{one.number}": one for one in log}
         self._notices = {f"n{one.number}": one for one in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
@@ -133,11 +134,6 @@ class RequestLogScreen(Page):
         if follow and rows:
             self._table.move_to(rows[-1].key)
         self._show_pane()
-
-    @property
-    def _at_end(self) -> bool:
-        rows = self._table.rows
-        return not rows or rows[-1].key == self._table.cursor_key
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
         """The rows that are asked for, each with its time; a row is made once."""
@@ -160,9 +156,6 @@ class RequestLogScreen(Page):
         return self._calls.get(self._table.cursor_key or "")
 
     @on(LineTable.Highlighted, "#calls")
-    def _moved(self) -> None:
-        self._show_pane()
-
     def _show_pane(self) -> None:
         key, width = self._table.cursor_key, max(20, self.app.size.width - MARGINS)
         notice, call = self._notices.get(key or ""), self.current
@@ -186,24 +179,21 @@ class RequestLogScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         typing = self._field.has_focus
-        if verb is REQUESTS:
+        call = self.current
+        shown = {
+            REQUESTS: False,
+            FILTER_CALLS: not typing and not self.whole,
+            COPY_REQUEST_ID: not typing and call is not None and bool(call.request_id),
+            COPY_AS_COMMAND: not typing and call is not None,
+            SHOW_ALL: typing or (call is not None and not self.whole),
+        }
+        if not shown.get(verb, True):
             return HIDDEN
         if verb is BACK:
             if self.whole:
                 return CommandState(verb="to the list")
             return CommandState(verb="clear the filter") if self._field.opened else READY
-        if verb is FILTER_CALLS:
-            return HIDDEN if typing or self.whole else READY
-        if verb is SHOW_ALL:
-            if typing:
-                return CommandState(verb="to the list")
-            return READY if self.current is not None and not self.whole else HIDDEN
-        call = self.current
-        if call is None or typing:
-            return HIDDEN if verb in (COPY_REQUEST_ID, COPY_AS_COMMAND) else READY
-        if verb is COPY_REQUEST_ID:
-            return READY if call.request_id else HIDDEN
-        return READY
+        return CommandState(verb="to the list") if verb is SHOW_ALL and typing else READY
 
     @on(LineTable.Chosen, "#calls")
     def do_show_all(self) -> None:

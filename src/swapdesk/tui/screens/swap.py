@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
 from textual.events import Key
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ
+from swapdesk.flows.notation import (
+    clock_time,
+    day,
+    exact_amount,
+    percent,
+    short_address,
+    tracker_amount,
+    usd,
+)
+from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.account import SHOW_ACCOUNT
 from swapdesk.tui.commands.batch import BATCH
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -30,33 +45,47 @@ from swapdesk.tui.commands.swap import (
 )
 from swapdesk.tui.commands.tokens import TOKENS
 from swapdesk.tui.commands.wallets import WALLETS
+from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
-from swapdesk.tui.screens.swap_line import (
-    HINT,
-    LONGEST,
-    TALL_FROM,
-    IntentReading,
-    Reading,
-    SwapLine,
-    places_reading,
-    reading_lines,
-    with_options,
-)
-from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.session import Phase, Session, starting_words
-from swapdesk.tui.spans import Span
+from swapdesk.tui.spans import (
+    Line,
+    LineLike,
+    Span,
+    cut,
+    fill,
+    line_of,
+    push_right,
+    spread,
+    width_of,
+    wrapped,
+)
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, SectionLabel, TextRows, section_line
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from textual.timer import Timer
 
-    from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.catalog.token_row import TokenRow
+    from swapdesk.flows.connected_desk import ConnectedDesk
+    from swapdesk.flows.desk import Desk
+    from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.orders.order_status import OrderStatus
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.quotes.intent_line import IntentLine
+    from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
+    from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.tracking.recent_activity import RecentEvent
+    from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
+    from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
-
 
 LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
@@ -79,6 +108,296 @@ PLACES: dict[Verb, str] = {
     INSPECT: "support",
 }
 """Where the keys of the empty line lead, in the words of the first screen."""
+HINT = "amount   you sell   you buy"
+TALL_FROM = 28
+LONGEST = 1_000
+"""Room for a payment link with a message."""
+RECENT_COLUMNS = (
+    Column("line", "", 18, grow=1),
+    Column("route", "", 8, priority=2),
+    Column("at", "", 11, "right", priority=1, role="muted"),
+)
+OPEN_COLUMNS = (
+    Column("id", "", 6),
+    Column("what", "", 16, grow=1, priority=3),
+    Column("state", "", 15),
+    Column("time", "", 11, "right", priority=2, role="muted"),
+)
+MOST = 6
+ROLE_OF_LEVEL = {
+    "waiting": "status-waiting",
+    "moving": "status-moving",
+    "done": "status-done",
+    "trouble": "status-trouble",
+    "back": "status-trouble",
+    "expired": "muted",
+}
+MOST_EVENTS = 6
+MOST_MARKETS = 4
+_TIME, _ID, _SYMBOL, _PRICE, _CHANGE = 12, 8, 10, 14, 10
+TWO_FROM = 92
+EXAMPLES = (
+    ("0.5 btc eth", "sell 0.5 BTC, buy ETH"),
+    ("=2 btc eth", "get exactly 2 ETH, sell BTC"),
+    ("0.5 eth @bob", "private send to bob"),
+    ("900 usdc.base sol", "name the chain after a dot"),
+    ("$500 btc to eth", "dollars; or 1k, 50%, max"),
+    ("usdc bitcoin:…", "pay a payment link"),
+)
+COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
+NEWS_FROM = 160
+MOST_OPEN = 50
+"""Open orders listed here; the order table has them all."""
+
+
+class SwapLists(Vertical):
+    """Recent lines, open orders, examples, and a greeting where nothing happened yet."""
+
+    DEFAULT_CSS = """
+    SwapLists { height: auto; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent = LineTable(
+            RECENT_COLUMNS, heads=False, empty="Nothing asked yet.", id="recent"
+        )
+        self._lines: dict[str, Recent] = {}
+        """Lines of earlier intents, by the key of their row."""
+        self._open = LineTable(OPEN_COLUMNS, heads=False, empty="No order is open.", id="open")
+        self._open_label = SectionLabel("Open orders")
+        self._news, self._how = FittedLines(), FittedLines()
+        self._asked: list[Intent] = []
+        """What was confirmed at this desk, newest first."""
+        self._welcome = TextRows(id="welcome")
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(
+            Vertical(SectionLabel("Recent"), self._recent),
+            Vertical(self._open_label, self._open),
+            Vertical(self._news, id="news"),
+            id="lists",
+        )
+        yield Vertical(SectionLabel("How to write it"), self._how, id="how")
+        yield self._welcome
+
+    def on_mount(self) -> None:
+        self._how.show(how_lines)
+
+    @property
+    def tables(self) -> tuple[LineTable, LineTable]:
+        """Recent lines and open orders."""
+        return self._recent, self._open
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open.rows)
+
+    @property
+    def filled(self) -> LineTable | None:
+        """The first list that has rows."""
+        return next((table for table in self.tables if table.rows), None)
+
+    def chosen(self, key: str) -> Recent | None:
+        """The recent line of a row."""
+        return self._lines.get(key)
+
+    def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
+        """All rows anew; how many orders are known."""
+        from swapdesk.flows.quotes.recent import newest_intents, recent_lines
+
+        self._asked = [] if tracker is None else newest_intents(tracker.known())
+        self._lines = {line.text: line for line in recent_lines(self._asked, catalog, MOST)}
+        self._recent.set_rows(_recent_row(line, now) for line in self._lines.values())
+        if tracker is not None:
+            self.show_open(tracker, now)
+        count = 0 if tracker is None else tracker.open_count
+        self._open_label.show("Open orders", f"{count:,}" if count else "")
+        return 0 if tracker is None else tracker.count
+
+    def tell(self, desk: Desk, now: datetime) -> None:
+        """Last events and markets of the orders that were filled in, where the screen has a
+        column for them."""
+        if self.app.size.width < NEWS_FROM:
+            return
+        from swapdesk.flows.tracking.recent_activity import markets_of, recent_events
+
+        events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
+        markets = markets_of(self._asked, desk.catalog, MOST_MARKETS)
+        self._news.show(partial(news_lines, events, markets, now))
+
+    def show_open(self, tracker: Tracker, now: datetime) -> None:
+        """The open orders alone, nearest deadline first: their countdowns."""
+        from swapdesk.flows.orders.order_status import order_status
+
+        rows = [(one, order_status(one, now)) for one in tracker.nearest(MOST_OPEN)]
+        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
+
+    def greet(self, catalog: Catalog | None) -> None:
+        """A sentence where nothing was asked yet; None for none."""
+        if catalog is None:
+            self._welcome.show([])
+            return
+        said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+        self._welcome.show(
+            [
+                Span(f"{said} Nothing here is real money.", "muted"),
+                Span(COLOURS_OFFERED, "muted"),
+            ]
+        )
+
+
+class Reading(GlyphState):
+    """How far a line was understood: glyph and role."""
+
+    EMPTY = ("", "muted")
+    INCOMPLETE = (DOT, "muted")
+    AMBIGUOUS = (TROUBLE, "status-waiting")
+    VALID = (VALID, "status-done")
+    REFUSED = (REFUSED, "status-trouble")
+
+
+class IntentReading(Struct, frozen=True):
+    """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
+
+    reading: Reading = Reading.EMPTY
+    text: LineLike = ""
+    right: LineLike = ""
+    below: LineLike = ""
+    marked: frozenset[int] = field(default_factory=frozenset)
+
+
+class SwapLine:
+    """Nothing is read before :meth:`read`. ``choose`` counts the keys for another chain, ``sold``
+    those for another chain of the token sold."""
+
+    def __init__(self) -> None:
+        self.choose = 0
+        self.sold = 0
+        self.line: IntentLine | None = None
+        self.recipient = ""
+        self._limits: PairLimits | None = None
+        self.held: dict[str, OwnBalance | str] = {}
+        """What the own wallet has, by the id of the token, as far as it was asked."""
+
+    @property
+    def several(self) -> bool:
+        """Whether the tokens of the line stand on more than one chain."""
+        return self.line is not None and self.line.choices > 1
+
+    @property
+    def sold_elsewhere(self) -> bool:
+        """Whether the token sold stands on more than one chain, and the other one too."""
+        return self.line is not None and self.line.both_hints is not None
+
+    @property
+    def wants_amount(self) -> bool:
+        """Whether all is written but the amount."""
+        return self.line is not None and self.line.wants_amount
+
+    @property
+    def pair(self) -> tuple[Token, Token] | None:
+        """The token sold and the token bought, once both are known."""
+        line = self.line
+        if line is None or line.token_in is None or line.token_out is None:
+            return None
+        return line.token_in, line.token_out
+
+    @property
+    def receive(self) -> bool:
+        """Whether the line states what is to arrive."""
+        return self.line is not None and self.line.receive
+
+    @property
+    def complete(self) -> bool:
+        """Whether quotes can be asked for."""
+        return self.line is not None and self.line.ready and self.outside() is None
+
+    def read(
+        self, text: str, desk: Desk, link: ConnectedDesk | None, *, private: bool
+    ) -> IntentReading:
+        """Read ``text`` again, without a call, and say how it was understood."""
+        from swapdesk.flows.payees.recipients import payee_check
+        from swapdesk.flows.quotes.intent_line import (
+            LineState,
+            parse_intent_line,
+            parse_private_line,
+        )
+
+        check = payee_check(desk.catalog, desk.book, desk.journal)
+        if private:
+            choose = self.choose + self.sold
+            line = parse_private_line(
+                text, desk.catalog, desk.book, choose=choose, held=self.held, check=check
+            )
+        else:
+            line = parse_intent_line(
+                text,
+                desk.catalog,
+                desk.book,
+                choose=self.choose,
+                sold=self.sold,
+                held=self.held,
+                check=check,
+            )
+        self.recipient = f"@{line.recipient_name}" if line.recipient_name else line.recipient
+        self.line = line
+        self._limits = self.known_limits(link)
+        if line.state is LineState.EMPTY:
+            return IntentReading(Reading.EMPTY)
+        has = self.held.get(line.token_in.id) if line.token_in is not None else None
+        have = None if has is None or isinstance(has, str) else has.amount
+        return reading_of(line, self._limits, self.outside(), have)
+
+    def outside(self) -> str | None:
+        """Why no route takes the amount, as far as the limits of the pair are known."""
+        from swapdesk.flows.quotes.amount_check import outside_limits
+
+        line = self.line
+        if line is None or line.amount is None or line.token_in is None:
+            return None
+        token = line.token_out if line.receive else line.token_in
+        if token is None:
+            return None
+        return outside_limits(line.amount, token.symbol, self._limits, receive=line.receive)
+
+    def nearest(self) -> str:
+        """The bound that the amount is over or under, in a few words; empty within the limits."""
+        from swapdesk.flows.notation import exact_amount
+        from swapdesk.flows.quotes.amount_check import bounds_of
+
+        line, limits = self.line, self._limits
+        if limits is None or line is None or line.amount is None:
+            return ""
+        bounds = bounds_of(limits, receive=line.receive)
+        token = line.token_out if line.receive else line.token_in
+        if bounds is None or token is None:
+            return ""
+        if line.amount < bounds.smallest:
+            return f"Smallest: {exact_amount(bounds.smallest)} {token.symbol}"
+        if bounds.largest is not None and line.amount > bounds.largest:
+            return f"Largest: {exact_amount(bounds.largest)} {token.symbol}"
+        return ""
+
+    def known_limits(self, link: ConnectedDesk | None) -> PairLimits | None:
+        """Limits of the pair that were asked for before."""
+        return link.quotes.known_limits(*self.pair) if link is not None and self.pair else None
+
+    def named(self, text: str, desk: Desk) -> str | None:
+        """``text`` with the name behind its ``@`` completed, or the next one that fits.
+
+        None where it has no ``@``; the same text where no name begins so.
+        """
+        head, at, begun = text.rpartition("@")
+        if not at:
+            return None
+        sold = self.line.token_in if self.line is not None else None
+        known = desk.book.names(sold.chain_data.kind if sold is not None else None)
+        names = [name for name in known if name.startswith(begun.lower())]
+        if not names:
+            return text
+        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
+        return f"{head}@{following}"
 
 
 class SwapScreen(Page):
@@ -141,7 +460,7 @@ class SwapScreen(Page):
 
     def swaps_changed(self) -> None:
         """Say which swaps and payments are under way, in a row each."""
-        from swapdesk.tui.screens.sign_facts import under_way
+        from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
         self._waiting.show(rows)
@@ -372,34 +691,25 @@ class SwapScreen(Page):
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        failed = self.session.phase is Phase.FAILED
-        if verb is RETRY:
-            return READY if failed and not self.line.value else HIDDEN
+        session, read, text = self.session, self._read, self.line.value
         if verb is GO_ON_SIGNING:
-            return signing_standing(None if self.line.value else self.signing)
-        if verb is ASK_QUOTES:
-            if self.session.ready and self._read.complete:
-                return CommandState(cost=self._cost())
+            return signing_standing(None if text else self.signing)
+        naming = "@" in text
+        shown = {
+            RETRY: session.phase is Phase.FAILED and not text,
+            ASK_QUOTES: session.ready and read.complete,
+            OTHER_CHAIN: read.several or naming,
+            OTHER_CHAIN_SOLD: read.sold_elsewhere,
+            FIND_TOKEN: session.opened,
+            OPTIONS: session.ready,
+            TO_RECENT: self._lists.filled is not None,
+            BACK: bool(text) or self.private,
+        }
+        if not shown.get(verb, True):
             return HIDDEN
-        if verb is OTHER_CHAIN:
-            several = self._read.several
-            naming = "@" in self.line.value
-            return (
-                CommandState(verb="complete @name" if naming else "")
-                if several or naming
-                else HIDDEN
-            )
-        if verb is OTHER_CHAIN_SOLD:
-            return READY if self._read.sold_elsewhere else HIDDEN
-        if verb is FIND_TOKEN:
-            return READY if self.session.opened else HIDDEN
-        if verb is OPTIONS:
-            return READY if self.session.ready else HIDDEN
-        if verb is TO_RECENT:
-            return READY if self._lists.filled is not None else HIDDEN
-        if verb is BACK:
-            return READY if self.line.value or self.private else HIDDEN
-        return READY
+        if verb is ASK_QUOTES:
+            return CommandState(cost=self._cost())
+        return CommandState(verb="complete @name") if verb is OTHER_CHAIN and naming else READY
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
@@ -524,3 +834,239 @@ class SwapScreen(Page):
                 return
             screen = QuotesScreen(self.session, wish, recipient=self._read.recipient)
             self.app.push_screen(screen)
+
+
+def reading_lines(state: IntentReading, width: int) -> list[Line]:
+    """Two rows at most widths: what was understood, then what else could be said."""
+    role = "status-trouble" if state.reading is Reading.REFUSED else "muted"
+    text = line_of(state.text, role)
+    rows: list[Line] = []
+    if text:
+        glyph = state.reading.glyph
+        head: Line = [Span(f"{glyph} ", state.reading.role), *text] if glyph else text
+        right = line_of(state.right, "foreground")
+        rows += wrapped(head, width, indent=2)
+        # The value goes before anything of the sentence would: an amount is never cut.
+        if right and width_of(rows[-1]) + 2 + width_of(right) <= width:
+            rows[-1] = spread(rows[-1], right, width)
+    if state.below:
+        below = wrapped(line_of(state.below, "muted"), width - 2)
+        rows += [[Span("  "), *row] for row in below]
+    return rows
+
+
+def reading_of(
+    line: IntentLine,
+    limits: PairLimits | None,
+    outside: str | None,
+    have: Decimal | None = None,
+) -> IntentReading:
+    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
+    ``have`` is what the own wallet has of the token sold, where that is known."""
+    reading = Reading[line.state.name]
+    if outside is not None and line.ready:
+        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
+    marked = frozenset({line.place}) if line.place is not None else frozenset()
+    if reading is Reading.REFUSED:
+        return IntentReading(reading, line.message, marked=marked)
+    if line.token_in is None or line.amount is None:
+        return IntentReading(reading, line.message)
+    text = _understood(line)
+    below: LineLike = _below(line, limits, have)
+    if line.token_out is None:
+        return IntentReading(reading, text, _value(line), line.message)
+    if reading is Reading.AMBIGUOUS:
+        below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
+    return IntentReading(reading, text, _value(line), below)
+
+
+def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
+    """What stands under an empty line: keys with where they lead, and who ``whose`` is, the
+    account of the sandbox that is named above."""
+    places: Line = [Span("  ")] if keys else []
+    for at, (key, place) in enumerate(keys):
+        places += [Span(f" {DOT} ", "rule")] if at else []
+        places += [Span(key, "accent"), Span(f" {place}", "muted")]
+    said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
+    return IntentReading(Reading.EMPTY, places, below=said)
+
+
+def with_options(
+    reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
+) -> IntentReading:
+    """``reading`` with how quotes will be asked for, where that is not as usual."""
+    from swapdesk.flows.quotes.quote_request import options_in_words
+
+    words = options_in_words(options, named) if options is not None else ""
+    if not words:
+        return reading
+    asks: Line = [Span("f2", "accent", bold=True), Span(f" options: {words}", "muted")]
+    below = line_of(reading.below, "muted")
+    return replace(reading, below=[*below, Span(f" {DOT} ", "muted"), *asks] if below else asks)
+
+
+def _understood(line: IntentLine) -> Line:
+    assert line.amount is not None
+    assert line.token_in is not None
+    about = f"{ABOUT} " if line.dollars is not None else ""
+    amount = f"{about}{exact_amount(line.amount)}"
+    if line.receive:
+        return [*_to_arrive(line, amount), *_payee(line)]
+    text: Line = [
+        Span("Send privately  " if line.private_send else "Sell  ", "muted"),
+        Span(f"{amount} {line.token_in.symbol}", bold=True),
+        Span(f"  on {line.token_in.chain_data.name}", "muted"),
+    ]
+    if line.token_out is not None and not line.private_send:
+        text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
+    return [*text, *_payee(line)]
+
+
+def _payee(line: IntentLine) -> Line:
+    """Whom the line names: by name, or by the ends of the address."""
+    from swapdesk.chain.addresses.payment_links import read_payment_link
+
+    to = f"@{line.recipient_name}" if line.recipient_name else line.recipient
+    if not to:
+        return []
+    link = None if line.recipient_name else read_payment_link(to)
+    address = to if link is None else link.address
+    shown = to if line.recipient_name else short_address(address)
+    return [Span("    to  ", "muted"), Span(shown, bold=True)]
+
+
+def _to_arrive(line: IntentLine, amount: str) -> Line:
+    """The amount is that of the token that is bought: both sides are said in words."""
+    assert line.token_in is not None
+    bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
+    text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
+    if line.token_out is not None:
+        text.append(Span(f"  on {line.token_out.chain_data.name}", "muted"))
+    return [*text, Span(", you sell  ", "muted"), *_token(line.token_in)]
+
+
+def _token(token: Token) -> Line:
+    return [Span(token.symbol, bold=True), Span(f"  on {token.chain_data.name}", "muted")]
+
+
+def _value(line: IntentLine) -> Line:
+    value = line.value_usd
+    return [Span(f"{ABOUT} ", "muted"), Span(usd(value))] if value is not None else []
+
+
+def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
+    """What the own wallet has, and whether that is less than ``amount``."""
+    if amount is not None and have < amount:
+        return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
+    return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
+
+
+def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) -> Line:
+    from swapdesk.flows.quotes.amount_check import bounds_of
+    from swapdesk.flows.quotes.intent_line import BOUGHT_KEY, SOLD_KEY
+
+    parts: list[Line] = [[Span(line.derived, "muted")]] if line.derived else []
+    if have is not None and line.token_in is not None and line.share is None:
+        parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
+    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    token = line.token_out if line.receive else line.token_in
+    if bounds is not None and token is not None:
+        least, symbol = trimmed(bounds.smallest), token.symbol
+        text = f"limits {least} {symbol} or more"
+        if bounds.largest is not None:
+            text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"
+        parts.append([Span(text, "muted")])
+    if line.both_hints is not None:
+        for hint, key in zip(line.both_hints, (SOLD_KEY, BOUGHT_KEY), strict=True):
+            parts.append([Span(f"{hint}: ", "muted"), Span(key, "accent", bold=True)])
+    else:
+        parts += [[Span(hint, "muted")] for hint in line.hints[-1:]]
+        if line.choices > 1:
+            parts.append([Span(BOUGHT_KEY, "accent", bold=True), Span(" other chain", "muted")])
+    joined: Line = []
+    for part in parts:
+        joined += [Span(f" {DOT} ", "muted"), *part] if joined else part
+    return joined
+
+
+def _recent_row(line: Recent, now: datetime) -> Row:
+    route = Span(line.route, f"route-{line.route}")
+    return Row(line.text, {"line": line.text, "route": route, "at": day(line.at, now)})
+
+
+def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
+    """In the words of the tracker."""
+    order = tracked.order
+    sent, received = tracked.symbols
+    return Row(
+        tracked.service_id,
+        {
+            "id": Span(tracked.short_id, bold=True),
+            "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
+            "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
+            "time": said.time.text,
+        },
+    )
+
+
+def news_lines(
+    events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
+) -> list[Line]:
+    """Both lists below one another; nothing of either where it is empty. Times of another day stand
+    with their day."""
+    rows: list[Line] = []
+    if events:
+        rows.append(section_line("Last events", "", width))
+        rows += [_event(_time(one.at, now), one, width) for one in events]
+    if markets:
+        rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
+        rows += [_market(one, width) for one in markets]
+    return rows
+
+
+def _time(at: datetime, now: datetime) -> str:
+    return clock_time(at) if at.date() == now.date() else day(at, now)
+
+
+def _event(time: str, event: RecentEvent, width: int) -> Line:
+    return cut(
+        [
+            *fill(Span(time, "muted"), _TIME),
+            *fill(Span(event.order, bold=True), _ID),
+            Span(event.word, ROLE_OF_LEVEL[event.level]),
+        ],
+        width,
+    )
+
+
+def _market(row: TokenRow, width: int) -> Line:
+    role = "muted"
+    if row.change:
+        role = "amount-up" if row.change > 0 else "amount-down"
+    line: Line = [
+        *fill(Span(row.symbol), _SYMBOL),
+        *push_right(Span(usd(row.price)), _PRICE),
+        *push_right(Span(percent(row.change), role), _CHANGE),
+    ]
+    rest = width - _SYMBOL - _PRICE - _CHANGE - 2
+    return [*line, Span("  "), *cut(Span(row.chain_name, "muted"), max(0, rest))]
+
+
+def how_lines(width: int) -> list[Line]:
+    """Two examples a row from 92 cells, else one."""
+    if width < TWO_FROM:
+        return [_example(line, means, 19) for line, means in EXAMPLES]
+    column = width // 2
+    return [
+        [*_padded(_example(*EXAMPLES[at], 17), column), *_example(*EXAMPLES[at + 1], 19)]
+        for at in range(0, len(EXAMPLES), 2)
+    ]
+
+
+def _example(line: str, means: str, size: int) -> Line:
+    return [Span(line.ljust(size)), Span(means, "muted")]
+
+
+def _padded(line: Line, width: int) -> Line:
+    used = sum(len(span.text) for span in line)
+    return [*line, Span(" " * max(0, width - used))]

@@ -103,10 +103,6 @@ class UnfinishedScreen(Page):
     def _moved(self) -> None:
         self.refresh_keys()
 
-    @on(LineTable.Chosen)
-    def _chosen_row(self) -> None:
-        self.do_open_found()
-
     def verb_standing(self, verb: Verb) -> CommandState:
         if verb is OPEN_FOUND:
             current = self.current
@@ -115,6 +111,7 @@ class UnfinishedScreen(Page):
             return READY if current is not None and current.service_id else HIDDEN
         return HIDDEN if verb is ORDERS else READY
 
+    @on(LineTable.Chosen)
     def do_open_found(self) -> None:
         current = self.current
         if current is not None and current.intent_id is not None:
@@ -163,7 +160,8 @@ class CandidatesScreen(Page):
     def __init__(self, session: Session, intent_id: str) -> None:
         super().__init__(session)
         self._intent_id = intent_id
-        self._look: Look | None = None
+        self.look: Look | None = None
+        """What the last look found."""
         self._busy = False
         self._intro = TextRows(id="intro")
         self._table = LineTable(CANDIDATE_COLUMNS)
@@ -185,22 +183,13 @@ class CandidatesScreen(Page):
         return Candidates(link.api, self.desk.journal, link.exchange, self.desk.clock)
 
     @property
-    def look(self) -> Look | None:
-        """What the last look found."""
-        return self._look
-
-    @property
     def current(self) -> OrderCandidate | None:
         key = self._table.cursor_key
-        found = self._look.candidates if self._look is not None else ()
+        found = self.look.candidates if self.look is not None else ()
         return next((one for one in found if one.service_id == key), None)
 
-    @on(LineTable.Highlighted)
-    def _moved(self) -> None:
-        self._show_pane()
-
     def _show(self) -> None:
-        look = self._look
+        look = self.look
         if look is not None:
             asked = Span(intent_words(look.intent), bold=True)
             when = Span(f", asked at {clock_time(look.sent_at, zone=True)}", "muted")
@@ -227,6 +216,7 @@ class CandidatesScreen(Page):
         )
         self._show_pane()
 
+    @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         current, rows = self.current, []
         for one in current.facts if current is not None else ():
@@ -242,11 +232,8 @@ class CandidatesScreen(Page):
     def verb_standing(self, verb: Verb) -> CommandState:
         if verb in (TAKE_ORDER, GIVE_UP, LOOK_AGAIN) and self._busy:
             return CommandState(locked="the service is asked")
-        if verb is TAKE_ORDER:
-            return READY if self.current is not None else HIDDEN
-        if verb is GIVE_UP:
-            return READY if self._look is not None else HIDDEN
-        return READY
+        shown = {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
+        return READY if shown.get(verb, True) else HIDDEN
 
     def do_look_again(self) -> None:
         self._busy = True
@@ -258,7 +245,7 @@ class CandidatesScreen(Page):
         try:
             if candidates is None:
                 raise CandidateRefused("The service is not connected.")
-            self._look = await candidates.look(self._intent_id)
+            self.look = await candidates.look(self._intent_id)
         except CandidateRefused as refused:
             self.show_notice(str(refused), "warning")
         finally:
@@ -267,11 +254,11 @@ class CandidatesScreen(Page):
 
     def do_take_order(self) -> None:
         current = self.current
-        if current is None or self._look is None:
+        if current is None or self.look is None:
             return
         self._busy = True
         self.run_worker(
-            self._take(self._look, current.service_id),
+            self._take(self.look, current.service_id),
             group="candidates",
             exclusive=True,
             exit_on_error=False,
@@ -300,7 +287,7 @@ class CandidatesScreen(Page):
         self.controls.navigation.open_order(service_id)
 
     def do_give_up(self) -> None:
-        look = self._look
+        look = self.look
         if look is None:
             return
         question = Question(

@@ -37,7 +37,7 @@ from swapdesk.tui.commands.wallets import (
     WALLETS,
     WITHDRAW_ALL,
 )
-from swapdesk.tui.glyphs import REFUSED, TROUBLE
+from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
@@ -45,9 +45,9 @@ from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.frame import FrameState, KeyHint
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
-from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.overlay import Overlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
-from swapdesk.tui.widgets.text_field import PassphraseField, TextField
+from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.errors import Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.holdings import Allowance
@@ -279,47 +279,18 @@ HOW = (
 )
 
 
-class LimitsOverlay(Overlay[PolicyChange]):
-    """Dismisses with the change; None when left."""
-
-    def __init__(self, status: PolicyStatus | None) -> None:
-        super().__init__([KeyHint("enter", "change")])
-        self._head: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
-        policy = status.policy if status is not None else None
-        if policy is None or policy == SpendingPolicy():
-            self._head.append(Span(NO_POLICY, "muted"))
-        for limit in policy.limits if policy is not None else ():
-            unit = "USD" if limit.token is None else named_token(limit.token)
-            said = f"per {limit.window.value}: {exact_amount(limit.most)} {unit}"
-            self._head.append(Span(said))
-        for name, value in policy_facts(policy) if policy is not None else ():
-            self._head.append(Span(f"{name}: {value}", "muted"))
-        self._said = TextRows(self._rows(Span(HOW, "muted")))
-        self._field = TextField(limit=400)
-
-    def _rows(self, last: LineLike) -> list[LineLike]:
-        return [*self._head, [], last]
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._said, self._field)
-
-    def on_mount(self) -> None:
-        self._field.focus()
-
-    @on(TextField.Submitted)
-    def _decide(self, event: TextField.Submitted) -> None:
-        if not event.value.strip():
-            return
-        try:
-            change = typed_change(event.value)
-        except PolicyProblem as problem:
-            self._said.show(self._rows(Span(f"{REFUSED} {problem}", "status-trouble")))
-        else:
-            self.dismiss(change)
-
-    @on(TextField.Changed)
-    def _typed(self) -> None:
-        self._said.show(self._rows(Span(HOW, "muted")))
+def limits_head(status: PolicyStatus | None) -> list[LineLike]:
+    """What may be signed now, above the field that changes it."""
+    rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
+    policy = status.policy if status is not None else None
+    if policy is None or policy == SpendingPolicy():
+        rows.append(Span(NO_POLICY, "muted"))
+    for limit in policy.limits if policy is not None else ():
+        unit = "USD" if limit.token is None else named_token(limit.token)
+        rows.append(Span(f"per {limit.window.value}: {exact_amount(limit.most)} {unit}"))
+    for name, value in policy_facts(policy) if policy is not None else ():
+        rows.append(Span(f"{name}: {value}", "muted"))
+    return [*rows, []]
 
 
 class PassphraseOverlay(Overlay[Secret]):
@@ -480,30 +451,20 @@ class WalletsScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         subject = self.current
-        if verb is WALLETS:
+        shown = {
+            WALLETS: False,
+            COPY_WALLET_ADDRESS: subject is not None,
+            LOCK_WALLET: self.desk.wallet.locks_in is not None,
+            REVOKE_ALLOWANCE: subject is not None and subject.allowance is not None,
+            WITHDRAW_ALL: subject is not None and bool(subject.smart),
+            SET_LIMITS: self.told is not None,
+        }
+        if not shown.get(verb, True):
             return HIDDEN
-        if verb is READ_CHAINS:
-            return CommandState(locked=self.busy) if self.busy else READY
-        if verb is COPY_WALLET_ADDRESS:
-            return READY if subject is not None else HIDDEN
-        if verb is LOCK_WALLET:
-            return READY if self.desk.wallet.locks_in is not None else HIDDEN
-        if verb is REVOKE_ALLOWANCE:
-            if subject is None or subject.allowance is None:
-                return HIDDEN
-            return self._signing_standing()
-        if verb is WITHDRAW_ALL:
-            if subject is None or not subject.smart:
-                return HIDDEN
-            return self._signing_standing()
-        if verb is SET_LIMITS:
-            return self._signing_standing() if self.told is not None else HIDDEN
-        return READY
-
-    def _signing_standing(self) -> CommandState:
-        if self.told is not None and self.told.read_only:
+        signs = verb in (REVOKE_ALLOWANCE, WITHDRAW_ALL, SET_LIMITS)
+        if signs and self.told is not None and self.told.read_only:
             return CommandState(locked=OTHER_DESK)
-        return CommandState(locked=self.busy) if self.busy else READY
+        return CommandState(locked=self.busy) if signs or verb is READ_CHAINS else READY
 
     def do_read_chains(self) -> None:
         self._read()
@@ -544,7 +505,9 @@ class WalletsScreen(Page):
 
     def do_set_limits(self) -> None:
         status = self.told.policy if self.told is not None else None
-        self.app.push_screen(LimitsOverlay(status), self._set_limits)
+        how = Span(HOW, "muted")
+        asked = TextOverlay("change", limits_head(status), how, typed_change)
+        self.app.push_screen(asked, self._set_limits)
 
     def _set_limits(self, change: PolicyChange | None, phrase: Secret | None = None) -> None:
         if change is not None:

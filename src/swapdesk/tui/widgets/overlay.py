@@ -6,7 +6,7 @@ clipboard, and one to type a phrase before something that cannot be undone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -19,7 +19,8 @@ from textual.widget import Widget
 
 from swapdesk.tui.breakpoints import HEIGHTS, bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
-from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.glyphs import REFUSED
+from swapdesk.tui.spans import Line, LineLike, Span, wrapped
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
 from swapdesk.tui.widgets.frame import KeyBar, KeyHint
 from swapdesk.tui.widgets.lines_view import LinesView, TextRows
@@ -159,6 +160,46 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
         " terminals want shift held down) and compare what you paste."
     )
     return [*rows, [], *wrapped([Span(how, "muted")], width)]
+
+
+class TextOverlay(Overlay[ScreenResultType]):
+    """Dismisses with what ``read`` makes of the text that is typed; None when left. The sentence of
+    a ValueError of it stands in place of the ``hint`` until something else is typed."""
+
+    def __init__(
+        self,
+        verb: str,
+        head: Sequence[LineLike],
+        hint: LineLike,
+        read: Callable[[str], ScreenResultType],
+        value: str = "",
+    ) -> None:
+        super().__init__([KeyHint("enter", verb)])
+        self._head, self._hint, self._read, self._value = head, hint, read, value
+        self._said = TextRows([*head, hint])
+        self._field = TextField(limit=400)
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._said, self._field)
+
+    def on_mount(self) -> None:
+        self._field.set_value(self._value)
+        self._field.focus()
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._said.show([*self._head, self._hint])
+
+    @on(TextField.Submitted)
+    def _decide(self, event: TextField.Submitted) -> None:
+        if not event.value.strip():
+            return
+        try:
+            made = self._read(event.value)
+        except ValueError as refused:
+            self._said.show([*self._head, Span(f"{REFUSED} {refused}", "status-trouble")])
+        else:
+            self.dismiss(made)
 
 
 class Question(Struct, frozen=True):

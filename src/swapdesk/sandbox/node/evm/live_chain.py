@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import Block, next_base_fee
 from swapdesk.sandbox.node.evm.calls import CallExecutor
-from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined, TooManyLogs
+from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined
 from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
-from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
 from swapdesk.sandbox.node.evm.serialize import Document, log_document, receipt_document
 from swapdesk.sandbox.node.evm.state import AccountsAt
@@ -130,10 +130,7 @@ class LiveChain:
         def found() -> list[Document]:
             return [log_document(*each) for each in self.chain.logs(first, last, wanted)]
 
-        try:
-            return await _in(self._reader, found)
-        except TooManyLogs as error:
-            raise Problem(str(error), Code.LIMIT) from None
+        return await _in(self._reader, found)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
         """What a call returns after a block, with other accounts (``state``) if asked for. Raises

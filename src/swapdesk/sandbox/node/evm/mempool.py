@@ -254,11 +254,6 @@ def _require_bump(before: Candidate, after: Candidate) -> None:
 def _require_money(
     candidate: Candidate, before: Candidate | None, held: Iterable[Candidate], balance: int
 ) -> None:
-    if balance < candidate.cost:
-        raise Problem(
-            "insufficient funds for gas * price + value:"
-            f" address 0x{candidate.sender.hex()} have {balance} want {candidate.cost}"
-        )
     queued = sum(each.cost for each in held) - (before.cost if before else 0)
     missing = queued + candidate.cost - balance
     if missing > 0:

@@ -145,7 +145,7 @@ class EvmWallets:
         if found is None:
             return None
         block, place = found
-        return Inclusion(block.number, block.transactions[place].succeeded)
+        return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
         """None: a payment waits in the mempool until it is in a block, and fails there."""
