@@ -68,6 +68,17 @@ CREATING = (
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
+        "another-allowance-ended",
+        "The allowance that was to end stays, and another one ends in its place.",
+        "swapdesk/cli/wallet_acts.py",
+        "return kept and token.lower() in tokens and spender.lower() in spenders",
+        "return kept and token.lower() in tokens",
+        (
+            "tests/cli/test_wallet_commands.py"
+            "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
+        ),
+    ),
+    Defect(
         "least-output-unheard",
         "Less arrives than the command names with --min-out.",
         "swapdesk/cli/quote_choice.py",

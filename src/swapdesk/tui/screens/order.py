@@ -15,7 +15,6 @@ from textual import on
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from swapdesk.chain.addresses.payments import memo_label
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
@@ -76,7 +75,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
 from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
-from swapdesk.tui.widgets.order_table import pair_spans, sign_span, stage_of
+from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, Timeline, TrackState
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -458,11 +457,6 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
     return [Fact("Link", [Span(SANDBOX_ONLY, "muted")])]
 
 
-def short_memo_label(label: str) -> str:
-    """``Tag`` for ``destination tag``, ``Memo`` for ``memo``."""
-    return label.split()[-1].capitalize()
-
-
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
     """What must be read before anything else: why the address is hidden. Empty otherwise."""
     if tracked.withheld is None or summary.ended:
@@ -601,19 +595,6 @@ def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]
         Fact(label, f"{exact_amount(amount)} {symbol}", copy=copied_amount(amount))
         for label, amount, symbol, _ in found
     ]
-
-
-def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """The memo the payout goes out with, under the word of its chain."""
-    kind = order.out_token.chain_data.kind if order.out_token is not None else None
-    if kind is None:
-        kind = intent.token_out.kind if intent is not None else ""
-    label = f"With {short_memo_label(memo_label(kind)).lower()}"
-    if order.receiver_tag:
-        return [Fact(label, order.receiver_tag, copy=order.receiver_tag)]
-    if intent is not None and intent.memo_waived:
-        return [Fact(label, [Span("none, as you typed", "status-waiting")])]
-    return []
 
 
 def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
