@@ -184,7 +184,7 @@ SCREENS = (
         "swapdesk/tui/widgets/deposit_card.py",
         "(self.payment is not None) != (self.phase is DepositPhase.WAITING)",
         "self.payment is None and self.phase is DepositPhase.WAITING",
-        ("tests/tui/test_forms.py",),
+        ("tests/tui/test_deposit.py::test_a_card_that_hides_its_address_has_none_in_its_data",),
     ),
     Defect(
         "live-bundle-without-a-smart-account",

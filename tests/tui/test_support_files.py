@@ -114,17 +114,14 @@ async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
 
     await opened(file, look, "escape", "y", "Y", "h", *kept)
 
-
-async def test_a_hostile_file_is_shown_as_text(market: Market) -> None:
-    file, _, _ = await written(market, exchanging(market.clock))
     texts = [one.text[:300] for one in load("markup", "text")]
     for at in range(0, len(texts), 12):
         some = tuple(texts[at : at + 12])
         sheet = replace(file.record.sheet, cause=some[0], reply=some, facts=some, word=some[-1])
         hostile = replace(file, record=replace(file.record, sheet=sheet))
 
-        def look(app: CaseFileApp, shown: str, history: str) -> None:
+        def look_at(app: CaseFileApp, shown: str, history: str) -> None:
             assert not list(unsafe_characters(shown))
             assert shown.startswith(" FILE ")
 
-        await opened(hostile, look)
+        await opened(hostile, look_at)
