@@ -16,6 +16,7 @@ from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.processes import listen
 
@@ -25,11 +26,10 @@ KEY = b"the key of a sandbox of figures."
 async def serve(directory: Path, address: str, token: str) -> None:
     clock, stop = SystemClock(), asyncio.Event()
     world = WorldClock(clock, None, Decimal(1000))
-    embedding = Embedding(
-        directory, KEY, ids="sandbox", world=world, clock=clock, faults=ChainFaults()
-    )
+    faults = ChainFaults()
+    embedding = Embedding(directory, KEY, ids="sandbox", world=world, clock=clock, faults=faults)
     listener = listen("127.0.0.1", 0)
-    server = build_server(embedding.door, SystemClock())
+    server = build_server(Door(faults, embedding.call, embedding.call), SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     await started(server, stop)
     node = embedding.open()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -47,6 +47,8 @@ from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
+
+T = TypeVar("T")
 
 URL = "http://127.0.0.1:9/v2"
 """Where a desk believes the service; nothing listens there."""
@@ -139,6 +141,14 @@ class World:
         assert made.code == code
         return made
 
+    async def over_time(self, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of it while the clock goes on to whatever is waited for."""
+        pending = asyncio.create_task(work)
+        while not pending.done():
+            self.clock.advance_to_next()
+            await asyncio.sleep(0)
+        return pending.result()
+
     def left_sent(self, intent: Intent) -> None:
         """Leave a create behind as a desk does that died once it was sent."""
         self.journal.intents.add(intent, "create", "digest")
@@ -149,9 +159,7 @@ class World:
         return known_order(self.journal, service_id)
 
     def entry(self, intent_id: str) -> JournaledIntent:
-        entry = self.journal.intents.get(intent_id)
-        assert entry is not None
-        return entry
+        return self.journal.intents.get(intent_id)
 
     def step(self, intent_id: str) -> JournaledStep:
         return step_of(self.journal, intent_id)

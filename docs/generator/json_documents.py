@@ -128,7 +128,10 @@ def _shape(schema: dict[str, Any], defs: dict[str, Any], ours: set[str]) -> Shap
         return None
     shape = Shape({name: _shape(one, defs, ours) for name, one in schema["properties"].items()})
     for beside in schema.get("allOf", ()):
-        shape.fields[f"**{beside['$ref'].rpartition('/')[2]}"] = None
+        merged = _shape(beside, defs, ours)
+        told_here = merged is not None and not merged.name
+        name = beside["$ref"].rpartition("/")[2]
+        shape.fields |= merged.fields if merged and told_here else {f"**{name}": None}
     return shape
 
 

@@ -56,9 +56,6 @@ class SecretBytes:
         """The bytes themselves, not a copy: they are zero after :meth:`wipe`."""
         return self._held
 
-    def copy(self) -> SecretBytes:
-        return SecretBytes(self._held)
-
     def wipe(self) -> None:
         self._held[:] = bytes(len(self._held))
         self._held.clear()

@@ -33,6 +33,7 @@ from swapdesk.chain.deployments import (
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
 )
+from swapdesk.chain.smart_account import GET_NONCE
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.review import BalanceChange, Simulation
@@ -153,7 +154,8 @@ class World(Struct, frozen=True):
     chain_id: int | None = CHAIN_ID
     genesis: str = GENESIS
     decimals: dict[str | None, int] = field(default_factory=lambda: DECIMALS)
-    more: dict[str, object] = field(default_factory=dict)
+    sequence: int = 0
+    """Of operations of smart accounts, the next one."""
 
     def facts(
         self, claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
@@ -194,6 +196,8 @@ class World(Struct, frozen=True):
         if selector == permit2.NONCE_BITMAP.selector:
             asked = permit2.NONCE_BITMAP.read(read.data)["word"]
             return word(1 << USED_NONCE if asked == 0 else 0)
+        if selector == GET_NONCE.selector:
+            return word(GET_NONCE.read(read.data)["key"] << 64 | self.sequence)
         if selector == venues.NONCE_USED.selector:
             asked = venues.NONCE_USED.read(read.data)["nonce"]
             return word(int(known and asked == USED_NONCE))

@@ -306,7 +306,7 @@ def _words(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:
     known, shape = next(
         (one, shape) for one, shape in calls.SHAPES.items() if one.selector == data[:4]
     )
-    arguments = known.read(data).arguments
+    arguments = known.read(data)
     for name, value in arguments.items():
         meaning = shape.fields.get(name, (Meaning.ROUTE, ""))[0]
         wished: list[object] = []

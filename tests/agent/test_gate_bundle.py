@@ -11,8 +11,19 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
-from agent.node import text_word, word
+from agent.gate_world import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    GENESIS,
+    MALLORY,
+    NOW,
+    USDC,
+    WETH,
+    World,
+    judged,
+)
+from agent.honest import HONEST as OTHERS
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -20,10 +31,6 @@ from swapdesk.agent.gate.case import (
     PastSignature,
     Policy,
     Taking,
-    decimals_read,
-    needed,
-    operation_nonce_read,
-    symbol_read,
 )
 from swapdesk.agent.gate.rules import bundle as rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
@@ -137,27 +144,14 @@ class Scene(Struct):
         )
 
     def verdict(self) -> GateVerdict:
-        claim = read_bundle(self.payload)
-        read = operation_nonce_read(claim)
-        key = self.operation.nonce >> 64
-        code = {self.entry_point: b"\x60"}
-        if self.stands is not None:
-            code[self.operation.sender] = self.stands
-        facts = Facts(
-            now=NOW,
-            chain_id=CHAIN_ID,
-            genesis_hash=GENESIS,
-            code=code,
-            answers={
-                read: word(key << 64 | self.sequence),
-                decimals_read(USDC.contract): word(6),
-                symbol_read(USDC.contract): text_word("USDC"),
-            },
-        )
-        assert needed(claim, self.promise, self.policy).code >= {self.operation.sender}
-        promise = self.promise
-        case = Case(claim, self.purpose, None, promise, self.policy, facts, self.memory)
-        return judge(case)
+        code = {self.entry_point: b"\x60", self.operation.sender: self.stands}
+
+        def read(facts: Facts) -> Facts:
+            known = {one: code[one] for one in facts.code if code.get(one) is not None}
+            return replace(facts, code=known)
+
+        world = World(sequence=self.sequence)
+        return judged(self.payload, self.promise, self.policy, world, self.memory, read)
 
     def codes(self) -> set[str]:
         return {one.code for one in self.verdict().findings if one.severity is Severity.REFUSE}
@@ -404,18 +398,10 @@ def test_chain_account_and_purpose_are_judged_as_of_everything(changed: dict[str
 
 
 def test_other_payloads_are_no_bundle() -> None:
-    from agent.honest import HONEST as OTHERS
-
     for one in OTHERS.values():
-        verdict = _judged_as_bundle(one)
-        assert verdict.refused
-
-
-def _judged_as_bundle(honest: Any) -> GateVerdict:
-    from agent.gate_world import judged
-
-    payload = replace(honest.payload, purpose=Purpose.BUNDLE)
-    return judged(payload, replace(honest.promise, bundle=PROMISE.bundle), world=honest.world)
+        payload = replace(one.payload, purpose=Purpose.BUNDLE)
+        promise = replace(one.promise, bundle=PROMISE.bundle)
+        assert judged(payload, promise, world=one.world).refused
 
 
 def test_a_bundle_without_facts_is_not_signed() -> None:

@@ -236,7 +236,7 @@ def permitted(content: bytes, key: str | None = "permit") -> Scene:
     permit_ = given("Permit")
     signature = bytes.fromhex(SIGNER.sign_digest(permit_.content)[2:])
     scene = Scene("swapWithPermit")
-    arguments = venues.SWAP_WITH_PERMIT.read(bytes.fromhex(scene.payload.data[2:])).arguments
+    arguments = venues.SWAP_WITH_PERMIT.read(bytes.fromhex(scene.payload.data[2:]))
     parts = {"v": signature[64], "r": signature[:32], "s": signature[32:64]}
     scene = scene.call(venues.SWAP_WITH_PERMIT.call(*{**arguments, **parts}.values()))
     taking = replace(permit_.taking, by=PERMIT_ROUTER)

@@ -16,31 +16,24 @@ from agent.gate_world import (
     CHAIN_ID,
     CODE,
     ETH,
-    GENESIS,
     MALLORY,
-    NOW,
     POLICY,
     PROMISE,
     TRAP,
     USDC,
     WETH,
+    World,
     changes,
+    judged,
 )
-from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
-    Case,
     Facts,
-    GasPlan,
     PastSignature,
     Policy,
-    decimals_read,
-    needed,
-    symbol_read,
 )
 from swapdesk.agent.gate.rules import deposit as rules
-from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict, judge, unreadable
-from swapdesk.agent.shapes.claim import Act, PayloadRefused
-from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict
+from swapdesk.agent.shapes.claim import Act
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.smart_account import (
@@ -102,37 +95,13 @@ class Scene(Struct):
     def verdict(self) -> GateVerdict:
         data = encode_batch(self.calls) if self.data is None else self.data
         payload = TransactionPayload(self.purpose, self.to, f"0x{data.hex()}", self.value)
-        try:
-            claim = read_payload(payload, self.promise)
-        except PayloadRefused as refusal:
-            return unreadable(refusal, NOW)
-        needs = needed(claim, self.promise, self.policy)
-        code = {} if self.code is None else dict.fromkeys(needs.code, self.code)
-        facts = Facts(
-            now=NOW,
-            chain_id=CHAIN_ID,
-            genesis_hash=GENESIS,
-            code=code,
-            native=self.native,
-            answers={
-                decimals_read(str(USDC.contract)): word(6),
-                symbol_read(str(USDC.contract)): text_word("USDC"),
-            },
-            gas=GasPlan(150_000, 10**9),
-            simulation=self.simulation,
-        )
-        return judge(
-            Case(
-                claim,
-                self.purpose,
-                None,
-                self.promise,
-                self.policy,
-                facts,
-                self.memory,
-                self.replaces,
-            )
-        )
+
+        def read(facts: Facts) -> Facts:
+            known = {} if self.code is None else dict.fromkeys(facts.code, self.code)
+            return replace(facts, code=known)
+
+        world = World(self.simulation, native=self.native)
+        return judged(payload, self.promise, self.policy, world, self.memory, read, self.replaces)
 
     def codes(self) -> set[str]:
         return {one.code for one in self.verdict().findings if one.severity is Severity.REFUSE}

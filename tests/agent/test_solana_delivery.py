@@ -11,8 +11,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from agent.gate_world import NOW
+from agent.honest_solana import HONEST
 from http_clients import node_transport
 from swapdesk.agent.gate.case import PastSignature
+from swapdesk.agent.process.payload_assessment import read_solana_facts
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import RecordsFile
@@ -26,16 +29,19 @@ LAST_VALID = 1_150
 
 
 class Node:
-    """Answers at a height, with the status of the one transaction."""
+    """Answers by method; the height of its chain by how certain it shall be."""
 
-    def __init__(self, height: int, status: dict[str, Any] | None) -> None:
-        self._results = {"getBlockHeight": height, "getSignatureStatuses": {"value": [status]}}
+    def __init__(self, heights: dict[str, int], **results: Any) -> None:
+        self._heights = heights
+        self._results = results
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         asked = json.loads(request.content)
-        result = self._results[asked["method"]]
-        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
-        return httpx2.Response(200, json=answer)
+        if asked["method"] == "getBlockHeight":
+            result: Any = self._heights[asked["params"][0]["commitment"]]
+        else:
+            result = self._results[asked["method"]]
+        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
 
 @pytest.fixture
@@ -82,7 +88,8 @@ async def test_what_may_still_be_executed_is_not_lost(
     status: dict[str, Any] | None,
     state: State,
 ) -> None:
-    transport = node_transport(Node(height, status))
+    node = Node({"finalized": height}, getSignatureStatuses={"value": [status]})
+    transport = node_transport(node)
     async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
         found = await SolanaDelivery(client, records).resolve(sent, resend=False)
     assert found.state is state
@@ -104,3 +111,19 @@ async def test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave(
         found = await SolanaDelivery(client, records).send(sent)
     assert found.state is State.ABANDONED
     assert asked == []
+
+
+async def test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash() -> None:
+    """Its blockhash may be of a block that is not confirmed yet."""
+    honest = next(iter(HONEST.values()))
+    node = Node(
+        {"confirmed": 1_000, "processed": 1_010},
+        getGenesisHash="genesis",
+        getBalance={"value": 1},
+        getLatestBlockhash={"value": {"blockhash": "newest", "lastValidBlockHeight": LAST_VALID}},
+        isBlockhashValid={"value": True},
+        simulateTransaction={"value": {"err": None}},
+    )
+    async with SolanaClient("http://127.0.0.1/", transport=node_transport(node)) as client:
+        read = await read_solana_facts(client, honest.payload, honest.promise, NOW)
+    assert (read.last_valid, read.problem) == (1_010 + 150, None)

@@ -21,7 +21,7 @@ from swapdesk.chain.rpc.evm_answers import EvmUncertain, EvmUnreachable
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
 from swapdesk.client.chain_lookup import LookupFailed, NodeReader
-from swapdesk.client.chain_transfers import ChainUnreadable, EvmBlocks
+from swapdesk.client.chain_transfers import EvmBlocks
 
 
 async def _evm(url: str, deadline: float) -> object:
@@ -65,7 +65,7 @@ SINGLE: dict[str, tuple[Asks, type[Exception]]] = {
 }
 BATCHES: dict[str, tuple[Asks, type[Exception]]] = {
     "evm-batch": (_evm_batch, EvmUncertain),
-    "blocks": (_blocks, ChainUnreadable),
+    "blocks": (_blocks, LookupFailed),
 }
 UNREACHABLE: dict[str, type[Exception]] = {
     "evm": EvmUnreachable,

@@ -203,7 +203,7 @@ def test_cashaddr(old: str, address: str) -> None:
 
 def test_cashaddr_carries_the_hash_of_the_old_form() -> None:
     for old, address in CASHADDR:
-        payload = base58.decode_check(old)
+        payload = base58.require(old)
         kind = bitcoin.CASH_SCRIPT if payload[0] else bitcoin.CASH_KEY
         assert bitcoin.encode_cash(kind, payload[1:]) == address
 

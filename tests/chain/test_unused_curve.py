@@ -81,24 +81,17 @@ def test_keys_of_wallets_need_no_keys_of_validators() -> None:
     run(SIGNED)
 
 
-def test_the_order_of_the_curve_is_the_library_s() -> None:
-    pytest.importorskip("eth_account")
-    run(
-        "from py_ecc.bls12_381 import curve_order\n"
-        "from swapdesk.chain.unused_curve import ORDER\n"
-        "assert ORDER == curve_order\n"
-    )
-
-
 def test_the_contracts_of_the_curve_are_loaded_with_the_first_call() -> None:
     pytest.importorskip("eth")
     run(CALLED)
 
 
-def test_what_was_imported_before_stays() -> None:
+def test_what_was_imported_before_stays_and_is_of_the_same_order() -> None:
     pytest.importorskip("eth_account")
     run(
         "import sys, eth_account; before = sys.modules['py_ecc.bls']\n"
-        "from swapdesk.chain.unused_curve import leave_out_validator_keys\n"
+        "from py_ecc.bls12_381 import curve_order\n"
+        "from swapdesk.chain.unused_curve import ORDER, leave_out_validator_keys\n"
+        "assert ORDER == curve_order\n"
         "leave_out_validator_keys(); assert sys.modules['py_ecc.bls'] is before\n"
     )

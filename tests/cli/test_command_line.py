@@ -29,6 +29,9 @@ RUN = {
     "send": ("1", "btc", "--to", "@bob", "--yes"),
 }
 
+OPENED = ("call", "session", "wallet", "output", "db", "now")
+"""What a command is carried out on."""
+
 
 def test_version(here: InProcess) -> None:
     assert here("--version").stdout == f"swapdesk, version {__version__}\n"
@@ -395,6 +398,6 @@ def test_what_carries_a_command_out_takes_its_options() -> None:
     assert len(carried_out) > 40
     for name, work in carried_out.items():
         takes = signature(named(work))
-        opened = [one for one in takes.parameters if one in ("call", "session", "wallet")]
-        options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only"}
+        opened = [one for one in takes.parameters if one in OPENED]
+        options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only", "data"}
         takes.bind(*opened, **dict.fromkeys(options))

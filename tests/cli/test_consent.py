@@ -47,7 +47,9 @@ def types(monkeypatch: pytest.MonkeyPatch) -> Typist:
     return Typist(monkeypatch)
 
 
-@pytest.mark.parametrize("no", ["", "\n", "y\n", "Sign\n", "yes please\n", "send 1 eth\n"])
+@pytest.mark.parametrize(
+    "no", ["", "\n", "y\n", "no\n", "YES\n", "Sign\n", "yes please\n", "send 1 eth\n"]
+)
 def test_only_the_word_itself_is_yes(types: Typist, no: str) -> None:
     assert consent(types(no), REVIEW, yes=False) is None
     assert not says_yes(types(no), "Create this order?")

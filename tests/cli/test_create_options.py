@@ -16,21 +16,6 @@ REFUND = derive_address("bitcoin", b"refund".ljust(32))
 PAIR = ("btc.bitcoin", "eth.ethereum", "--to", MINE, "--yes", "--json")
 
 
-def test_a_fixed_order_is_fixed_and_has_its_refund_address(desk: Desk) -> None:
-    made = desk("swap", "0.1", *PAIR, "--fixed", "--refund", REFUND)
-    assert made.code == 0, made
-    order = made.document["order"]
-    assert order["fixed"] is True
-    assert order["refundAddress"] == REFUND
-
-
-def test_a_stated_amount_arrives_exactly(desk: Desk) -> None:
-    made = desk("swap", "1.5", *PAIR, "--receive", "--refund", REFUND)
-    assert made.code == 0, made
-    assert Decimal(str(made.document["order"]["outAmount"])) == Decimal("1.5")
-    assert made.document["order"]["fixed"] is True
-
-
 def test_a_markup_is_part_of_the_price(desk: Desk) -> None:
     """Three percent are more than any two exchanges of the sandbox differ by."""
     plain = desk("swap", "0.1", *PAIR)
@@ -72,18 +57,6 @@ def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk)
     assert (refused.code, refused.error["code"]) == (4, "NO_USABLE_ROUTE")
     assert small["reason"] in refused.error["message"]
     assert refused.error["next"] == "you: change the amount or the tokens"
-
-
-def test_a_refund_address_of_another_chain_is_refused(desk: Desk) -> None:
-    refused = desk("swap", "0.1", *PAIR, "--fixed", "--refund", MINE)
-    assert refused.code == 2, refused
-    assert "This is an Ethereum address." in refused.error["message"]
-
-
-def test_a_quote_below_the_least_is_a_threshold(desk: Desk) -> None:
-    refused = desk("swap", "0.1", *PAIR, "--min-out", "1000")
-    assert (refused.code, refused.error["code"]) == (3, "MIN_OUT"), refused
-    assert "Nothing was created." in refused.error["message"]
 
 
 LESS = answers("outAmount", lambda amount: amount * 0.9)

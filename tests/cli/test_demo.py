@@ -213,8 +213,8 @@ def test_words_that_make_no_sense_begin_nothing(
 def test_what_cannot_be_shown_is_said(
     words: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
-    told = demo(words[0], "--auto", *words[1:], home=tmp_path)
-    assert told.returncode == code, told.stderr
+    told = run_here("demo", words[0], "--auto", *words[1:], home=tmp_path)
+    assert told.code == code, told.stderr
     assert said in told.stderr
 
 

@@ -16,13 +16,13 @@ from swapdesk.cli.command_error import of_client_error, of_unusable_file
 from swapdesk.cli.dex_creation import _not_swapped
 from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
-from swapdesk.client.errors import Answered, ClientError, Refusal, api_error
+from swapdesk.client.errors import ClientError, Refusal, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.wire.errors import ErrorCode
 
 LOST = errors.NoAnswer("create_exchange: no answer within 30 s")
-BROKEN = errors.AnswerRefused("no JSON", "not_json", Answered(200, request_id="r-1"))
+BROKEN = errors.AnswerRefused("no JSON", "not_json", 200, "r-1")
 
 
 def refused(status: int, code: str | None = None) -> ClientError:

@@ -97,7 +97,7 @@ def test_a_deposit_of_coins_is_paid_exactly(desk: Desk, account: str) -> None:
     assert paid.code == 0, paid.stderr
     hash_ = paid.document["hash"]
     assert chain.balance(ETH, order["deposit"]["address"]) == 5 * 10**16
-    assert held - chain.balance(ETH, account) == 5 * 10**16 + chain.gas_of(hash_)
+    assert held - chain.balance(ETH, account) == 5 * 10**16 + chain.cost_of(hash_, 0)
     watched = desk("orders", "watch", order["serviceId"], "--json")
     assert watched.code == 0, watched.stderr
 

@@ -52,8 +52,14 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def unpaid(own_home: Path) -> str:
+    """Made beside the books of an earlier release, which are put aside."""
+    place = own_home / "sandbox"
+    place.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(place / "node.db")) as books:
+        books.executescript("PRAGMA user_version = 4; CREATE TABLE meta (name TEXT);")
     result = cli("swap", *BTC_ETH, home=own_home)
     assert result.code == 0, result.stderr
+    assert f"{place} was put aside as {place}.old-1: its books" in result.stderr
     name: str = result.document["serviceId"]
     return name
 
@@ -63,18 +69,6 @@ def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> N
     # The state survives: another command, with another sandbox, knows the order.
     shown = cli("orders", "show", unpaid, "--json", home=own_home)
     assert shown.document["displayStatus"] == "WAITING_FOR_DEPOSIT"
-
-
-def test_a_sandbox_of_an_earlier_release_is_put_aside_and_the_command_says_so(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "sandbox").mkdir(mode=0o700)
-    with contextlib.closing(sqlite3.connect(tmp_path / "sandbox" / "node.db")) as books:
-        books.executescript("PRAGMA user_version = 4; CREATE TABLE meta (name TEXT);")
-    asked = cli("quote", *BTC_ETH[:3], home=tmp_path)
-    assert asked.code == 0
-    aside = f"{tmp_path / 'sandbox'} was put aside as {tmp_path / 'sandbox.old-1'}: its books"
-    assert aside in asked.stderr
 
 
 def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None:
@@ -237,20 +231,6 @@ def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     assert command.wait(PATIENCE) == 0
     assert command.stderr.read() == b""
     command.stderr.close()
-
-
-def test_without_a_journal_nothing_is_created(clean: Sandbox, desk: Desk) -> None:
-    assert desk("swap", *BTC_ETH).code == 0
-    before = desk("orders", "list", "--json").document["total"]
-    journal = desk.home / "profiles" / "sandbox" / "journal.db"
-    journal.chmod(0o644)
-    try:
-        result = desk("swap", *BTC_ETH)
-    finally:
-        journal.chmod(0o600)
-    assert (result.code, result.error["code"]) == (9, "NO_JOURNAL")
-    assert desk("orders", "list", "--json").document["total"] == before
-    assert clean.answers()
 
 
 @pytest.mark.long

@@ -28,9 +28,13 @@ def live(clean: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
         )
 
 
-def test_a_fixed_rate_from_quote_to_order(live: Desk) -> None:
+def test_a_service_is_well_in_either_form(live: Desk) -> None:
     found = {one["check"]: one for one in live("doctor", "--json").document["findings"]}
     assert (found["service"]["state"], found["credentials"]["state"]) == ("ok", "ok"), found
+
+
+@pytest.mark.parametrize("live", [b"{}"], indirect=True)
+def test_a_fixed_rate_from_quote_to_order(live: Desk) -> None:
     for words in (
         ("0.05", "btc.bitcoin", "eth.ethereum", "--fixed"),
         ("1", "btc.bitcoin", "eth.ethereum", "--receive"),
@@ -44,7 +48,8 @@ def test_a_fixed_rate_from_quote_to_order(live: Desk) -> None:
         )  # fmt: skip
         assert made.code == 0, made
         order = made.document["order"]
-        assert order["fixed"] is True
+        assert (order["fixed"], order["refundAddress"]) == (True, BITCOIN)
+        assert words[-1] == "--fixed" or order["outAmount"] == 1
         assert made.document["deposit"]["address"] == order["depositAddress"]
         shown = live("orders", "show", order["serviceId"], "--json")
         assert shown.document["order"]["inAmount"] == order["inAmount"]
@@ -60,6 +65,7 @@ def test_without_priorities_a_coin_is_named_before_its_copies(live: Desk) -> Non
         assert f'["{first}"' in refused.stderr, refused
 
 
+@pytest.mark.parametrize("live", [b"{}"], indirect=True)
 def test_a_chain_is_called_as_the_service_calls_it(live: Desk) -> None:
     swap, to = ("swap", "0.05", "btc.bitcoin"), "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
     waived = ("--waive-memo", "NO MEMO", "--yes", "--json")

@@ -54,11 +54,8 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
         assert [one["intentId"] for one in told.document["unknown"]] == [lost.id]
 
 
-@pytest.mark.parametrize("name", ["pastPaidByFaucet", "pastPaid"])
-def test_a_completed_order_is_shown_by_its_id_or_the_beginning_of_it(
-    past: InProcess, name: str
-) -> None:
-    told = past("orders", "show", name, "--json")
+def test_a_completed_order_is_shown_by_the_beginning_of_its_id(past: InProcess) -> None:
+    told = past("orders", "show", "pastPaid", "--json")
     assert told.code == 0
     assert told.document["serviceId"] == "pastPaidByFaucet"
     assert told.document["displayStatus"] == "SWAP_COMPLETED"
@@ -75,14 +72,12 @@ def test_a_beginning_of_several_orders_names_them(past: InProcess) -> None:
     )
 
 
-@pytest.mark.parametrize("name", [REFUND[:10].upper(), "req-6f1d"])
-def test_an_order_is_found_by_its_addresses_hashes_and_request(past: InProcess, name: str) -> None:
+def test_an_order_is_found_by_its_addresses_hashes_and_request(past: InProcess) -> None:
     """Which they are: ``tests/flows/test_order_index.py``."""
+    name = REFUND[:10].upper()
     journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
     found = order(service_id="pastFoundOne", refund_address=REFUND, **DONE)
     journal.orders.record([(found, "list", True)])
-    call = journal.calls.add("POST", "/exchange", b"{}")
-    journal.calls.mark_created(call, found, status=200, request_id="req-6f1d")
     journal.close()
     told = past("orders", "show", name, "--json")
     assert (told.code, told.document["serviceId"]) == (0, "pastFoundOne")

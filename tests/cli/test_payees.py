@@ -14,9 +14,8 @@ from flows.marketplace import api, clock, venues, world
 from flows.orders import NOW, created_here, order
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.create_request import CreateRequest, MaxLoss
 from swapdesk.cli.payee_arguments import Payees, read_payees
-from swapdesk.cli.quote_options import RouteWish
+from swapdesk.cli.quote_options import CreateRequest, RouteWish
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.resolution import resolve
@@ -51,7 +50,7 @@ REQUEST = CreateRequest(
     preset=None,
     min_out=None,
     middle_refund=None,
-    max_loss=MaxLoss(None),
+    max_loss=None,
     accept_warnings=False,
     fund=False,
     yes=True,

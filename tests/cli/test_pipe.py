@@ -55,12 +55,6 @@ def test_private_send_then_watch(desk: Desk) -> None:
     assert watched.documents[-1]["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]  # type: ignore[index]
 
 
-def test_a_chosen_private_route(desk: Desk) -> None:
-    order = created(desk("swap", *BTC_ETH, "--type", "private", "--yes", "--json"))
-    assert order["order"]["anonymous"] is True  # type: ignore[index]
-    assert order["funded"] is None
-
-
 def test_a_chosen_provider_and_quote(desk: Desk) -> None:
     board = desk("quote", *BTC_ETH[:3], "--json").document
     row = next(row for row in board["quotes"] if row["type"] == "standard" and row["place"] > 1)
@@ -71,20 +65,6 @@ def test_a_chosen_provider_and_quote(desk: Desk) -> None:
     assert abs(paid - quoted) < quoted / 100
     named = created(desk("swap", *BTC_ETH, "--provider", row["provider"], "--yes", "--json"))
     assert named["order"]["in"] == row["swap"]  # type: ignore[index]
-
-
-def test_quotes_are_ranked_exact_and_explained(desk: Desk) -> None:
-    result = desk("quote", *BTC_ETH[:3], "--json")
-    raw = json.loads(result.stdout, parse_float=Decimal)
-    nets = [row["net"] for row in raw["quotes"]]
-    assert nets == sorted(nets, reverse=True)
-    assert [row["place"] for row in raw["quotes"]] == list(range(1, len(nets) + 1))
-    assert all(isinstance(net, Decimal) for net in nets)
-    assert {row["type"] for row in raw["quotes"]} == {"standard", "private"}
-    assert raw["unusable"]
-    assert all(row["reason"] for row in raw["unusable"])
-    only = desk("quote", *BTC_ETH[:3], "--type", "private", "--json").document
-    assert {row["type"] for row in only["quotes"]} == {"private"}
 
 
 def test_the_forms_to_read(desk: Desk) -> None:
@@ -98,7 +78,8 @@ def test_the_forms_to_read(desk: Desk) -> None:
 
 
 def test_orders_are_listed_and_shown(desk: Desk) -> None:
-    order = created(desk("swap", *BTC_ETH, "--yes", "--json"))
+    order = created(desk("swap", *BTC_ETH, "--type", "private", "--yes", "--json"))
+    assert (order["order"]["anonymous"], order["funded"]) == (True, None)  # type: ignore[index]
     name = str(order["serviceId"])
     listed = desk("orders", "list", "--json").document
     assert name in [entry["serviceId"] for entry in listed["orders"]]

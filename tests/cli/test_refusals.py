@@ -76,6 +76,7 @@ CASES = [
         3,
         "MAX_LOSS",
     ),
+    (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--min-out", "1000"), 3, "MIN_OUT"),
 ]
 
 

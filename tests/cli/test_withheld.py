@@ -13,7 +13,6 @@ from harness import Result, Sandbox
 from swapdesk.chain.addresses.kinds import derive_address
 
 MINE = derive_address("evm", b"mine".ljust(32))
-THEIRS = derive_address("evm", b"theirs".ljust(32))
 THEIR_BTC = derive_address("bitcoin", b"theirs".ljust(32))
 
 
@@ -46,14 +45,10 @@ def answers(name: str, value: Any, *, on: str = "") -> Change:
     return change
 
 
+# Every other lie: ``tests/flows/test_order_check.py``.
 LIES = {
-    "recipient": answers("receiverAddress", THEIRS),
     "deposit address of the create": answers("depositAddress", THEIR_BTC, on="/v2/exchanges"),
     "deposit address of the repetition": answers("depositAddress", THEIR_BTC, on="/v2/orders/"),
-    "amount": answers("inAmount", lambda amount: amount * 2),
-    "private": answers("anonymous", True),
-    "memo": answers("receiverTag", "77"),
-    "less output": answers("outAmount", lambda amount: amount * 0.9),
 }
 
 

@@ -45,7 +45,6 @@ class OrderDesk:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
         for socket in self.sockets:
             socket.transport.abort()
         self._server.close()

@@ -19,8 +19,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
     AccessError,
+    ApiError,
     NotFound,
-    ValidationFailed,
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
@@ -131,7 +131,7 @@ async def test_a_group_is_understood_both_ways(tmp_path: Path) -> None:
         assert submission.user_op_hashes == [batch.tx_data.user_op_hash]
         await opened.service.bundles.step()
         assert (await api.get_multi_exchange(multi_id)).bundle_status == "confirmed"
-        with pytest.raises(ValidationFailed) as refused:
+        with pytest.raises(ApiError, match="VALIDATION_ERROR") as refused:
             await api.get_multi_transactions(multi_id, OWNER.address)
         assert list(refused.value.fields) == ["multiId"]
 
@@ -140,11 +140,11 @@ async def test_refusals_of_the_service_have_their_classes(world: World) -> None:
     async with world.new_api() as api:
         with pytest.raises(NotFound):
             await api.get_order("unknown")
-        with pytest.raises(ValidationFailed, match="AMOUNT_TOO_LOW"):
+        with pytest.raises(ApiError, match="AMOUNT_TOO_LOW"):
             await api.get_quotes(swap("0.0000001"))
-        with pytest.raises(ValidationFailed, match="INVALID_SWAP"):
+        with pytest.raises(ApiError, match="INVALID_SWAP"):
             await api.create_exchange(ExchangeRequest(quote_id="0" * 24, address_to=BTC_ADDRESS))
-        with pytest.raises(ValidationFailed) as caught:
+        with pytest.raises(ApiError, match="VALIDATION_ERROR") as caught:
             await api.call("GET", "/quotes", [("amount", "1,5"), ("from", ETH.id), ("to", BTC.id)])
         assert "amount" in caught.value.fields
         assert caught.value.request_id

@@ -28,7 +28,7 @@ def limits(minute: int, hour: int, day: int) -> RateLimits:
 def test_the_window_that_binds_is_the_one_with_the_fewest_left() -> None:
     clock = ManualClock(START)
     budget = Budget(clock.now)
-    budget.learn(limits(5, 7, 50))
+    budget.limits = limits(5, 7, 50)
     for _ in range(4):
         budget.count(RateClass.QUOTE)
     left = budget.left("quote")
@@ -47,7 +47,7 @@ def test_how_long_until_a_number_of_calls_is_allowed() -> None:
     clock = ManualClock(START)
     budget = Budget(clock.now)
     assert budget.wait_for("quote", 1_000_000) == 0.0
-    budget.learn(limits(5, 6, 50))
+    budget.limits = limits(5, 6, 50)
     assert budget.wait_for("quote", 5) == 0.0
     assert budget.wait_for("quote", 6) is None
     for _ in range(5):
@@ -80,7 +80,7 @@ def test_reads_come_from_the_headers_alone() -> None:
 
 def test_the_smaller_of_own_count_and_header_is_shown() -> None:
     budget = Budget(ManualClock(START).now)
-    budget.learn(limits(20, 500, 5000))
+    budget.limits = limits(20, 500, 5000)
     budget.count(RateClass.QUOTE)
     # Another program of the partner used 9 of this minute.
     budget.tell(RateClass.QUOTE, headers(20, 10, 10))

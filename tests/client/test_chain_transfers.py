@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from http_clients import node_transport
-from swapdesk.client.chain_transfers import ChainUnreadable, EvmBlocks
+from swapdesk.client.chain_lookup import LookupFailed
+from swapdesk.client.chain_transfers import EvmBlocks
 
 HASH = "0x" + "8f" * 32
 
@@ -32,5 +33,5 @@ async def test_receipt_tells_what_a_transaction_cost() -> None:
 
 @pytest.mark.parametrize("told", ["0x", "", "42", "0x" + "1" * 65, 42, None, {}, "0xzz"])
 async def test_what_is_no_number_is_no_answer(told: Any) -> None:
-    with pytest.raises(ChainUnreadable):
+    with pytest.raises(LookupFailed):
         await blocks({"gasUsed": told, "effectiveGasPrice": "0xa"}).fee(HASH)

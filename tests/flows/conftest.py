@@ -7,13 +7,36 @@ from pathlib import Path
 
 import pytest
 
-from flows.marketplace import api, bob, book, catalog, clock, rita, service, venues, world
+from flows.marketplace import (
+    api,
+    bob,
+    book,
+    catalog,
+    clock,
+    own_catalog,
+    rita,
+    service,
+    venues,
+    world,
+)
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from world import World, open_world
 
-__all__ = ["api", "bob", "book", "catalog", "clock", "rita", "service", "trade", "venues", "world"]
+__all__ = [
+    "api",
+    "bob",
+    "book",
+    "catalog",
+    "clock",
+    "own_catalog",
+    "rita",
+    "service",
+    "trade",
+    "venues",
+    "world",
+]
 
 
 @pytest.fixture

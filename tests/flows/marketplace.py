@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from cached_catalog import cache_catalog
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
 _catalogs: dict[datetime, bytes] = {}
@@ -53,10 +56,26 @@ def api(world: World) -> PartnerApi:
     return world.api
 
 
+@pytest.fixture(scope="session")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    """The tokens that the service lists, on disk and read, for tests that change nothing of it:
+    no service is opened for them."""
+    clock = ManualClock()
+    goods, path = sandbox_goods(clock.now()), tmp_path_factory.mktemp("desk") / "catalog.db"
+    listed = [one for one in goods["tokens"] if not one.unverified]
+    cache_catalog(path, clock.now(), goods["chains"], listed)
+    opened = Catalog.open(path, clock)
+    opened.load()
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Catalog]:
-    """Filled from the service: page by page for the first test of a process, and opened as that
-    one's file for the others."""
+async def own_catalog(
+    api: PartnerApi, clock: ManualClock, tmp_path: Path
+) -> AsyncIterator[Catalog]:
+    """One that may be changed, filled from the service: page by page for the first test of a
+    process, and opened as that one's file for the others."""
     path, filled = tmp_path / "desk" / "catalog.db", _catalogs.get(clock.now())
     if filled is not None:
         path.parent.mkdir(mode=0o700)
@@ -72,6 +91,10 @@ async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncI
     opened.close()
 
 
+def token(catalog: Catalog, spec: str) -> Token:
+    return resolve(spec, catalog).token
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> AddressBook:
     """The sandbox's first entries."""
@@ -81,16 +104,10 @@ def book(tmp_path: Path) -> AddressBook:
 @pytest.fixture
 def bob(book: AddressBook) -> BookEntry:
     """Who has no memo."""
-    return named(book, "bob")
+    return book.entry("bob")
 
 
 @pytest.fixture
 def rita(book: AddressBook) -> BookEntry:
     """Whose payments carry one."""
-    return named(book, "rita")
-
-
-def named(book: AddressBook, name: str) -> BookEntry:
-    entry = book.entry(name)
-    assert entry is not None
-    return entry
+    return book.entry("rita")

@@ -21,6 +21,7 @@ from swapdesk.flows.intents.intent import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import JournaledOrder, JournaledStep
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -107,3 +108,14 @@ def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = REL
     journal.intents.mark_sent(confirmed.id, NOW)
     journal.intents.mark_created(confirmed.id, made, source="create", verdict=hidden)
     journal.orders.settle(made.service_id, verdict)
+
+
+def tracked(
+    of: Intent | None = None,
+    withheld: str | None = None,
+    standing: DepositRelease = DepositRelease.RELEASED,
+    **changes: Any,
+) -> TrackedOrder:
+    """The order of an intent as the stream told it a while ago."""
+    one = order(of, **changes)
+    return TrackedOrder(one, of, withheld, False, NOW, "stream", standing=standing)

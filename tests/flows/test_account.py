@@ -47,7 +47,7 @@ def at(text: str) -> datetime:
 
 def budget_at(time: Time, path: Path | None = None) -> Budget:
     budget = Budget(time, None if path is None else OwnCalls(path))
-    budget.learn(RateLimits(monthly_request_count=0, quote=WINDOWS, exchange=WINDOWS))
+    budget.limits = RateLimits(monthly_request_count=0, quote=WINDOWS, exchange=WINDOWS)
     return budget
 
 

@@ -64,22 +64,36 @@ def test_starters_never_replace_a_file(path: Path) -> None:
     assert AddressBook.load(path, sandbox=True).names() == book.names() == ["mine"]
 
 
-def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
-    book = write(path, f'\ufeff[Bob]\naddress = "{EVM.lower()}"\nkind = "evm"\nown = true\n')
+XRP = address("xrp", "r")
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "more", "facts"),
+    [
+        ("evm", EVM.lower(), "own = true", {"address": EVM, "own": True}),
+        # As the desk draws it.
+        ("evm", grouped(EVM), "", {"address": EVM, "own": False}),
+        # A memo may be written as the number it is.
+        ("xrp", XRP, "memo = 20117", {"address": XRP, "memo": "20117"}),
+    ],
+)
+def test_an_entry_as_it_is_written_by_hand(
+    kind: str, written: str, more: str, facts: dict[str, object], path: Path
+) -> None:
+    """Behind a byte order mark."""
+    book = write(path, f'\ufeff[Bob]\naddress = "{written}"\nkind = "{kind}"\n{more}\n')
+    assert book.problems == ()
     for name in ("bob", "@bob", "@BOB"):
-        entry = book.entry(name)
-        assert (entry.address, entry.own) == (EVM, True)
-    assert book.name_of("evm", EVM) == "bob"
+        assert {fact: getattr(book.entry(name), fact) for fact in facts} == facts
+    assert book.name_of(kind, str(facts["address"])) == "bob"
     assert book.name_of("sol", EVM) is None
+    book.add(BookEntry("ann", address("evm", "ann"), "evm"))
+    assert AddressBook.load(path).names() == ["bob", "ann"]
 
 
-def test_an_address_is_read_as_the_desk_draws_it(path: Path) -> None:
-    book = write(path, f'[bob]\naddress = "{grouped(EVM)}"\nkind = "evm"\n')
-    entry = book.entry("bob")
-    assert (book.problems, entry and entry.address) == ((), EVM)
-    other = derive_address("bitcoin", b"g" * 32)
-    added = check_entry(book, "carol", grouped(other), "").entry
-    assert added.address == other
+def test_an_entry_is_typed_as_the_desk_draws_it(path: Path) -> None:
+    added = check_entry(AddressBook.load(path), "carol", grouped(address("bitcoin", "g")), "")
+    assert added.entry.address == address("bitcoin", "g")
 
 
 def test_names_by_kind_and_chain(path: Path) -> None:
@@ -180,13 +194,6 @@ def test_an_entry_is_not_lost_for_what_pays_nobody(more: str, path: Path) -> Non
     assert bool(book.problems) is not more.startswith("note")
 
 
-def test_a_memo_may_be_written_as_the_number_it_is(path: Path) -> None:
-    xrp = address("xrp", "r")
-    book = write(path, f'[rita]\naddress = "{xrp}"\nkind = "xrp"\nmemo = 20117\n')
-    entry = book.entry("rita")
-    assert entry.memo == "20117"
-
-
 def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> None:
     more = 'note = "\U0001f468\u200d\U0001f469 \\u007F"\ncolour = "red"\n"since when" = 3\n'
     book = write(path, f'[zwj]\naddress = "{EVM.lower()}"\nkind = "evm"\n{more}')
@@ -222,13 +229,6 @@ def test_what_stands_in_the_file_is_not_said_to_be_missing(
     assert book.missing("@other") == "@other is not in the address book."
     with pytest.raises(AddressBookError, match="cannot be used"):
         book.remove("odd")
-
-
-def test_a_byte_order_mark_changes_nothing(path: Path) -> None:
-    book = write(path, f'\ufeff[bob]\naddress = "{EVM}"\nkind = "evm"\n')
-    assert book.names() == ["bob"]
-    book.add(BookEntry("ann", EVM.lower(), "evm"))
-    assert AddressBook.load(path).names() == ["bob", "ann"]
 
 
 @pytest.mark.parametrize(

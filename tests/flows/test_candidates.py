@@ -38,13 +38,7 @@ async def unknown(trade: World, intent: Intent | None = None) -> Intent:
     """An intent whose create was carried out, and no answer came back for a minute."""
     intent = intent or await trade.quoted()
     trade.network.after = gone
-    waiting = asyncio.Event()
-    pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
-    await waiting.wait()
-    while not pending.done():
-        trade.clock.advance_to_next()
-        await asyncio.sleep(0)
-    assert isinstance(pending.result(), CreateUnknown)
+    assert isinstance(await trade.over_time(trade.flow.create(intent)), CreateUnknown)
     trade.network.after = None
     return intent
 
@@ -142,12 +136,8 @@ async def test_an_order_the_service_forgot_can_still_be_given_up(trade: World) -
 async def test_a_service_that_cannot_be_asked_settles_nothing(trade: World) -> None:
     intent = await unknown(trade)
     trade.network.after = gone
-    pending = asyncio.create_task(by_hand(trade).look(intent.id))
-    while not pending.done():
-        trade.clock.advance_to_next()
-        await asyncio.sleep(0)
     with pytest.raises(CandidateRefused, match="could not be asked"):
-        pending.result()
+        await trade.over_time(by_hand(trade).look(intent.id))
 
 
 async def test_what_is_settled_or_not_here_is_refused_in_words(trade: World) -> None:

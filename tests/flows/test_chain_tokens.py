@@ -20,15 +20,15 @@ async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Ca
 
 
 async def test_what_nobody_verified_is_not_asked_after(
-    catalog: Catalog, api: PartnerApi, clock: ManualClock
+    own_catalog: Catalog, api: PartnerApi, clock: ManualClock
 ) -> None:
     tokens = sandbox_goods(clock.now())["tokens"]
     strange = next(one for one in tokens if one.unverified and one.address is not None)
     assert strange.address is not None
-    (row,) = await catalog.fetch_by_address(api, strange.address)
+    (row,) = await own_catalog.fetch_by_address(api, strange.address)
     assert row.unverified
     chain = strange.chain_data.short_name
-    known = {one.contract for one in await ChainTokens(catalog).assets(chain)}
+    known = {one.contract for one in await ChainTokens(own_catalog).assets(chain)}
     assert len(known) > 1
     assert strange.address not in known
 

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from flows.orders import BTC, ETH, NOW, intent, order
-from swapdesk.cli.order_document import order_facts
+from flows.orders import BTC, ETH, order
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.order_merge import linked_deposit
-from swapdesk.flows.orders.order_export import export_rows
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
 
@@ -32,15 +29,6 @@ PAID: dict[str, Any] = {
     "in_status": 3,
 }
 ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
-
-
-def test_the_deposit_is_named_wherever_an_order_is_told() -> None:
-    of = intent()
-    tracked = TrackedOrder(order(of, **PAID), of, None, False, NOW, "stream")
-    assert linked_deposit(tracked.order) == HASH
-    assert dict(order_facts(tracked, NOW))["Deposit hash"] == HASH
-    (row,) = export_rows([tracked], NOW, {})
-    assert row["depositHash"] == HASH
 
 
 @pytest.mark.parametrize(

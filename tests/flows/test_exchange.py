@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
@@ -29,7 +30,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import (
     Created,
-    CreateOutcome,
     CreateUnknown,
     NotCreated,
 )
@@ -38,7 +38,6 @@ from swapdesk.flows.intents.intent import (
     NO_SUCH_TEXT,
     UNREPEATED,
     DepositRelease,
-    Intent,
     ReleaseVerdict,
 )
 from swapdesk.flows.journal.journal_records import IntentState, StepState
@@ -46,6 +45,8 @@ from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.orders import OrderQuery
 from world import World
+
+Before = Callable[[httpx2.Request], None]
 
 
 async def orders_of(trade: World) -> int:
@@ -140,7 +141,6 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     )
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
-    assert known is not None
     assert (after.intent_id, after.verdict) == (known.intent_id, known.verdict)
     assert await orders_of(trade) == (2 if made else 1)
     if made:
@@ -174,12 +174,20 @@ async def test_a_gateway_error_after_the_create_is_looked_up(trade: World) -> No
     assert outcome.found_again
 
 
-async def test_a_refused_connection_sent_nothing(trade: World) -> None:
+@pytest.mark.parametrize(
+    ("before", "code", "state", "step"),
+    [
+        (refuse_connection, "NOT_REACHABLE", IntentState.REFUSED, StepState.REFUSED),
+        (never_arrives, "NOT_CREATED", IntentState.NOT_CREATED, StepState.RESOLVED_NO),
+    ],
+)
+async def test_what_did_not_arrive_created_nothing(
+    trade: World, before: Before, code: str, state: IntentState, step: StepState
+) -> None:
     intent = await trade.quoted()
-    trade.network.before = refuse_connection
-    await trade.not_created(intent, "NOT_REACHABLE")
-    step = trade.step(intent.id)
-    assert step.state is StepState.REFUSED
+    trade.network.before = before
+    await trade.not_created(intent, code)
+    assert (trade.entry(intent.id).state, trade.step(intent.id).state) == (state, step)
     assert await orders_of(trade) == 0
 
 
@@ -192,14 +200,7 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
         raise httpx2.RemoteProtocolError("gone", request=request)
 
     trade.network.after = lose_everything
-    waiting = asyncio.Event()
-    pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
-    await waiting.wait()
-    while not pending.done():
-        trade.clock.advance_to_next()
-        await asyncio.sleep(0)
-    outcome = pending.result()
-    assert isinstance(outcome, CreateUnknown)
+    assert isinstance(await trade.over_time(trade.flow.create(intent)), CreateUnknown)
     trade.network.after = None
     trade.clock.advance(120)
     twin = await trade.quoted()
@@ -209,14 +210,6 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
     report = await resume(trade.journal, trade.flow)
     assert [created.order.in_amount for _, created in report.found] == [Decimal(100)]
     assert await orders_of(trade) == 1
-
-
-async def test_nothing_found_after_the_wait_means_not_created(trade: World) -> None:
-    intent = await trade.quoted()
-    trade.network.before = never_arrives
-    await trade.not_created(intent, "NOT_CREATED")
-    entry = trade.entry(intent.id)
-    assert entry.state is IntentState.NOT_CREATED
 
 
 async def test_an_expired_quote_is_not_sent(trade: World) -> None:
@@ -252,7 +245,6 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
     outcome = await trade.created(intent)
     assert outcome.order.service_id == made.service_id
     entry, step = trade.journal.intents.get(intent.id), trade.journal.intents.step(intent.id)
-    assert entry is not None
     assert (entry.state, step.state) == (IntentState.CREATED, StepState.RESOLVED_YES)
 
 
@@ -266,8 +258,6 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.journal.orders.get(outcome.order.service_id)
     entry = trade.journal.intents.get(intent.id)
-    assert known is not None
-    assert entry is not None
     assert (known.intent_id, known.verdict.payable) == (None, False)
     assert entry.state is IntentState.REFUSED
 
@@ -292,19 +282,13 @@ async def test_less_than_confirmed_is_hidden_until_accepted(trade: World) -> Non
     assert known.withheld is None
 
 
-async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: World) -> None:
-    intent = await trade.quoted()
-    await killed_after_sending(trade, intent)
-    report = await resume(trade.journal, trade.flow)
-    assert len(report.found) == 1
-    assert trade.network.posts() == 1
-    assert await orders_of(trade) == 1
-
-
 async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: World) -> None:
     """Whoever only lists orders does not wait the minute that it takes to prove an absence."""
     intent = await trade.quoted()
-    await killed_after_sending(trade, intent)
+    # What a desk leaves behind that died between its POST and the answer.
+    trade.left_sent(intent)
+    body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
+    await trade.api.call("POST", "/exchanges", body=encode_json(body))
     asked: list[str] = []
 
     def unreachable(request: httpx2.Request) -> None:
@@ -325,7 +309,7 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
     report = await resume(trade.journal, trade.flow, patience=60.0)
     assert [one.id for one, _ in report.found] == [intent.id]
     assert report.left == []
-    assert trade.network.posts() == 1
+    assert (trade.network.posts(), await orders_of(trade)) == (1, 1)
 
 
 async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
@@ -434,14 +418,6 @@ async def test_resume_waits_for_orders_older_than_the_intent_only(trade: World) 
     assert report.not_created == [second]
 
 
-async def killed_after_sending(trade: World, intent: Intent) -> None:
-    """What a desk leaves behind that died between its POST and the answer."""
-    trade.left_sent(intent)
-    body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
-    answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
-    assert isinstance(decode_json(answer.body), dict)
-
-
 async def test_an_order_that_was_there_before_is_never_adopted(trade: World) -> None:
     """Another program of the partner made the same swap, minutes or seconds earlier."""
     first = await trade.quoted()
@@ -511,11 +487,19 @@ class TooMany(httpx2.AsyncBaseTransport):
         return httpx2.Response(429, content=body, headers={"retry-after": self.wait})
 
 
-async def create_after(
-    trade: World, intent: Intent, wait: str, step: float | None = None
-) -> CreateOutcome:
-    """Create through a refusal that asks for ``wait``, while the clock goes on in steps, or to
-    where somebody waits for."""
+@pytest.mark.parametrize(
+    ("wait", "step", "posts"),
+    [
+        pytest.param("20", None, 2, id="sent once more while the quote lasts"),
+        pytest.param("55", 0, 1, id="a wait that outlives the quote"),
+        pytest.param("20", 3600, 1, id="a machine that slept through the quote"),
+    ],
+)
+async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_lasts(
+    trade: World, wait: str, step: float | None, posts: int
+) -> None:
+    """The clock goes on in steps, or to where somebody waits for."""
+    intent = await trade.quoted()
     trade.network.inner = busy = TooMany(trade.network.inner, wait)
     pending = asyncio.create_task(trade.flow.create(intent))
     await busy.refused.wait()
@@ -525,32 +509,11 @@ async def create_after(
         elif trade.network.posts() == 1:
             trade.clock.advance_to_next()
         await asyncio.sleep(0)
-    return pending.result()
-
-
-async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_lasts(
-    trade: World,
-) -> None:
-    intent = await trade.quoted()
-    outcome = await create_after(trade, intent, "20")
-    assert isinstance(outcome, Created)
-    assert trade.network.posts() == 2
-    assert await orders_of(trade) == 1
-
-
-async def test_a_wait_that_outlives_the_quote_is_not_waited_for(trade: World) -> None:
-    intent = await trade.quoted()
-    outcome = await create_after(trade, intent, "55", 0)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "RATE_LIMIT_EXCEEDED"
-    assert trade.network.posts() == 1
-    step = trade.step(intent.id)
-    assert step.state is StepState.REFUSED
-
-
-async def test_a_machine_that_slept_through_the_quote_sends_nothing_more(trade: World) -> None:
-    intent = await trade.quoted()
-    outcome = await create_after(trade, intent, "20", 3600)
-    assert isinstance(outcome, NotCreated)
-    assert outcome.code == "RATE_LIMIT_EXCEEDED"
-    assert trade.network.posts() == 1
+    outcome = pending.result()
+    assert (trade.network.posts(), await orders_of(trade)) == (posts, posts - 1)
+    if posts == 2:
+        assert isinstance(outcome, Created)
+    else:
+        assert isinstance(outcome, NotCreated)
+        assert outcome.code == "RATE_LIMIT_EXCEEDED"
+        assert trade.step(intent.id).state is StepState.REFUSED

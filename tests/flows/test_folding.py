@@ -31,7 +31,6 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.orders import DisplayStatus, Order
 
-PRIVATE_TRACE = (*PROGRESS, DisplayStatus.SWAP_COMPLETED)
 SEVEN = (*PROGRESS[:6], DisplayStatus.SWAP_COMPLETED)
 
 

@@ -109,6 +109,18 @@ async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
         yield bench
 
 
+async def test_a_gift_that_is_not_looked_for_is_not_waited_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As before the list of tokens was read, which a desk that pays for its calls pays for."""
+    bench.wallet.tokens = ChainTokens(None)
+    await bench.wallet.prepare_sandbox()
+    held = await bench.wallet.holdings()
+    bench.wallet.given(next(one for one in held if one.chain == "polygon"), None)
+    monkeypatch.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
+    assert len(await bench.wallet.holdings()) == len(held)
+
+
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
     wallet, control = bench.wallet, bench.desk.link.control
     assert control is not None
@@ -286,7 +298,7 @@ async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:
 
         async def smart_account(self, *_: object) -> SmartAccount:
             held = (Balance(coin, 2 * 10**18),)
-            return SmartAccount("base", owner.address, "0x2", held, self.prepaid, None)
+            return SmartAccount("0x2", held, self.prepaid, None)
 
     link = ChainLink("base", Kind.EVM, 1, "http://127.0.0.1:9", 1)
     for prepaid, amount in ((10**18, Decimal(3)), (None, None)):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,38 +22,97 @@ AMOUNTS = st.decimals(
 )
 
 
-@pytest.mark.parametrize(
-    ("amount", "side", "text"),
-    [
-        ("14.5241089", "receive", "14.524108"),
-        ("14.5241081", "pay", "14.524109"),
-        ("14.498", "receive", "14.498000"),
-        ("2500.0", "receive", "2,500"),
-        ("2.5E3", "pay", "2,500"),
-        ("0.034487515", "receive", "0.03448751"),
-        ("1E-9", "receive", "<0.00000001"),
-        ("0", "receive", "0"),
-        ("123456789.12", "receive", "123,456,789"),
-        ("123456789.12", "pay", "123,456,790"),
-        ("-1.5", "receive", "−1.5000000"),
-    ],
-)
-def test_amounts_of_tables(amount: str, side: str, text: str) -> None:
-    assert n.table_amount(Decimal(amount), side) == text  # type: ignore[arg-type]
+def written(write: Callable[..., str], *rows: tuple[object, ...]) -> list[Any]:
+    """Cases of one function: its arguments, amounts as text, and what it writes."""
+    return [pytest.param(write, row[:-1], row[-1]) for row in rows]
+
+
+def of(*amounts: str) -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, amounts))
+
+
+LONG = "12,345,678,901,234,567,890,123,456,789.500001"
 
 
 @pytest.mark.parametrize(
-    ("amount", "text"),
+    ("write", "arguments", "text"),
     [
-        ("0.0302059", "≈ 0.0302"),
-        ("914.4988", "≈ 914.4"),
-        ("12345678", "≈ 12,340,000"),
-        ("0.000000012345", "≈ 0.00000001234"),
-        ("5", "≈ 5"),
+        *written(
+            n.table_amount,
+            (*of("14.5241089"), "receive", "14.524108"),
+            (*of("14.5241081"), "pay", "14.524109"),
+            (*of("14.498"), "receive", "14.498000"),
+            (*of("2500.0"), "receive", "2,500"),
+            (*of("2.5E3"), "pay", "2,500"),
+            (*of("0.034487515"), "receive", "0.03448751"),
+            (*of("1E-9"), "receive", "<0.00000001"),
+            (*of("0"), "receive", "0"),
+            (*of("123456789.12"), "receive", "123,456,789"),
+            (*of("123456789.12"), "pay", "123,456,790"),
+            (*of("-1.5"), "receive", "−1.5000000"),
+        ),
+        # Estimates have four digits and never flatter.
+        *written(
+            n.about_amount,
+            (*of("0.0302059"), "≈ 0.0302"),
+            (*of("914.4988"), "≈ 914.4"),
+            (*of("12345678"), "≈ 12,340,000"),
+            (*of("0.000000012345"), "≈ 0.00000001234"),
+            (*of("5"), "≈ 5"),
+        ),
+        *written(
+            n.tracker_amount,
+            (*of("5538.20"), "5,538.2"),
+            (*of("0.4937719"), "pay", "0.493772"),
+            (*of("0.0000001"), "<0.000001"),
+        ),
+        *written(
+            n.usd, (*of("48210"), "$48,210.00"), (*of("0.004"), "<$0.01"), (*of("-3"), "−$3.00")
+        ),
+        *written(
+            n.usd_market,
+            (*of("61800000000"), "$61.8B"),
+            (*of("999960"), "$1.0M"),
+            (*of("12"), "$12.00"),
+        ),
+        # Differences always have a sign.
+        *written(
+            n.difference,
+            (*of("-0.0147770"), "−0.014777"),
+            (*of("2.5"), "+2.500000"),
+            (*of(f"-{LONG.replace(',', '')}"), f"−{LONG}"),
+        ),
+        *written(
+            n.percent,
+            (*of("-0.434"), "−0.43%"),
+            (*of("1.24"), "+1.24%"),
+            (*of("0.001"), "<0.01%"),
+            (*of("0"), "0.00%"),
+        ),
+        *written(
+            n.expected,
+            (40, "~40s"),
+            (14 * 60, "~14m"),
+            (65 * 60, "~1h05m"),
+            (59.6, "~1m"),
+            (51 * 3600, "~2d03h"),
+        ),
+        *written(n.expected_minutes, (*of("27.0"), "~27m"), (*of("0.5"), "~30s")),
+        *written(
+            n.countdown,
+            (48, "0:48"),
+            (27 * 60 + 12, "27:12"),
+            (0.2, "0:01"),
+            (3900, "1h05m"),
+            (0, "expired"),
+        ),
+        *written(n.age, (2, "2s"), (41 * 60, "41m"), (3 * 3600, "3h"), (50 * 3600, "2d")),
     ],
 )
-def test_estimates_have_four_digits_and_never_flatter(amount: str, text: str) -> None:
-    assert n.about_amount(Decimal(amount)) == text
+def test_what_is_written(
+    write: Callable[..., str], arguments: tuple[object, ...], text: str
+) -> None:
+    assert write(*arguments) == text
 
 
 def test_unknown_is_never_a_zero() -> None:
@@ -82,32 +143,6 @@ def test_rounding_never_flatters(amount: Decimal) -> None:
         assert up is None or up >= amount
 
 
-def test_amounts_of_the_tracker() -> None:
-    assert n.tracker_amount(Decimal("5538.20")) == "5,538.2"
-    assert n.tracker_amount(Decimal("0.4937719"), "pay") == "0.493772"
-    assert n.tracker_amount(Decimal("0.0000001")) == "<0.000001"
-
-
-def test_money() -> None:
-    assert n.usd(Decimal("48210")) == "$48,210.00"
-    assert n.usd(Decimal("0.004")) == "<$0.01"
-    assert n.usd(Decimal("-3")) == "−$3.00"
-    assert n.usd_market(Decimal("61800000000")) == "$61.8B"
-    assert n.usd_market(Decimal("999960")) == "$1.0M"
-    assert n.usd_market(Decimal("12")) == "$12.00"
-
-
-def test_differences_always_have_a_sign() -> None:
-    assert n.difference(Decimal("-0.0147770")) == "−0.014777"
-    assert n.difference(Decimal("2.5")) == "+2.500000"
-    long = "12345678901234567890123456789.500001"
-    assert n.difference(Decimal(f"-{long}")).replace(",", "") == f"−{long}"
-    assert n.percent(Decimal("-0.434")) == "−0.43%"
-    assert n.percent(Decimal("1.24")) == "+1.24%"
-    assert n.percent(Decimal("0.001")) == "<0.01%"
-    assert n.percent(Decimal("0")) == "0.00%"
-
-
 def test_rate_both_ways() -> None:
     assert n.rate_both_ways(Decimal("0.5"), "BTC", Decimal("14.498"), "ETH") == (
         "1 BTC ≈ 28.996000 ETH",
@@ -122,35 +157,10 @@ def test_points_stand_below_one_another() -> None:
     assert n.align_on_point([]) == []
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(40, "~40s"), (14 * 60, "~14m"), (65 * 60, "~1h05m"), (59.6, "~1m"), (51 * 3600, "~2d03h")],
-)
-def test_expected(seconds: float, text: str) -> None:
-    assert n.expected(seconds) == text
-
-
-def test_minutes_of_the_wire() -> None:
-    assert n.expected_minutes(Decimal("27.0")) == "~27m"
-    assert n.expected_minutes(Decimal("0.5")) == "~30s"
-
-
 def test_elapsed_against_expected() -> None:
     assert n.elapsed(19 * 60, 27 * 60) == n.Elapsed("19m of ~27m", "19m/27m", late=False)
     assert n.elapsed(41 * 60, 14 * 60) == n.Elapsed("27m over", "27m over", late=True)
     assert n.elapsed(90).text == "1m"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(48, "0:48"), (27 * 60 + 12, "27:12"), (0.2, "0:01"), (3900, "1h05m"), (0, "expired")],
-)
-def test_countdown(seconds: float, text: str) -> None:
-    assert n.countdown(seconds) == text
-
-
-def test_ages() -> None:
-    assert [n.age(s) for s in (2, 41 * 60, 3 * 3600, 50 * 3600)] == ["2s", "41m", "3h", "2d"]
 
 
 def test_moments() -> None:

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus import load
-from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
+from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order, tracked
 from flows.support.cases import BACK, WITH_COIN, paid
 from swapdesk.chain.addresses.display import grouped, short
-from swapdesk.flows.intents.intent import DepositRelease, Intent
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
@@ -55,28 +55,8 @@ from swapdesk.wire.encoding.text import safe_text
 LATER = NOW + timedelta(minutes=6)
 
 
-def tracked(of: Intent | None = None, **changes: Any) -> TrackedOrder:
-    return TrackedOrder(order(of, **changes), of, None, False, NOW, "stream")
-
-
 def kept(text: str, one: TrackedOrder) -> bool:
     return read_filter(text).keeps(one, order_status(one, LATER), LATER)
-
-
-def test_orders_of_one_group_are_kept() -> None:
-    grouped, alone = tracked(multi_id="kXb7PqLmN4sTvWzYcDfGhJ"), tracked()
-    assert kept("group:kXb7PqLmN4sTvWzYcDfGhJ", grouped)
-    assert kept("kxb7", grouped)
-    assert not kept("group:kXb8", grouped)
-    assert not kept("group:kXb7", alone)
-    with pytest.raises(FilterProblem, match="group:kXb7"):
-        read_filter("group:")
-
-
-def test_an_order_on_a_chain_is_of_route_dex() -> None:
-    one = tracked(is_dex=True, anonymous=False)
-    assert kept("route:dex", one)
-    assert not kept("route:standard", one)
 
 
 @pytest.mark.parametrize(
@@ -116,35 +96,50 @@ def test_what_a_filter_keeps(text: str, keeps: bool) -> None:
     assert kept(text, tracked()) is keeps
 
 
-def test_a_bare_word_is_looked_for_in_the_journal_too() -> None:
-    """The journal names orders by an address, a hash or a request id with that word."""
+GROUP: dict[str, Any] = {"multi_id": "kXb7PqLmN4sTvWzYcDfGhJ"}
+HELD: dict[str, Any] = {
+    "display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8, "created": NOW - timedelta(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "keeps"),
+    [
+        ("group:kXb7PqLmN4sTvWzYcDfGhJ", GROUP, True),
+        ("kxb7", GROUP, True),
+        ("group:kXb8", GROUP, False),
+        ("group:kXb7", {}, False),
+        ("route:dex", {"is_dex": True}, True),
+        ("route:standard", {"is_dex": True}, False),
+        ("hold >1h", HELD, True),
+        ("state:late", HELD, True),
+    ],
+)
+def test_what_a_filter_keeps_of_other_orders(text: str, facts: dict[str, Any], keeps: bool) -> None:
+    assert kept(text, tracked(**facts)) is keeps
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("0xFEED", True),
+        ("btc 0xfeed standard", True),
+        ("0xbeef", False),
+        ("-0xbeef", True),
+        ("-0xfeed", False),
+        ("id:0xfeed", False),
+        ("to:@carol", True),
+        ("@carol", True),
+        ("@bob", False),
+    ],
+)
+def test_journal_and_address_book_name_orders_too(text: str, keeps: bool) -> None:
+    """By an address, a hash or a request id; an order of a batch has no name of its own."""
     one = tracked()
     journal = {"0xfeed": {one.service_id}, "0xbeef": {"another"}}
-
-    def keeps(text: str) -> bool:
-        kept = read_filter(text).looked_up(lambda word: journal.get(word, set()), {})
-        return kept.keeps(one, order_status(one, LATER), LATER)
-
-    assert keeps("0xFEED")
-    assert keeps("btc 0xfeed standard")
-    assert not keeps("0xbeef")
-    assert keeps("-0xbeef")
-    assert not keeps("-0xfeed")
-    assert not keeps("id:0xfeed")
-
-
-def test_an_order_without_a_name_of_its_own_has_that_of_the_address_book() -> None:
-    """As every order of a batch, which no single intent was made for."""
-    one = tracked()
     names = {RECIPIENT.lower(): "@carol"}
-
-    def keeps(text: str) -> bool:
-        kept = read_filter(text).looked_up(lambda _: set(), names)
-        return kept.keeps(one, order_status(one, LATER), LATER)
-
-    assert keeps("to:@carol")
-    assert keeps("@carol")
-    assert not keeps("@bob")
+    line = read_filter(text).looked_up(lambda word: journal.get(word, set()), names)
+    assert line.keeps(one, order_status(one, LATER), LATER) is keeps
 
 
 def test_who_finds_nothing_is_told_what_was_searched() -> None:
@@ -192,12 +187,6 @@ def test_every_end_that_is_for_support_is_one_that_needs_its_owner() -> None:
     assert all(case.meaning.actor == "you" for case in STRANDED)
 
 
-def test_a_hold_and_lateness_are_states() -> None:
-    held = tracked(display_status="EXCHANGE_IN_PROGRESS", in_status=8, created=NOW - timedelta(1))
-    assert kept("hold >1h", held)
-    assert kept("state:late", held)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -205,6 +194,7 @@ def test_a_hold_and_lateness_are_states() -> None:
         (">", "'>': an age is"),
         ("private <", "'<': an age is"),
         ("state:", "'state:': nothing stands after state:, as in state:hold."),
+        ("group:", "'group:': nothing stands after group:, as in group:kXb7."),
         ("routes:private", "'routes:private': there is no field routes:; did you mean route:?"),
         ("zz:top", "'zz:top': there is no field zz:. Fields are route, state, send, get, at, to"),
         ("route:dexx", "'route:dexx': routes are private, standard, dex."),

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows import old_journals
-from flows.orders import DEPOSIT, ETH, NOW, intent, known_order, order
-from flows.test_deposit_hash import HASH, OTHER, PAID, token
+from flows import old_journals, orders
+from flows.orders import DEPOSIT, NOW, intent, known_order, order
+from flows.test_deposit_hash import HASH, OTHER, PAID
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import order_document, order_facts, order_row
 from swapdesk.cli.output import members
@@ -31,9 +32,7 @@ OWN = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
 ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
 
 
-def tracked(withheld: str | None = None, **changes: Any) -> TrackedOrder:
-    of = intent()
-    return TrackedOrder(order(of, **changes), of, withheld, False, NOW, "stream")
+tracked = partial(orders.tracked, intent())
 
 
 def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
@@ -113,12 +112,6 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.transactions.all())
     assert (row["depositHash"], row["payoutHash"]) == (HASH, OTHER)
-
-
-def test_a_link_that_may_be_the_payouts_names_no_deposit(journal: Journal) -> None:
-    alike = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
-    seen(journal, **alike, display_status="SENDING_TO_RECEIVER")
-    assert journal.transactions.of(ID) == ()
 
 
 def test_an_update_without_another_link_asks_nothing_more(journal: Journal) -> None:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.orders import DEPOSIT, NOW, intent, order
+from flows.orders import DEPOSIT, NOW, intent, order, tracked
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
-from swapdesk.flows.intents.intent import RELEASED, DepositRelease, Intent, IntentKind
+from swapdesk.flows.intents.intent import RELEASED, DepositRelease, IntentKind
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
@@ -27,24 +27,6 @@ from swapdesk.tui.screens.deposit import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 LATER = NOW + timedelta(minutes=6)
-
-
-def tracked(
-    of: Intent | None = None,
-    *,
-    withheld: str | None = None,
-    standing: DepositRelease = DepositRelease.RELEASED,
-    **changes: Any,
-) -> TrackedOrder:
-    return TrackedOrder(
-        order(of, **changes),
-        of,
-        withheld,
-        ended=False,
-        seen_at=NOW,
-        source="stream",
-        standing=standing,
-    )
 
 
 def said(one: TrackedOrder, now: datetime = LATER) -> OrderStatus:
@@ -194,7 +176,6 @@ def test_a_standard_leg_has_the_times_this_desk_saw() -> None:
         NOW + timedelta(minutes=2),
         NOW + timedelta(minutes=5),
     ]
-    assert leg.steps[4].expected
     assert leg.steps[4].at == NOW + timedelta(minutes=14)
 
 
@@ -210,7 +191,7 @@ def test_an_end_that_nobody_knows_any_more_is_not_expected(
     now = NOW + timedelta(minutes=minutes)
     (leg,) = legs_of(stopped, seen((0, order()), (4, stopped)), now)
     assert leg.steps[-1].text == "finished"
-    assert (leg.steps[-1].at, leg.steps[-1].expected) == (None, False)
+    assert leg.steps[-1].at is None
 
 
 def test_a_step_nobody_saw_has_no_time() -> None:
@@ -263,7 +244,7 @@ def test_an_order_that_ended_otherwise_has_no_future(
     second=st.none() | st.integers(-3, 12),
     anonymous=st.none() | st.booleans(),
 )
-def test_every_combination_has_words(
+def test_the_legs_of_every_combination_have_words(
     display: str | None, first: int | None, second: int | None, anonymous: bool | None
 ) -> None:
     state = order(
@@ -272,12 +253,6 @@ def test_every_combination_has_words(
     for leg in legs_of(state, seen((0, state)), LATER):
         assert leg.word
         assert leg.steps
-    one = TrackedOrder(state, None, None, False, NOW, "list")
-    summary = order_status(one, LATER)
-    assert summary.word
-    assert summary.money
-    assert summary.actor
-    assert summary.act
 
 
 def test_numbers_stay_in_their_own_digits() -> None:

@@ -21,7 +21,7 @@ from swapdesk.background import BackgroundTasks
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
+from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS
 from swapdesk.flows.journal.order_writes import SLICE, OrderWrites, Writing
 from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.wire.orders import Order
@@ -30,8 +30,10 @@ from swapdesk.wire.orders import Order
 class Told:
     """What was said to be written, and a log that remembers its thread."""
 
-    def __init__(self, log: OrderLog) -> None:
-        self.log = log
+    def __init__(self, journal: Journal) -> None:
+        self.log = journal.order_writer()
+        self.clock = ManualClock(NOW)
+        self.writes = OrderWrites(self, self.clock, self.written)  # type: ignore[arg-type]
         self.ids: list[str] = []
         self.threads: set[int] = set()
         self.enough = asyncio.Event()
@@ -50,22 +52,8 @@ def moved(minutes: float, **changes: Any) -> Order:
     return order(modified=NOW + timedelta(minutes=minutes), **changes)
 
 
-async def test_the_newest_of_each_order_is_written_in_a_thread(journal: Journal) -> None:
-    told = Told(journal.order_writer())
-    writes = OrderWrites(told, ManualClock(NOW), told.written)  # type: ignore[arg-type]
-    for minutes in range(5):
-        writes.put(Writing(moved(minutes, eta=Decimal(minutes + 1)), "stream", False))
-    assert await writes.flush()
-    name = order().service_id
-    assert told.ids == [name]
-    assert threading.get_ident() not in told.threads
-    kept = known_order(journal, name)
-    assert kept.order.eta == Decimal(5)
-    assert len(journal.orders.events(name)) == 1
-
-
 async def test_what_changes_while_others_are_written_is_written_once(journal: Journal) -> None:
-    told = Told(journal.order_writer())
+    told = Told(journal)
     names = [f"{number:022}" for number in range(3 * SLICE)]
     first, last = names[0], names[-1]
 
@@ -86,21 +74,7 @@ async def test_what_changes_while_others_are_written_is_written_once(journal: Jo
     assert kept.order.eta == Decimal(99)
     assert len(journal.orders.events(last)) == 1
     assert list(writes.pending) == [first]
-
-
-async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) -> None:
-    clock = ManualClock(NOW)
-    told = Told(journal.order_writer())
-    writes = OrderWrites(told, clock, told.written)  # type: ignore[arg-type]
-    for name in ("a" * 22, "b" * 22):
-        writes.put(Writing(order(service_id=name), "list", False))
-        writes.schedule()
-    await asyncio.sleep(0)
-    assert told.ids == []
-    clock.advance(0.1)
-    async with asyncio.timeout(PATIENCE):
-        await told.enough.wait()
-    assert sorted(told.ids) == ["a" * 22, "b" * 22]
+    assert threading.get_ident() not in told.threads
 
 
 class Broken(Told):
@@ -114,16 +88,15 @@ class Broken(Told):
 
 
 async def test_a_defect_loses_no_order(journal: Journal) -> None:
-    clock, defects = ManualClock(NOW), []
-    told = Broken(journal.order_writer())
-    background = BackgroundTasks(clock, defects.append)
-    writes = OrderWrites(told, clock, told.written, background=background)  # type: ignore[arg-type]
+    told, defects = Broken(journal), []
+    background = BackgroundTasks(told.clock, defects.append)
+    writes = OrderWrites(told, told.clock, told.written, background=background)  # type: ignore[arg-type]
     for name in ("a" * 22, "b" * 22):
         writes.put(Writing(order(service_id=name), "list", False))
     writes.schedule()
     async with asyncio.timeout(PATIENCE):
         while not told.enough.is_set():
-            clock.advance(0.1)
+            told.clock.advance(0.1)
             await asyncio.sleep(0.001)
     assert sorted(told.ids) == ["a" * 22, "b" * 22]
     assert [defect.task for defect in defects] == ["writing orders down"]
@@ -131,8 +104,8 @@ async def test_a_defect_loses_no_order(journal: Journal) -> None:
 
 
 async def test_what_waits_at_the_end_is_written(journal: Journal) -> None:
-    told = Told(journal.order_writer())
-    writes = OrderWrites(told, ManualClock(NOW), told.written)  # type: ignore[arg-type]
+    told = Told(journal)
+    writes = told.writes
     writes.put(Writing(order(), "stream", False))
     writes.schedule()
     await writes.finish()
@@ -146,8 +119,8 @@ async def test_what_waits_at_the_end_is_written(journal: Journal) -> None:
 class Slices(Told):
     """A log that counts what it is given, and whose first slice waits to be let on."""
 
-    def __init__(self, log: OrderLog, most: int = 99) -> None:
-        super().__init__(log)
+    def __init__(self, journal: Journal, most: int = 99) -> None:
+        super().__init__(journal)
         self.sizes: list[int] = []
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.most = most
@@ -167,7 +140,7 @@ def left_open(journal: Journal, slices: Slices) -> tuple[OrderWrites, list[str]]
     names = [f"{number:022}" for number in range(3 * SLICE + SLICE // 2)]
     known = [(moved(0, service_id=name), "list", False) for name in names]
     journal.orders.record(known)  # type: ignore[arg-type]
-    writes = OrderWrites(slices, ManualClock(NOW), slices.written)  # type: ignore[arg-type]
+    writes = slices.writes
     for name in names:
         state = moved(1, service_id=name, eta=Decimal(77))
         writes.put_figures(Writing(state, "stream", False))
@@ -180,7 +153,7 @@ def with_newest(journal: Journal, names: list[str]) -> list[bool]:
 
 
 async def test_leaving_writes_in_steps_and_the_loop_goes_on(journal: Journal) -> None:
-    slices = Slices(journal.order_writer())
+    slices = Slices(journal)
     writes, names = left_open(journal, slices)
     finishing = asyncio.create_task(writes.finish())
     assert await asyncio.to_thread(slices.begun.wait, 20)
@@ -194,7 +167,7 @@ async def test_leaving_writes_in_steps_and_the_loop_goes_on(journal: Journal) ->
 
 
 async def test_leaving_that_is_not_waited_for_writes_all_the_same(journal: Journal) -> None:
-    slices = Slices(journal.order_writer())
+    slices = Slices(journal)
     writes, names = left_open(journal, slices)
     finishing = asyncio.create_task(writes.finish())
     assert await asyncio.to_thread(slices.begun.wait, 20)
@@ -206,7 +179,7 @@ async def test_leaving_that_is_not_waited_for_writes_all_the_same(journal: Journ
 
 
 async def test_what_ends_in_the_middle_leaves_whole_slices(journal: Journal) -> None:
-    slices = Slices(journal.order_writer(), most=2)
+    slices = Slices(journal, most=2)
     writes, names = left_open(journal, slices)
     slices.go_on.set()
     await writes.finish()
@@ -215,9 +188,8 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(journal: Journal) -> 
 
 
 async def test_a_locked_journal_is_asked_again(journal: Journal, path: Path) -> None:
-    clock = ManualClock(NOW)
-    told = Told(journal.order_writer())
-    writes = OrderWrites(told, clock, told.written)  # type: ignore[arg-type]
+    told = Told(journal)
+    writes = told.writes
     writes.put(Writing(order(), "stream", False))
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -236,15 +208,6 @@ def test_the_history_keeps_the_first_and_the_newest_states(journal: Journal) -> 
     assert len(kept) <= FIRST_EVENTS + NEWEST_EVENTS + 20
     assert kept[:FIRST_EVENTS] == [Decimal(at + 1) for at in range(FIRST_EVENTS)]
     assert kept[-NEWEST_EVENTS:] == [Decimal(at + 1) for at in range(many - NEWEST_EVENTS, many)]
-
-
-def test_a_sighting_that_only_has_another_time_is_no_state_of_its_own(journal: Journal) -> None:
-    log = journal.order_writer()
-    for minutes in (0, 1, 2):
-        log.record([(moved(minutes), "list", False)])
-    assert len(journal.orders.events(order().service_id)) == 1
-    newest = known_order(journal, order().service_id)
-    assert newest.order.modified == NOW + timedelta(minutes=2)
 
 
 def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journal) -> None:

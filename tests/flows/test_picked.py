@@ -19,9 +19,7 @@ def rows(catalog: Catalog) -> tuple[TokenRow, ...]:
 
 
 def picked(catalog: Catalog, rows: tuple[TokenRow, ...], at: int = 0) -> TokenChoice:
-    token = catalog.token(rows[at].id)
-    assert token is not None
-    return TokenChoice(token, rows, at)
+    return TokenChoice(catalog.token(rows[at].id), rows, at)
 
 
 async def test_one_candidate_leaves_nothing_to_say(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -10,16 +12,23 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from flows.marketplace import token
 from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, RateLimited, Refusal
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.quotes.amount_check import bounds_of, check_amount, outside_limits
+from swapdesk.flows.quotes.amount_check import (
+    FLOATING_TYPES,
+    Bounds,
+    bounds_of,
+    lost_digits,
+    outside_limits,
+    typed_amount,
+)
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
@@ -27,9 +36,9 @@ from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
+from swapdesk.wire.encoding.numbers import AmountError
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
-from swapdesk.wire.tokens import Token
 from world import World
 
 
@@ -38,46 +47,39 @@ def desk(api: PartnerApi, catalog: Catalog, clock: ManualClock) -> QuoteDesk:
     return QuoteDesk(api, catalog, clock)
 
 
-def token(catalog: Catalog, spec: str) -> Token:
-    found = resolve(spec, catalog).token
-    assert found is not None
-    return found
+@pytest.fixture
+def wish(catalog: Catalog) -> QuoteRequest:
+    return QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
 
 
 async def test_one_ask_brings_every_route_ranked(
-    desk: QuoteDesk, catalog: Catalog, clock: ManualClock
+    desk: QuoteDesk, wish: QuoteRequest, clock: ManualClock
 ) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1")))
+    board = await desk.ask(wish)
     kinds = {row.quote.type for row in board.ranking.rows}
     assert kinds == {"standard", "private"}
-    assert board.ranking.best.quote.swap_name == "Venue aa"
+    best = board.ranking.best
+    assert best.quote.swap_name == "Venue aa"
     assert (board.cost, board.amount, board.private_send) == (1, Decimal("0.1"), False)
-    assert all(clock.now() < row.expires_at for row in board.ranking.rows)
-    assert all(row.expires_at <= clock.now() + VALIDITY for row in board.ranking.rows)
-
-
-async def test_a_route_that_takes_more_is_unusable_with_its_bound(
-    desk: QuoteDesk, catalog: Catalog
-) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
-    (unusable,) = board.ranking.unusable
-    assert unusable.quote.swap == "cc"
-    assert unusable.reason.startswith("below minimum: this route takes ")
-    assert unusable.reason.endswith(" BTC or more")
-    smallest = board.smallest_usable
-    assert smallest is not None
-    assert smallest == (unusable.quote.min, "Venue cc")
-    assert {row.quote.type for row in board.ranking.rows} == {"standard"}
+    lost = board.value_difference(best)
+    assert (Decimal(-1) < lost.percent < 0, lost.level) == (True, "silent")
+    ends = {row.expires_at for row in board.ranking.rows}
+    assert clock.now() < min(ends) <= max(ends) <= clock.now() + VALIDITY
+    assert board.ranking.best_at(clock.now()) == best
+    clock.advance(61)
+    assert board.ranking.best_at(clock.now()) is None
+    assert board.ranking.default_at(clock.now()) is None
 
 
 async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_small(
-    desk: QuoteDesk, catalog: Catalog
+    desk: QuoteDesk, wish: QuoteRequest
 ) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
+    board = await desk.ask(replace(wish, types=(RouteType.STANDARD,)))
+    assert {row.quote.type for row in board.ranking.rows} == {"standard"}
     (small,) = board.ranking.unusable
+    assert small.quote.swap == "cc"
+    assert re.fullmatch(r"below minimum: this route takes [0-9.]+ BTC or more", small.reason)
+    assert board.smallest_usable == (small.quote.min, "Venue cc")
     silent = UnusableQuote(small.quote, "no answer within 2 s", server_says=True)
 
     def told(*unusable: UnusableQuote) -> tuple[str, str]:
@@ -100,18 +102,6 @@ async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_smal
         "No route takes 0.1 BTC here. 2 of 3 are of a type this desk does not know.",
         "you: a newer version of this desk may know these routes",
     )
-
-
-async def test_every_quote_ends_on_the_desks_clock(
-    desk: QuoteDesk, catalog: Catalog, clock: ManualClock
-) -> None:
-    board = await desk.ask(
-        QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
-    )
-    assert board.ranking.best_at(clock.now()) is not None
-    clock.advance(61)
-    assert board.ranking.best_at(clock.now()) is None
-    assert board.ranking.default_at(clock.now()) is None
 
 
 async def test_a_slow_answer_does_not_lengthen_a_quote(
@@ -138,64 +128,41 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
         assert end_of(silent, board.asked_at) == asked + VALIDITY
 
 
-async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: Catalog) -> None:
+@pytest.mark.parametrize("private_send", [True, False])
+async def test_the_same_token_goes_by_private_routes(
+    desk: QuoteDesk, catalog: Catalog, private_send: bool
+) -> None:
     eth = token(catalog, "eth")
-    board = await desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=True))
-    assert board.private_send
-    assert board.token_out.id == board.token_in.id
-    assert board.ranking.rows
+    board = await desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=private_send))
+    assert (board.private_send, board.token_out.id) == (private_send, board.token_in.id)
     keys = [row.key for row in board.ranking.rows]
     assert keys == sorted(keys, reverse=True)
-    assert all(row.quote.type == "private" for row in board.ranking.rows)
-    assert board.ranking.best.key < 1
-
-
-async def test_the_same_token_asks_for_private_routes(desk: QuoteDesk, catalog: Catalog) -> None:
-    eth = token(catalog, "eth")
-    board = await desk.ask(QuoteRequest(eth, eth, Decimal(1)))
+    assert keys[0] < 1
     assert {row.quote.type for row in board.ranking.rows} == {"private"}
 
 
-async def test_a_refusal_of_the_service_comes_through(desk: QuoteDesk, catalog: Catalog) -> None:
-    with pytest.raises(ApiError) as refused:
-        await desk.ask(
-            QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
-        )
-    assert refused.value.code == "AMOUNT_TOO_LOW"
-
-
-async def test_the_value_difference_of_the_best_row(desk: QuoteDesk, catalog: Catalog) -> None:
-    board = await desk.ask(
-        QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5"))
-    )
-    assert board.ranking.best is not None
-    found = board.value_difference(board.ranking.best)
-    assert found.percent is not None
-    assert Decimal(-1) < found.percent < 0
-    assert found.level == "silent"
+async def test_a_refusal_of_the_service_comes_through(desk: QuoteDesk, wish: QuoteRequest) -> None:
+    with pytest.raises(ApiError, match="AMOUNT_TOO_LOW"):
+        await desk.ask(replace(wish, amount=Decimal("0.00000001")))
 
 
 async def test_limits_are_asked_once_a_minute(
-    desk: QuoteDesk, catalog: Catalog, clock: ManualClock, api: PartnerApi
+    desk: QuoteDesk, wish: QuoteRequest, clock: ManualClock
 ) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    assert desk.known_limits(btc, eth) is None
-    first = await desk.limits(btc, eth)
+    pair = wish.token_in, wish.token_out
+    assert desk.known_limits(*pair) is None
+    first = await desk.limits(*pair)
     assert first.cex is not None
-    assert await desk.limits(btc, eth) is first
-    assert desk.known_limits(btc, eth) is first
+    assert await desk.limits(*pair) is first is desk.known_limits(*pair)
     clock.advance(LIMITS_AGE)
-    assert desk.known_limits(btc, eth) is None
-    assert await desk.limits(btc, eth) is not first
+    assert desk.known_limits(*pair) is None
+    assert await desk.limits(*pair) is not first
 
 
 async def test_limits_bound_an_amount_before_it_is_asked_for(
-    desk: QuoteDesk, catalog: Catalog
+    desk: QuoteDesk, wish: QuoteRequest
 ) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    limits = await desk.limits(btc, eth)
-    bounds = bounds_of(limits)
-    assert bounds is not None
+    limits = await desk.limits(wish.token_in, wish.token_out)
     low = outside_limits(Decimal("0.00000001"), "BTC", limits)
     assert low.startswith("No route takes 0.00000001 BTC. The smallest usable amount is ")
     high = outside_limits(Decimal("20000000"), "BTC", limits)
@@ -204,35 +171,34 @@ async def test_limits_bound_an_amount_before_it_is_asked_for(
 
 
 async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
-    desk: QuoteDesk, catalog: Catalog
+    desk: QuoteDesk, wish: QuoteRequest
 ) -> None:
-    btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    wish = QuoteRequest(btc, eth, Decimal("0.00001"), receive=True)
-    assert (await desk.ask(wish)).smallest_usable is None
-    limits = await desk.limits(btc, eth)
-    bounds = bounds_of(limits, receive=True)
-    assert bounds is not None
-    board = await desk.ask(wish)
+    small = replace(wish, amount=Decimal("0.00001"), receive=True)
+    assert (await desk.ask(small)).smallest_usable is None
+    bounds = bounds_of(await desk.limits(wish.token_in, wish.token_out), receive=True)
+    board = await desk.ask(small)
     assert board.smallest_usable == (bounds.smallest, None)
     said = no_usable_route(board)
     assert said.startswith("No route pays 0.00001 ETH. The smallest usable amount is ")
     assert said.endswith(" ETH.")
-    enough = await desk.ask(QuoteRequest(btc, eth, Decimal(2), receive=True))
-    assert enough.smallest_usable is None
+    assert (await desk.ask(replace(small, amount=Decimal(2)))).smallest_usable is None
 
 
-def test_no_bound_is_no_maximum_of_zero() -> None:
-    def limits(least: str, most: str) -> Limits:
-        return Limits(min=Decimal(least), max=Decimal(most))
-
-    both = PairLimits(cex=limits("2", "10"), private=limits("1", "5"))
-    assert bounds_of(both) is not None
-    assert (bounds_of(both).smallest, bounds_of(both).largest) == (1, 10)  # type: ignore[union-attr]
-    open_end = PairLimits(cex=limits("2", "0"), private=limits("1", "5"))
-    assert bounds_of(open_end).largest is None  # type: ignore[union-attr]
-    assert bounds_of(PairLimits(dex=limits("1", "2"))) is None
-    only = bounds_of(both, [RouteType.STANDARD])
-    assert only.smallest == 2
+@pytest.mark.parametrize(
+    ("limits", "types", "bounds"),
+    [
+        ({"cex": ("2", "10"), "private": ("1", "5")}, FLOATING_TYPES, Bounds(1, 10)),
+        # No bound is no maximum of zero.
+        ({"cex": ("2", "0"), "private": ("1", "5")}, FLOATING_TYPES, Bounds(1, None)),
+        ({"dex": ("1", "2")}, FLOATING_TYPES, None),
+        ({"cex": ("2", "10"), "private": ("1", "5")}, [RouteType.STANDARD], Bounds(2, 10)),
+    ],
+)
+def test_the_widest_bounds_of_the_asked_routes(
+    limits: dict[str, tuple[str, str]], types: Sequence[RouteType], bounds: Bounds | None
+) -> None:
+    kinds = {name: Limits(min=Decimal(a), max=Decimal(b)) for name, (a, b) in limits.items()}
+    assert bounds_of(PairLimits(**kinds), types) == bounds
 
 
 @pytest.mark.parametrize(
@@ -251,25 +217,21 @@ def test_no_bound_is_no_maximum_of_zero() -> None:
 async def test_an_amount_that_is_none_names_the_place(
     text: str, problem: str, place: int, catalog: Catalog
 ) -> None:
-    check = check_amount(text, token(catalog, "usdc"))
-    assert (check.problem, check.place, check.ok) == (problem, place, False)
+    with pytest.raises(AmountError) as refused:
+        typed_amount(text, token(catalog, "usdc"))
+    assert (refused.value.message, refused.value.position) == (problem, place)
 
 
 async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
-    check = check_amount("0.123456789012345678", token(catalog, "eth"))
-    assert check.ok
-    (line,) = check.lines
-    assert (line.level, line.text) == (
-        "note",
-        "The service keeps 15 digits. It will receive 0.12345678901234568.",
-    )
+    amount = typed_amount("0.123456789012345678", token(catalog, "eth"))
+    said = "The service keeps 15 digits. It will receive 0.12345678901234568."
+    assert (lost_digits(amount), lost_digits(Decimal("0.5"))) == (said, None)
 
 
 async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
-    api: PartnerApi, catalog: Catalog, clock: ManualClock
+    api: PartnerApi, wish: QuoteRequest, clock: ManualClock
 ) -> None:
     """A service that answers with floating ones gets no order for them."""
-    wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
     quotes = (await api.get_quotes(wish.query(fixed=False))).quotes
     floating = [one for one in quotes if one.error is None]
     ends = [(one, clock.now() + VALIDITY) for one in floating]
@@ -287,10 +249,9 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
 
 @pytest.mark.parametrize("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
 async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
-    world: World, catalog: Catalog, ahead: float
+    world: World, catalog: Catalog, wish: QuoteRequest, ahead: float
 ) -> None:
     own = ManualClock(world.clock.now() + timedelta(seconds=ahead))
-    wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
     board = await QuoteDesk(world.new_api(clock=own), catalog, own).ask(wish)
     assert board.ranking.best is not None
     for row in board.ranking.rows:

@@ -166,66 +166,83 @@ def test_differences_are_measured_from_the_best(quotes: list[Quote]) -> None:
             assert row.vs_best_percent is None
 
 
-def test_an_errored_or_filtered_row_with_the_largest_amount_is_not_first() -> None:
-    ranking = ranked(
-        quote(1, "9.0", error="broken"),
-        quote(2, "0.9", filtered=True, filtered_reason="price_impact"),
-        quote(3, "0.5"),
-    )
-    assert order(ranking) == ["v3"]
-    assert [entry.reason for entry in ranking.unusable] == [
-        "broken",
-        "filtered: price impact is too high",
-    ]
-    assert [entry.server_says for entry in ranking.unusable] == [True, False]
+def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
+    amount = None if takes is None else Decimal(takes)
+    return quote(number, fields.pop("out", "2"), amount_in=amount, **{"fixed": True, **fields})
+
+
+BTC = {"amount": Decimal("0.5"), "symbol_in": "BTC"}
+TWO_ETH = {"receive": Decimal(2), "symbol_out": "ETH"}
 
 
 @pytest.mark.parametrize(
-    ("row", "reason"),
+    ("row", "asked", "reason", "server_says"),
     [
-        (quote(1, "90", type="bridge"), "this desk does not know this kind of route"),
-        (quote(1, None, net_amount_out=Decimal("14.5")), "no amount in the answer"),
-        (quote(1, None), "no amount in the answer"),
+        (quote(1, "90", type="bridge"), {}, "this desk does not know this kind of route", False),
+        (quote(1, None, net_amount_out=Decimal(9)), {}, "no amount in the answer", False),
+        (quote(1, None), {}, "no amount in the answer", False),
         (
             quote(1, "1", net_amount_out=Decimal("14.5")),
+            {},
             "the net amount exceeds what is paid out",
+            False,
         ),
+        (quote(1, "90", valid_until=NOW), {}, "expired: ask again", False),
+        (quote(1, "90", error="broken"), {}, "broken", True),
+        (
+            quote(1, "90", filtered=True, filtered_reason="price_impact"),
+            {},
+            "filtered: price impact is too high",
+            False,
+        ),
+        (
+            quote(1, "90", filtered=True, filtered_reason="different_recipient"),
+            {},
+            "filtered: it would pay a different recipient",
+            False,
+        ),
+        (
+            quote(1, "90", filtered=True, filtered_reason="full_moon"),
+            {},
+            "filtered: full_moon",
+            True,
+        ),
+        (quote(1, "90", filtered=True), {}, "filtered: no reason given", True),
+        (
+            quote(1, None, error="too low", min=Decimal("0.75")),
+            BTC,
+            "below minimum: this route takes 0.75 BTC or more",
+            False,
+        ),
+        (
+            quote(1, None, error="too high", max=Decimal("0.1")),
+            BTC,
+            "above maximum: this route takes 0.1 BTC or less",
+            False,
+        ),
+        (quote(1, None, error="odd", max=Decimal(0)), BTC, "odd", True),
+        (reverse(1, None), TWO_ETH, "it does not say how much it takes", False),
+        (reverse(1, "0"), TWO_ETH, "it does not say how much it takes", False),
+        (
+            reverse(1, "0.5", fixed=False),
+            TWO_ETH,
+            "its rate is not fixed, so the amount may move",
+            False,
+        ),
+        (reverse(1, "0.4", out="1.98"), TWO_ETH, "it pays 1.98 ETH, less than asked for", False),
     ],
 )
-def test_a_row_that_cannot_be_believed_as_shown_is_not_ranked(row: Quote, reason: str) -> None:
-    ranking = ranked(row, quote(2, "2"))
+def test_a_row_that_cannot_be_believed_as_shown_is_not_ranked(
+    row: Quote, asked: dict[str, Any], reason: str, server_says: bool
+) -> None:
+    ranking = ranked(row, reverse(2, "0.5", out="1.9999"), **asked)
     assert order(ranking) == ["v2"]
-    assert [entry.reason for entry in ranking.unusable] == [reason]
+    assert [(one.reason, one.server_says) for one in ranking.unusable] == [(reason, server_says)]
 
 
 def test_the_noise_of_a_double_does_not_make_a_net_amount_larger() -> None:
     row = quote(1, "14.5", net_amount_out=Decimal("14.500000000000002"))
     assert order(ranked(row)) == ["v1"]
-
-
-def test_filter_reasons_are_said_in_words_and_unknown_ones_as_they_are() -> None:
-    ranking = ranked(
-        quote(1, filtered=True, filtered_reason="different_recipient"),
-        quote(2, filtered=True, filtered_reason="full_moon"),
-        quote(3, filtered=True),
-    )
-    assert [(entry.reason, entry.server_says) for entry in ranking.unusable] == [
-        ("filtered: it would pay a different recipient", False),
-        ("filtered: full_moon", True),
-        ("filtered: no reason given", True),
-    ]
-
-
-def test_a_missed_bound_is_named() -> None:
-    low = quote(1, None, error="too low", min=Decimal("0.75"))
-    high = quote(2, None, error="too high", max=Decimal("0.1"))
-    unbounded = quote(3, None, error="odd", max=Decimal(0))
-    ranking = ranked(low, high, unbounded, amount=Decimal("0.5"), symbol_in="BTC")
-    assert [entry.reason for entry in ranking.unusable] == [
-        "below minimum: this route takes 0.75 BTC or more",
-        "above maximum: this route takes 0.1 BTC or less",
-        "odd",
-    ]
 
 
 def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
@@ -252,11 +269,6 @@ def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
     assert ranking.default_at(NOW) == ranking.rows[0]
 
 
-def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
-    amount = None if takes is None else Decimal(takes)
-    return quote(number, fields.pop("out", "2"), amount_in=amount, **{"fixed": True, **fields})
-
-
 def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
     ranking = ranked(reverse(1, "0.51"), reverse(2, "0.50"), receive=Decimal(2), symbol_out="ETH")
     assert order(ranking) == ["v2", "v1"]
@@ -264,25 +276,6 @@ def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
     assert [row.vs_best_amount for row in ranking.rows] == [0, Decimal("0.01")]
     assert [row.vs_best_percent for row in ranking.rows] == [0, 2]
     assert [row.key for row in ranking.rows] == [2, 2]
-
-
-def test_a_reverse_quote_that_does_not_answer_the_question_is_not_ranked() -> None:
-    ranking = ranked(
-        reverse(1, None),
-        reverse(2, "0.5", fixed=False),
-        reverse(3, "0.4", out="1.98"),
-        reverse(4, "0"),
-        reverse(5, "0.5", out="1.9999"),
-        receive=Decimal(2),
-        symbol_out="ETH",
-    )
-    assert order(ranking) == ["v5"]
-    assert [entry.reason for entry in ranking.unusable] == [
-        "it does not say how much it takes",
-        "its rate is not fixed, so the amount may move",
-        "it pays 1.98 ETH, less than asked for",
-        "it does not say how much it takes",
-    ]
 
 
 def test_a_private_row_without_net_amount_is_ranked_on_its_amount() -> None:
@@ -328,7 +321,6 @@ def test_the_best_mark_moves_when_the_best_expires() -> None:
     assert ranking.best_at(NOW) == ranking.rows[0]
     assert ranking.best_at(NOW + timedelta(seconds=10)) == ranking.rows[1]
     assert ranking.best_at(NOW + timedelta(seconds=60)) is None
-    assert ranked(quote(1, valid_until=NOW)).unusable[0].reason == "expired: ask again"
 
 
 @given(boards(), st.data())
@@ -377,46 +369,44 @@ def test_a_private_row_is_never_followed_to_another_one() -> None:
 def test_the_ladder_of_losses(out_usd: str, level: str) -> None:
     row = ranked(quote(1, "1", amount_out_usd=Decimal(out_usd))).rows[0]
     found = value_difference(Decimal(2), Decimal(500), row)
-    assert found.level == level
-    assert found.percent == (Decimal(out_usd) / 1000 - 1) * 100
+    assert (found.level, found.percent) == (level, (Decimal(out_usd) / 1000 - 1) * 100)
     assert found.needs_consent is (level in ("typed", "refused"))
 
 
-def test_a_missing_price_asks_for_consent() -> None:
-    priced = ranked(quote(1, "1", amount_out_usd=Decimal(5))).rows[0]
-    unpriced = ranked(quote(1, "1")).rows[0]
-    for found in (
-        value_difference(Decimal(1), None, priced),
-        value_difference(Decimal(1), Decimal(0), priced),
-        value_difference(Decimal(1), Decimal(5), unpriced),
-    ):
-        assert (found.percent, found.level, found.needs_consent) == (None, "amber", True)
+def worth(dollars: str, **fields: Any) -> Quote:
+    return quote(1, "1", amount_out_usd=Decimal(dollars), **fields)
 
 
-def test_the_value_is_that_of_the_net_amount() -> None:
-    row = ranked(
-        quote(
-            1,
-            None,
-            amount_out=Decimal(10),
-            net_amount_out=Decimal(8),
-            amount_out_usd=Decimal(100),
-            amount_in_usd=Decimal(100),
-        )
-    ).rows[0]
-    found = value_difference(Decimal(1), None, row)
-    assert (found.percent, found.level, found.typed_text) == (Decimal(-20), "typed", "20")
+NET = {"amount_in_usd": Decimal(100), "net_amount_out": Decimal("0.8")}
 
 
 @pytest.mark.parametrize(
-    ("claimed", "percent"),
-    [("1000000000", "-99"), ("1001", "0.1"), ("1249", "24.9"), ("1251", "0")],
+    ("row", "price_in", "price_out", "percent", "typed"),
+    [
+        # The value is that of the net amount.
+        (worth("100", **NET), None, None, "-20", "20"),
+        # A missing price asks for consent.
+        (worth("5"), None, None, None, None),
+        (worth("5"), "0", None, None, None),
+        (quote(1, "1"), "5", None, None, None),
+        # What is claimed is held against the price of what arrives; 1,000 dollars are sold.
+        (worth("1000000000"), "1000", "10", "-99", None),
+        (worth("1001"), "1000", "1000", "0.1", None),
+        (worth("1249"), "1000", "1000", "24.9", None),
+        (worth("1251"), "1000", "1000", "0", None),
+    ],
 )
-def test_a_claimed_value_is_held_against_the_price_of_what_arrives(
-    claimed: str, percent: str
+def test_the_value_of_a_route(
+    row: Quote,
+    price_in: str | None,
+    price_out: str | None,
+    percent: str | None,
+    typed: str | None,
 ) -> None:
-    """1 token that the list prices at 1,000 (at 10 in the first case), sold for 1,000 dollars."""
-    price_out = Decimal(10) if percent == "-99" else Decimal(1000)
-    row = ranked(quote(1, "1", amount_out_usd=Decimal(claimed))).rows[0]
-    found = value_difference(Decimal(2), Decimal(500), row, price_out=price_out)
-    assert found.percent == Decimal(percent)
+    prices = [None if price is None else Decimal(price) for price in (price_in, price_out)]
+    found = value_difference(Decimal(1), prices[0], ranked(row).rows[0], price_out=prices[1])
+    assert found.typed_text == typed
+    if percent is None:
+        assert (found.percent, found.level, found.needs_consent) == (None, "amber", True)
+    else:
+        assert found.percent == Decimal(percent)

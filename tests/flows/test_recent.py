@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
+from flows.marketplace import token
 from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
 from swapdesk.flows.intents.intent import DepositRelease, Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -22,10 +22,8 @@ from swapdesk.flows.tracking.recent_activity import markets_of
 
 
 def asked(catalog: Catalog, **changes: object) -> Intent:
-    sold, bought = resolve("btc", catalog).token, resolve("eth", catalog).token
-    assert sold is not None
-    assert bought is not None
-    return intent(token_in=TokenFacts.of(sold), token_out=TokenFacts.of(bought), **changes)
+    sold, bought = TokenFacts.of(token(catalog, "btc")), TokenFacts.of(token(catalog, "eth"))
+    return intent(token_in=sold, token_out=bought, **changes)
 
 
 def test_a_stated_output_is_asked_for_again_as_such(catalog: Catalog, book: AddressBook) -> None:
@@ -109,10 +107,7 @@ def test_only_what_came_to_nothing_is_asked_for_again(
 
 
 def test_markets_are_those_of_the_newest_intents(catalog: Catalog) -> None:
-    bought = resolve("sol", catalog).token
-    assert bought is not None
-    newer = asked(catalog, frozen_at=NOW)
-    newer = replace(newer, token_out=TokenFacts.of(bought))
+    newer = replace(asked(catalog), token_out=TokenFacts.of(token(catalog, "sol")))
     older = asked(catalog, frozen_at=NOW - timedelta(days=1))
     unknown = replace(older, token_in=replace(older.token_in, id="f" * 24))
     found = markets_of([newer, unknown, older], catalog, 9)

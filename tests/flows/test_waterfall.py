@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Context, Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -54,111 +55,191 @@ def explained(*quotes: Quote, wish: QuoteRequest = WISH) -> Waterfall:
 
 
 def step(found: Waterfall, label: str) -> Any:
-    return next(one for one in found.steps if one.label == label)
+    return next((one for one in found.steps if one.label == label), None)
 
 
-def test_an_on_chain_route_sums_and_names_its_sources() -> None:
-    found = explained(dex(bridge_fee_usd=Decimal("12.40"), applied_api_markup=Decimal(0)))
-    assert found.verdict is SumVerdict.SUMS
-    sends = step(found, "You send")
-    assert (sends.amount, sends.unit, sends.known) == (Decimal("0.5"), Unit.SOLD, Known.YOU)
-    assert sends.how == "$48,210.00 at $96,420.00"
-    assert step(found, "Provider pays out").known is Known.SERVICE
-    fee = step(found, "Provider fee")
-    assert fee.known is Known.DERIVED
-    assert fee.how == "$61.12 ÷ $3,311.06"
-    assert Decimal("-0.0185") < fee.amount < Decimal("-0.0184")
-    assert step(found, "Partner markup").amount == 0
-    gas = step(found, "Gas")
-    assert (gas.part, gas.how) == (Part.OUTSIDE, "1,240,000 gas, $4.10")
-    bridge = step(found, "Bridge fee")
-    assert (bridge.amount, bridge.unit) == (Decimal("12.40"), Unit.USD)
-    assert abs(step(found, "All-in").amount - found.net - gas.amount) < Decimal("1e-20")
-    assert step(found, "All-in").how == "net − gas, rank stays 1"
+Facts = dict[str, dict[str, Any] | None]
+"""Of the steps by their labels; None for one that is not there."""
+MARKED = {"fee_usd": Decimal("60.8"), "amount_out_usd": Decimal(38)}
+ON_CHAIN = dex(bridge_fee_usd=Decimal("12.40"), applied_api_markup=Decimal(0))
+PRIVATE = quote(1, "14.4", type="private")
+CHOSEN = {
+    "word": "not told",
+    "known": Known.UNKNOWN,
+    "amount": None,
+    "how": "the service chooses where the legs meet",
+}
+PINNED = {
+    "word": "XMR",
+    "known": Known.YOU,
+    "part": Part.SEND,
+    "how": "the legs meet on Monero",
+}
+SUMS, DIFFERS, GROSS, UNSTATED = SumVerdict
+
+
+@pytest.mark.parametrize(
+    ("row", "wish", "verdict", "said", "steps"),
+    [
+        pytest.param(
+            ON_CHAIN,
+            WISH,
+            SUMS,
+            "",
+            {
+                "You send": {
+                    "amount": Decimal("0.5"),
+                    "unit": Unit.SOLD,
+                    "known": Known.YOU,
+                    "how": "$48,210.00 at $96,420.00",
+                },
+                "Provider pays out": {"known": Known.SERVICE},
+                "Provider fee": {"known": Known.DERIVED, "how": "$61.12 ÷ $3,311.06"},
+                "Partner markup": {"amount": 0},
+                "Gas": {"part": Part.OUTSIDE, "how": "1,240,000 gas, $4.10"},
+                "Bridge fee": {"amount": Decimal("12.40"), "unit": Unit.USD},
+                "All-in": {"how": "net − gas, rank stays 1"},
+                "Check": {"how": "the lines above add up"},
+            },
+            id="on a chain",
+        ),
+        pytest.param(
+            dex(net="14.4"),
+            WISH,
+            DIFFERS,
+            "Δ 0.75%: the lines give A, the service says B. Ranked by the service's number.",
+            {},
+            id="does not add up",
+        ),
+        pytest.param(
+            dex(net="14.527790"),
+            WISH,
+            GROSS,
+            "The service took no fee out of this amount: it flatters the route.",
+            {"Provider fee": {"part": Part.OUTSIDE}},
+            id="gross",
+        ),
+        pytest.param(
+            dex(net="14.527790", amount_out_usd=None),
+            WISH,
+            GROSS,
+            "The service took no fee out of this amount: it flatters the route.",
+            {
+                "Provider fee": {
+                    "amount": Decimal("61.12"),
+                    "unit": Unit.USD,
+                    "part": Part.OUTSIDE,
+                },
+                "Gas": {"unit": Unit.USD},
+                "All-in": {"known": Known.UNKNOWN},
+                "Value difference": {"word": "?"},
+            },
+            id="gross without a price",
+        ),
+        pytest.param(
+            # Nothing stands beside what is paid out, so nothing was added.
+            quote(1, "14.5"),
+            WISH,
+            SUMS,
+            "",
+            {
+                "Provider fee": {"word": "in price", "known": Known.UNKNOWN, "amount": None},
+                "Partner markup": {"word": "?", "known": Known.UNKNOWN},
+                "Gas": None,
+                "Bridge fee": None,
+                "Middle": None,
+                "Check": {"how": "net is what is paid out"},
+                "All-in": {"how": "net, no gas, rank stays 1"},
+            },
+            id="fee in the price",
+        ),
+        pytest.param(
+            quote(1, None, amount_out=Decimal(10), net_amount_out=Decimal(9)),
+            WISH,
+            UNSTATED,
+            "The service pays out A and calls B net; it does not say why.",
+            {},
+            id="unexplained",
+        ),
+        pytest.param(
+            dex(out="0.01", net="-0.006", **MARKED),
+            WISH,
+            SUMS,
+            "The fees take more than the provider pays out.",
+            {},
+            id="fees above the amount",
+        ),
+        pytest.param(
+            quote(1, "14.5", applied_api_markup=Decimal("0.50")),
+            WISH,
+            SUMS,
+            "",
+            {"Partner markup": {"word": "0.5%"}},
+            id="markup",
+        ),
+        pytest.param(
+            quote(1, "14.5", api_markup_value=Decimal(50), markup_type="bp"),
+            WISH,
+            SUMS,
+            "",
+            {"Partner markup": {"word": "50 bp"}},
+            id="markup in points",
+        ),
+        pytest.param(
+            quote(1, "14.5", api_markup_value=Decimal(50), markup_type="HOVERING"),
+            WISH,
+            SUMS,
+            "",
+            {"Partner markup": {"word": "50 HOVERING, an unknown unit"}},
+            id="markup in an unknown unit",
+        ),
+        pytest.param(
+            PRIVATE, replace(WISH, use_xmr=True), SUMS, "", {"Middle": PINNED}, id="middle pinned"
+        ),
+        pytest.param(PRIVATE, WISH, SUMS, "", {"Middle": CHOSEN}, id="middle not told"),
+        pytest.param(
+            PRIVATE, replace(WISH, use_xmr=False), SUMS, "", {"Middle": CHOSEN}, id="middle any"
+        ),
+        pytest.param(
+            quote(1, "14.5"),
+            replace(WISH, use_xmr=True),
+            SUMS,
+            "",
+            {"Middle": None},
+            id="no middle",
+        ),
+        pytest.param(
+            quote(1, "2", amount_in=Decimal("0.07"), fixed=True),
+            QuoteRequest(SOLD, ETH, Decimal(2), receive=True),
+            SUMS,
+            "",
+            {
+                "You send": {"amount": Decimal("0.07"), "known": Known.SERVICE},
+                "All-in": {"unit": Unit.SOLD},
+            },
+            id="in reverse",
+        ),
+    ],
+)
+def test_the_steps_of_a_route_name_their_sources(
+    row: Quote, wish: QuoteRequest, verdict: SumVerdict, said: str, steps: Facts
+) -> None:
+    found = explained(row, wish=wish)
+    assert (found.verdict, remark(found, "A", "B")) == (verdict, said)
+    for label, facts in steps.items():
+        one = step(found, label)
+        told = None if one is None else {name: getattr(one, name) for name in facts or ()}
+        assert told == facts, label
+
+
+def test_amounts_follow_from_the_prices_of_the_answer() -> None:
+    found = explained(ON_CHAIN)
+    assert Decimal("-0.0185") < step(found, "Provider fee").amount < Decimal("-0.0184")
+    all_in = found.net + step(found, "Gas").amount
+    assert abs(step(found, "All-in").amount - all_in) < Decimal("1e-20")
     assert step(found, "Value difference").how.endswith(" of $48,210.00")
-    assert remark(found, "a", "b") == ""
-    assert step(found, "Check").how == "the lines above add up"
-
-
-def test_lines_that_do_not_add_up_say_both_numbers() -> None:
-    found = explained(dex(net="14.4"))
-    assert found.verdict is SumVerdict.DIFFERS
-    assert remark(found, "14.509331", "14.4") == (
-        "Δ 0.75%: the lines give 14.509331, the service says 14.4. Ranked by the service's number."
-    )
-
-
-def test_a_fee_that_is_not_in_net_is_named_gross_and_not_summed() -> None:
-    found = explained(dex(net="14.527790"))
-    assert found.verdict is SumVerdict.GROSS
-    assert found.lines == found.net
-    assert step(found, "Provider fee").part is Part.OUTSIDE
-    unpriced = explained(dex(net="14.527790", amount_out_usd=None))
-    assert unpriced.verdict is SumVerdict.GROSS
-    fee = step(unpriced, "Provider fee")
-    assert (fee.amount, fee.unit, fee.part) == (Decimal("61.12"), Unit.USD, Part.OUTSIDE)
-    assert step(unpriced, "Gas").unit is Unit.USD
-    assert step(unpriced, "All-in").known is Known.UNKNOWN
-    assert step(unpriced, "Value difference").word == "?"
-
-
-def test_a_centralized_route_has_its_fee_in_the_price() -> None:
-    found = explained(quote(1, "14.5"))
-    assert found.verdict is SumVerdict.SUMS
-    fee = step(found, "Provider fee")
-    assert (fee.word, fee.known, fee.amount) == ("in price", Known.UNKNOWN, None)
-    assert not found.of(Part.OUTSIDE)
-    # Nothing stands beside what is paid out, so nothing was added.
-    assert step(found, "Check").how == "net is what is paid out"
-    assert step(found, "All-in").how == "net, no gas, rank stays 1"
-
-
-def test_a_net_that_nothing_explains_is_said_to_be_unexplained() -> None:
-    found = explained(quote(1, None, amount_out=Decimal(10), net_amount_out=Decimal(9)))
-    assert found.verdict is SumVerdict.UNSTATED
-    assert remark(found, "10", "9") == (
-        "The service pays out 10 and calls 9 net; it does not say why."
-    )
-
-
-def test_fees_above_the_amount_leave_a_negative_net() -> None:
-    found = explained(
-        dex(out="0.01", net="-0.006", amount_out_usd=Decimal(38), fee_usd=Decimal("60.8"))
-    )
-    assert found.verdict is SumVerdict.SUMS
-    assert remark(found, "a", "b") == "The fees take more than the provider pays out."
-
-
-def test_a_markup_is_inside_what_is_paid_out() -> None:
-    marked = explained(quote(1, "14.5", applied_api_markup=Decimal("0.50")))
-    assert (step(marked, "Partner markup").word, marked.verdict) == ("0.5%", SumVerdict.SUMS)
-    points = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="bp"))
-    assert step(points, "Partner markup").word == "50 bp"
-    unknown = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="HOVERING"))
-    assert step(unknown, "Partner markup").word == "50 HOVERING, an unknown unit"
-    unsaid = step(explained(quote(1, "14.5")), "Partner markup")
-    assert (unsaid.word, unsaid.known) == ("?", Known.UNKNOWN)
-
-
-def test_the_middle_of_a_private_route_is_named_where_it_was_pinned_and_else_not_told() -> None:
-    private = quote(1, "14.4", type="private")
-    pinned = step(explained(private, wish=replace(WISH, use_xmr=True)), "Middle")
-    assert (pinned.word, pinned.known, pinned.part) == ("XMR", Known.YOU, Part.SEND)
-    assert pinned.how == "the legs meet on Monero"
-    for wish in (WISH, replace(WISH, use_xmr=False)):
-        chosen = step(explained(private, wish=wish), "Middle")
-        assert (chosen.word, chosen.known, chosen.amount) == ("not told", Known.UNKNOWN, None)
-        assert chosen.how == "the service chooses where the legs meet"
-    direct = explained(quote(1, "14.5"), wish=replace(WISH, use_xmr=True))
-    assert "Middle" not in [one.label for one in direct.steps]
-
-
-def test_in_reverse_the_service_says_what_is_sent() -> None:
-    wish = QuoteRequest(SOLD, ETH, Decimal(2), receive=True)
-    found = explained(quote(1, "2", amount_in=Decimal("0.07"), fixed=True), wish=wish)
-    sends = step(found, "You send")
-    assert (sends.amount, sends.known) == (Decimal("0.07"), Known.SERVICE)
-    assert step(found, "All-in").unit is Unit.SOLD
+    gross = explained(dex(net="14.527790"))
+    assert gross.lines == gross.net
 
 
 money = st.decimals(min_value="0.000001", max_value=10**9, places=6)

@@ -6,8 +6,8 @@ import asyncio
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -98,10 +98,10 @@ def webhooks(
     return OrderWebhooks(
         journal,
         clock,
-        url=URL,
         secret=signing_secret(home / "webhook.secret"),
         taken=TakenLog(home / "webhooks.db", URL),
         **{
+            "url": URL,
             "only": None,
             "told": lambda attempt: None,
             "transport": None if takes is None else LossyTransport(app=takes),
@@ -110,54 +110,48 @@ def webhooks(
     )
 
 
+@asynccontextmanager
+async def running(sender: OrderWebhooks) -> AsyncIterator[None]:
+    """Sends meanwhile, and is killed."""
+    task = asyncio.create_task(sender.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await sender.close()
+
+
+def moved(journal: Journal, name: str, state: DisplayStatus) -> None:
+    journal.orders.record([(order(service_id=name, display_status=state), "read", False)])
+
+
 async def session(home: Path, seed: int, kills: int) -> tuple[list[Any], list[Any]]:
     """Orders that move on while the sender is ended again and again, at any moment."""
     rng, clock = random.Random(seed), repeatable_clock()
     takes = Receiver(signing_secret(home / "webhook.secret"), rng)
     with opened(home, clock) as journal:
-        orders = [letter * 22 for letter in "ABCDE"]
-        moves = [(name, state) for name in orders for state in STATES]
-        rng.shuffle(moves)
+        names = [letter * 22 for letter in "ABCDE" for _ in STATES]
+        rng.shuffle(names)
         # Each order through its states in their order, all of them mixed.
-        left = {name: list(STATES) for name in orders}
-        steps = [(name, left[name].pop(0)) for name, _ in moves]
-
-        async def run() -> None:
-            sender = webhooks(home, journal, clock, takes)
-            try:
-                await sender.run()
-            finally:
-                await sender.close()
-
-        running = asyncio.create_task(run())
-        await clock.sleep(1)
-        for kill in range(kills):
-            for _ in range(len(steps) // kills + 1):
-                if steps:
-                    name, state = steps.pop(0)
-                    journal.orders.record(
-                        [(order(service_id=name, display_status=state), "stream", False)]
-                    )
-            await clock.sleep(rng.uniform(0, 3))
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-            running = asyncio.create_task(run())
-            assert kill < kills
-        for name, state in steps:
-            journal.orders.record([(order(service_id=name, display_status=state), "read", False)])
-        while len({one for one, _ in takes.taken}) < len(moves):
+        left = {name: list(STATES) for name in names}
+        async with running(webhooks(home, journal, clock, takes)):
             await clock.sleep(1)
-        # What was taken is not read again after the next start.
-        log = TakenLog(home / "webhooks.db", URL)
-        while log.begins(0) < journal.orders.history.newest():
-            await clock.sleep(1)
-        log.close()
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
-        written = journal.orders.history.beyond(0, 1_000)
-    return written, takes.taken
+        for name in [*names, *[""] * (kills - len(names))]:
+            async with running(webhooks(home, journal, clock, takes)):
+                if name:
+                    moved(journal, name, left[name].pop(0))
+                await clock.sleep(rng.uniform(0, 3))
+        async with running(webhooks(home, journal, clock, takes)):
+            while len({one for one, _ in takes.taken}) < len(names):
+                await clock.sleep(1)
+            # What was taken is not read again after the next start.
+            log = TakenLog(home / "webhooks.db", URL)
+            while log.begins(0) < journal.orders.history.newest():
+                await clock.sleep(1)
+            log.close()
+        return journal.orders.history.beyond(0, 1_000), takes.taken
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -186,23 +180,15 @@ def test_a_new_receiver_begins_now_and_only_has_the_orders_it_was_given(tmp_path
         takes = Receiver(signing_secret(tmp_path / "webhook.secret"), random.Random(5))
         with opened(tmp_path, clock) as journal:
             mine, other = "A" * 22, "B" * 22
-
-            def moved(name: str, state: DisplayStatus) -> None:
-                journal.orders.record(
-                    [(order(service_id=name, display_status=state), "read", False)]
-                )
-
-            moved(mine, DisplayStatus.WAITING_FOR_DEPOSIT)
+            moved(journal, mine, DisplayStatus.WAITING_FOR_DEPOSIT)
             sender = webhooks(tmp_path, journal, clock, takes, only={mine}, told=told.append)
-            running = asyncio.create_task(sender.run())
-            await clock.sleep(1)
-            moved(other, DisplayStatus.WAITING_FOR_DEPOSIT)
-            moved(mine, DisplayStatus.DEPOSIT_DETECTED)
-            while not any(one.taken for one in told):
+            async with running(sender):
                 await clock.sleep(1)
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
+                moved(journal, other, DisplayStatus.WAITING_FOR_DEPOSIT)
+                moved(journal, mine, DisplayStatus.DEPOSIT_DETECTED)
+                while not any(one.taken for one in told):
+                    await clock.sleep(1)
+            sender = webhooks(tmp_path, journal, clock, takes, only={mine}, told=told.append)
             (name,) = {one.id for one in told}
             before = len(takes.taken)
             while len(takes.taken) == before:
@@ -277,18 +263,14 @@ def test_a_receiver_that_wants_to_wait_hears_nothing_meanwhile(
         answers = httpx2.Response(status, headers=told), httpx2.Response(204)
         with opened(tmp_path, clock) as journal:
             sender = webhooks(tmp_path, journal, clock, None, transport=_answering(asked, *answers))
-            running = asyncio.create_task(sender.run())
-            await clock.sleep(0.1)
-            journal.orders.record([(order(service_id="A" * 22), "read", False)])
-            while not asked:
+            async with running(sender):
                 await clock.sleep(0.1)
-            journal.orders.record([(order(service_id="B" * 22), "read", False)])
-            while len(asked) < 3:
-                await clock.sleep(1)
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-            await sender.close()
+                journal.orders.record([(order(service_id="A" * 22), "read", False)])
+                while not asked:
+                    await clock.sleep(0.1)
+                journal.orders.record([(order(service_id="B" * 22), "read", False)])
+                while len(asked) < 3:
+                    await clock.sleep(1)
 
     run_repeatable(whole)
     (first, _), *others = asked
@@ -311,11 +293,11 @@ def test_a_receiver_that_is_gone_is_not_asked_again(tmp_path: Path) -> None:
                     None,
                     transport=_answering(asked, httpx2.Response(410)),
                 )
-                running = asyncio.create_task(sender.run())
+                sending = asyncio.create_task(sender.run())
                 await clock.sleep(0.1)
                 journal.orders.record([(order(), "read", False)])
                 with pytest.raises(WebhookRefused, match="410"):
-                    await asyncio.wait_for(running, PATIENCE)
+                    await asyncio.wait_for(sending, PATIENCE)
                 await sender.close()
 
     run_repeatable(whole)
@@ -340,15 +322,8 @@ async def test_a_head_that_never_ends_is_given_up(
     async with RudeServer(_drip_head) as server:
         with opened(tmp_path, SystemClock()) as journal:
             journal.orders.record([(order(), "read", False)])
-            sender = OrderWebhooks(
-                journal,
-                SystemClock(),
-                url=f"http://127.0.0.1:{server.port}/hook",
-                secret=signing_secret(tmp_path / "webhook.secret"),
-                taken=TakenLog(tmp_path / "webhooks.db", URL),
-                only=None,
-                told=lambda attempt: None,
-            )
+            url = f"http://127.0.0.1:{server.port}/hook"
+            sender = webhooks(tmp_path, journal, SystemClock(), None, url=url)
             (event,) = journal.orders.history.beyond(0, 1)
             made = await asyncio.wait_for(sender.replay(webhook_id(event)), PATIENCE)
             assert (made.status, made.problem) == (None, "no answer within 0.3 s")

@@ -7,7 +7,6 @@ from .defect import Defect
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
 _EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
-_EVM_CLIENTS = "tests/sandbox/evm/test_evm_web3.py"
 _SURVIVES = "tests/sandbox/test_node_process.py::test_what_its_chains_have_told_survives_it"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
@@ -62,7 +61,7 @@ EVM = (
         f"{_EVM}/state.py",
         "        while len(self._undo) > self._places[checkpoint]:\n",
         "        while len(self._undo) < self._places[checkpoint]:\n",
-        (_EVM_OTHER_HANDS, f"{_EVM_CLIENTS}::test_reasons_and_custom_errors_of_a_contract"),
+        (_EVM_OTHER_HANDS,),
     ),
     Defect(
         "evm-gas-by-the-newest-word",

@@ -6,6 +6,38 @@ from .defect import Defect
 
 SCREENS = (
     Defect(
+        "money-key-on-a-moving-screen",
+        "A key that was meant for what stood there before creates, signs or pays.",
+        "swapdesk/tui/base_screen.py",
+        "self.guard.refusal(self._shown_step) if verb.money else None",
+        "self.guard.refusal(self._shown_step) if verb.given else None",
+        ("tests/tui/test_create.py::test_a_hundred_presses_behind_a_still_screen_are_one_order",),
+    ),
+    Defect(
+        "money-key-before-its-footer-is-drawn",
+        "A key creates what the screen does not show yet: another quote, other terms.",
+        "swapdesk/tui/base_screen.py",
+        "self.guard.refusal(self._shown_step) if verb.money else None",
+        "self.guard.refusal(self.guard.step) if verb.money else None",
+        ("tests/tui/test_create.py::test_a_hundred_presses_behind_a_still_screen_are_one_order",),
+    ),
+    Defect(
+        "locked-key-acts",
+        "A key does what the footer says it does not do now, and names the reason only.",
+        "swapdesk/tui/base_screen.py",
+        "        if standing.locked:\n",
+        "        if standing.locked and not verb.money:\n",
+        ("tests/tui/test_create_whole.py",),
+    ),
+    Defect(
+        "nearly-the-phrase",
+        "A phrase that was not typed as it stands agrees to real money or to what weighs more.",
+        "swapdesk/tui/widgets/overlay.py",
+        "        return typed == self.phrase\n",
+        "        return typed.lower() == self.phrase.lower()\n",
+        ("tests/tui/test_leaving.py",),
+    ),
+    Defect(
         "screen-in-unicode-on-a-plain-terminal",
         "A terminal without Unicode shows question marks for every state and sign of an order.",
         "swapdesk/tui/painting.py",

@@ -149,8 +149,8 @@ SERVING = (
         "late-settlement-unheard",
         "A create whose payment is executed after its answer was withheld is paid for nothing.",
         "swapdesk/service/payments.py",
-        "                await self._store.settle_payment(sent.payment, settled.transaction)",
-        "                await self._store.free_payment(sent.payment)",
+        "                await self._store.settle_payment(payment, settled.transaction)",
+        "                await self._store.free_payment(payment)",
         (
             "tests/service/test_paid_calls.py::"
             "test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_order",
@@ -353,7 +353,7 @@ CHAINS = (
         "swapdesk/service/orders/states.py",
         "                or bool({first.status, paying.status} & given_up)\n",
         "",
-        ("tests/sandbox/test_deposit_machine.py::test_every_fault_meets_a_deposit",),
+        ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
     ),
     Defect(
         "transaction-executed-twice",

@@ -306,7 +306,7 @@ SIGNING = (
         "second-look-not-judged",
         "What a node says after the review is signed for, whatever the gate thinks of it.",
         "swapdesk/agent/process/signing.py",
-        "        _agree(pending.looked, looked)\n",
+        "        _agree(seen, looked)\n",
         "",
         (
             "tests/wallet/test_live_profile.py"
@@ -332,5 +332,56 @@ SIGNING = (
         "        if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):\n",
         "        if isinstance(payload, SolanaPayload) and account.kind is not Kind.SOLANA:\n",
         ("tests/wallet/test_solana_deposits.py::test_what_the_gate_refuses_is_never_signed",),
+    ),
+    Defect(
+        "phrase-unasked",
+        "What asks for a typed phrase, a token under another name, is signed without it.",
+        "swapdesk/agent/process/signing.py",
+        "        if review.phrase is not None and phrase != review.phrase:\n",
+        "        if review is None:\n",
+        ("tests/wallet/test_signing.py::test_what_asks_for_a_phrase_is_signed_by_it_alone",),
+    ),
+    Defect(
+        "last-valid-height-of-the-confirmed",
+        "A payment is given up while a newer block still takes it, signed anew and paid twice.",
+        "swapdesk/agent/process/payload_assessment.py",
+        "last_valid=max(newest.last_height, tip + LIFETIME)",
+        "last_valid=newest.last_height",
+        (
+            "tests/agent/test_solana_delivery.py"
+            "::test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash",
+        ),
+    ),
+    Defect(
+        "bought-by-a-name",
+        "What arrives is counted by a chain of the promised name and of another id.",
+        "swapdesk/agent/process/payload_assessment.py",
+        "self._chains.known(promise.chain_out, promise.chain_out_id)",
+        "self._chains._links.get(promise.chain_out)",
+        ("tests/wallet/test_signing.py::test_what_arrives_on_another_chain_is_counted_there",),
+    ),
+    Defect(
+        "higher-fee-without-a-bound",
+        "A higher fee costs more gas than anybody agreed to.",
+        "swapdesk/agent/process/signing.py",
+        "gas_units=max(promise.gas_units, gas_units)",
+        "gas_units=1 << 100",
+        ("tests/wallet/test_replacing.py::test_no_more_is_paid_for_gas_than_somebody_agreed_to",),
+    ),
+    Defect(
+        "dearer-one-forgotten",
+        "A node forgets the higher fee, and the payment waits for the first one again.",
+        "swapdesk/agent/transactions/delivery.py",
+        "kept = self._records.outbidding(one) or one",
+        "kept = one",
+        ("tests/wallet/test_replacing.py::test_whoever_follows_the_first_keeps_the_dearest_alive",),
+    ),
+    Defect(
+        "withdrawal-to-the-entry-point",
+        "The coins of a smart account are paid to a contract that keeps them.",
+        "swapdesk/agent/process/chain_handlers.py",
+        "            InnerCall(owner, one.units)\n",
+        "            InnerCall(ENTRY_POINT, one.units)\n",
+        ("tests/wallet/test_withdrawing.py",),
     ),
 )

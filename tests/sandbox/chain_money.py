@@ -55,18 +55,14 @@ class Chain(Struct, frozen=True):
         return found
 
     def cost_of(self, hash_: str, sent: int) -> int:
-        """Wei of its sender that did not arrive anywhere; ``sent`` did."""
-        return self.gas_of(hash_)
+        """Wei that a mined transaction took from its sender beside what it ``sent``."""
+        receipt = self.receipt(hash_)
+        assert receipt is not None, hash_
+        return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
     def payments_of(self, address: str) -> int:
         """How many transactions of this sender were executed."""
         return int(self("eth_getTransactionCount", address, "latest"), 16)
-
-    def gas_of(self, hash_: str) -> int:
-        """Wei that a mined transaction took from its sender beside what it sent."""
-        receipt = self.receipt(hash_)
-        assert receipt is not None, hash_
-        return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
 class SolanaChain(Chain, frozen=True):
@@ -111,9 +107,7 @@ def chain_of(running: Running, name: str) -> Chain:
 
 
 def solana_of(running: Running) -> SolanaChain:
-    chain = chain_of(running, SOLANA)
-    assert isinstance(chain, SolanaChain)
-    return chain
+    return SolanaChain(chain_of(running, SOLANA).url)
 
 
 def wallet(running: Running, name: str, chain: str = "base") -> str:

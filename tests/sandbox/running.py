@@ -137,7 +137,6 @@ class Running:
 
     def __enter__(self) -> Running:
         self.process = self.spawn()
-        assert self.process.stdout is not None
         seen, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         self.first_line = self.process.stdout.readline() if seen else ""
         if not self.first_line:

@@ -25,6 +25,7 @@ from swapdesk.sandbox.node.solana.terms import SLOT_MS
 from swapdesk.sandbox.world import WorldToken, find_token
 from swapdesk.wire.orders import LegStatus
 
+FINISHED, FAILED, REFUNDED = LegStatus.FINISHED, LegStatus.FAILED, LegStatus.REFUNDED
 UNITS = 10**9
 LEG = {"units_in": str(UNITS), "units_out": "10", "minimum": "1"}
 
@@ -99,14 +100,14 @@ async def test_what_was_paid_after_the_deadline_is_late_whenever_it_is_read(tmp_
         assert (told["status"], told["depositArrived"]) == (LegStatus.EXPIRED, True)
 
 
-async def until(made: SandboxNode, leg: Any, status: LegStatus) -> Any:
-    """The report once the leg has come so far."""
+async def ended(made: SandboxNode, leg: Any) -> Any:
+    """The report once the leg has come to an end."""
 
-    def come() -> bool:
+    def over() -> bool:
         made.node.clock.advance(SLOT_MS)
-        return bool(report(made.node, leg)["status"] == status)
+        return report(made.node, leg)["status"] in (FINISHED, FAILED, REFUNDED)
 
-    await eventually(come)
+    await eventually(over)
     return report(made.node, leg)
 
 
@@ -122,8 +123,8 @@ async def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(tmp_pa
         held = made.node.ledger.balance(ether.token_id, wallet)
         leg, to = open_leg(made.node, BTC, ether, payout_address=PERMIT2, exchange_seconds=0)
         pay(made.node, BTC, to, 50_000_000)
-        told = await until(made, leg, LegStatus.FAILED)
-        assert (told["payoutHash"], told["declined"]) == (None, True)
+        told = await ended(made, leg)
+        assert (told["status"], told["payoutHash"], told["declined"]) == (FAILED, None, True)
         assert made.node.ledger.balance(ether.token_id, wallet) == held
         assert made.node.ledger.waiting("base") == audit(made.node) == []
 
@@ -142,7 +143,8 @@ async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
             await made.chains.fund(chain, to["address"], 80_000_000, token.address)
         else:
             await made.solana.fund(to["address"], 80_000_000, token.address)
-        told = await until(made, leg, LegStatus.REFUNDED)
+        told = await ended(made, leg)
+        assert told["status"] == REFUNDED
         assert (told["refundUnits"], told["refundChain"]) == ("79800000", chain)
         wallets, wallet = (
             made.node.ledger.embedded[chain],
@@ -160,7 +162,7 @@ async def test_what_one_exchange_pays_another_is_one_transfer(tmp_path: Path) ->
         more = {"units_out": str(UNITS), "exchange_seconds": 0, "payout_address": to["address"]}
         first, place = open_leg(made.node, BTC, ETH, **more)
         pay(made.node, BTC, place, 50_000_000)
-        told = await until(made, second, LegStatus.FINISHED)
+        told = await ended(made, second)
         paid = report(made.node, first)["payoutHash"]
         assert (told["depositHash"], told["unitsIn"]) == (paid, str(UNITS))
         assert [payment[2] for payment in paid_by_exchanges(made)] == [paid]

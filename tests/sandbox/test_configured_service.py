@@ -91,7 +91,6 @@ def served(home: Path, file: Path) -> Iterator[dict[str, Any]]:
             stdout=subprocess.PIPE,
             text=True,
         )
-    assert process.stdout is not None
     try:
         ready: dict[str, Any] = json.loads(process.stdout.readline())
         yield ready

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 import manual_time
 from patience import PATIENCE, eventually
+from service.loopback import on_port
 from swapdesk.clock import ManualClock
 from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.sandbox import http_server
@@ -21,10 +22,7 @@ from swapdesk.sandbox.http_server import (
     STUCK_SECONDS,
     _Server,
     build_server,
-    serve_until,
-    started,
 )
-from swapdesk.sandbox.processes import listen
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STREAM = (
@@ -76,14 +74,10 @@ class Served(Struct):
 
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
-    clock, stop = ManualClock(), asyncio.Event()
+    clock = ManualClock()
     server = build_server(echo, clock)
-    with closing(listen("127.0.0.1", 0)) as listener:
-        serving = asyncio.create_task(serve_until(stop, (server, listener)))
-        assert await started(server, stop)
-        yield Served(server, clock, listener.getsockname()[1])  # type: ignore[arg-type]
-        stop.set()
-        await serving
+    async with on_port(server) as port:
+        yield Served(server, clock, port)  # type: ignore[arg-type]
 
 
 async def rest(reader: asyncio.StreamReader) -> bytes:

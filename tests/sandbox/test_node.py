@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -28,13 +26,9 @@ from swapdesk.sandbox.node.params import (
     FaultAdd,
     NoParams,
     OpenLeg,
-    SendOn,
     TransferOf,
 )
-from swapdesk.sandbox.node.venue_accounts import AddressesHeld
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, trades, world_tokens
-from swapdesk.wire.faults import ORDER_FAULTS
+from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes
 from swapdesk.wire.orders import LegStatus
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
@@ -286,23 +280,13 @@ def test_a_fault_selects_one_thing(node: Node) -> None:
         node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", service_id="a", venue="cb"))
 
 
-def test_heights_follow_the_world_and_slots_follow_the_clock(node: Node) -> None:
+def test_heights_follow_the_world(node: Node) -> None:
     first = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
     node.call(LedgerMethod.CLOCK_SET, ClockSet(speed=Decimal(10)))
     advance(node, 1000)
     then = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
     assert then["bitcoin"] - first["bitcoin"] == 100
     assert then["monero"] - first["monero"] in (166, 167)
-    assert then["solana"] - first["solana"] in (2500, 2501)
-
-
-def test_slots_confirm_at_any_speed(node: Node) -> None:
-    leg, to = open_leg(node, SOL, ETH, units_in="1000000000", minimum="1")
-    pay(node, SOL, to, 10**9)
-    advance(node, 2)
-    assert report(node, leg)["status"] == LegStatus.CONFIRMING
-    advance(node, 2)
-    assert report(node, leg)["status"] == LegStatus.EXCHANGING
 
 
 def reopened(node: Node, path: Path, **more: Any) -> Node:
@@ -351,88 +335,6 @@ def test_time_never_runs_backward(tmp_path: Path) -> None:
     node.close()
     node = Node(path, _WallSetBack())
     assert node.clock.moment().now >= before.now
-    node.close()
-
-
-def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) -> None:
-    choice = rng.random()
-    if choice < 0.4 or not legs:
-        venue = rng.choice([row for row in VENUE_ROWS if row.enabled])
-        tokens = [token for token in world_tokens().values() if trades(venue, token)]
-        token_in, token_out = rng.sample(tokens, 2)
-        units = rng.randrange(1, 10**9)
-        most = 10**9 if token_out.row.decimals >= 5 else 10**5
-        try:
-            opened = open_leg(
-                node,
-                token_in,
-                token_out,
-                venue=venue.code,
-                units_in=str(units),
-                units_out=str(rng.randrange(1, most)),
-                minimum=str(units // 2),
-                fixed=rng.random() < 0.3,
-                payout_wallet=rng.choice([None, 0, 3, 4]),
-                refund_address=rng.choice([None, address(token_in, "back")]),
-                # Some payouts go to the deposit address of another leg.
-                payout_address=rng.choice(
-                    [address(token_out, "receiver")]
-                    + [to["address"] for leg, to in legs if leg.token_in == token_out.token_id]
-                ),
-                expires=node._clock.now() + timedelta(seconds=rng.randrange(1, 4000)),
-            )
-        except AddressesHeld:
-            assert venue.static_deposits
-            return
-        legs.append(opened)
-    elif choice < 0.8:
-        leg, to = rng.choice(legs)
-        share = rng.choice([0.3, 0.9, 1, 1, 1, 2])
-        units = max(1, int(int(leg.units_in) * share))
-        pay(node, world_tokens()[leg.token_in], to, units)
-    elif choice < 0.85:
-        service_id = rng.choice(legs)[0].key.partition(":")[0]
-        with contextlib.suppress(LedgerRefusal):  # too late for this leg, or nothing is on hold
-            fault = rng.choice(ORDER_FAULTS)
-            node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=fault.name, service_id=service_id))
-    elif choice < 0.9:
-        leg, to = rng.choice(legs)
-        with contextlib.suppress(LedgerRefusal):  # nothing of it is held
-            # What one exchange gives up may be what another waits for.
-            place = rng.choice(
-                [to["address"] for other, to in legs if other.token_in == leg.token_in]
-            )
-            asked = SendOn(venue=leg.venue, key=leg.key, address=place)
-            node.call(LedgerMethod.VENUE_SEND_ON, asked)
-    else:
-        advance(node, rng.randrange(0, 900))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_money_is_conserved_under_random_activity(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    path = tmp_path / "node.db"
-    node = Node(path, SystemClock(), seed=seed)
-    legs: list[tuple[Any, Any]] = []
-    for number in range(150):
-        _random_step(node, rng, legs)
-        if number % 50 == 49:
-            assert audit(node) == []
-            node = reopened(node, path)
-    advance(node, 10 * HOUR)
-    assert audit(node) == []
-    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
-    advance(node, HOUR)
-    assert audit(node) == []
-    ends = {report(node, leg)["status"] for leg, _ in legs}
-    assert {LegStatus.FINISHED, LegStatus.EXPIRED} <= ends
-    assert ends <= {
-        LegStatus.FINISHED,
-        LegStatus.EXPIRED,
-        LegStatus.FAILED,
-        LegStatus.REFUNDED,
-        LegStatus.FALLBACK,
-    }
     node.close()
 
 

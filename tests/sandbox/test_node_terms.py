@@ -27,10 +27,9 @@ from sandbox.test_node import (
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node import issued_world
-from swapdesk.sandbox.node.chain_calls import NodeDown
 from swapdesk.sandbox.node.database import OtherWorld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.node import Node, OtherTerms
+from swapdesk.sandbox.node.node import Node, NodeDown, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,

@@ -14,11 +14,9 @@ import httpx2
 import pytest
 from msgspec import Struct, field
 
-from sandbox.chain_money import chain_of, paid_once, sums
-from sandbox.chain_money import wallet as wallet_of
+from sandbox.chain_money import paid_once, sums
 from sandbox.running import Running, asked, status_of, until
 from sandbox.test_node import address
-from swapdesk.sandbox.node.issued_world import hot_wallet_name
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.faults import ORDER_FAULTS
 
@@ -119,7 +117,9 @@ STORIES = {
         query=FIXED, body=REFUND, fault="reroute", end={**REFUNDED, "rerouted": False}
     ),
     "expire": Story(
-        fault="expire", paid=None, end={"status": 5, "inStatus": 9, "actionRequired": False}
+        fault="expire",
+        paid=None,
+        end={"status": 5, "displayStatus": "EXPIRED", "inStatus": 9, "actionRequired": False},
     ),
     "short": Story(
         body=REFUND,
@@ -144,7 +144,6 @@ STORIES = {
         end={"status": 4, "fixed": True, "outAmount": Decimal(3)},
     ),
     "markup": Story(query={"markup": "2.5"}, provider="hy", end={"status": 4}),
-    "rotated": Story(types="private", query={"rotatePayoutWallets": "true"}, end={"status": 4}),
 }
 
 
@@ -252,6 +251,7 @@ def test_every_fault_of_an_order_has_a_story() -> None:
     "status EXPIRED",
     "status FAILED",
     "status REFUNDED",
+    "display EXPIRED",
     "display FAILED",
     "display REFUNDED",
     "leg FAILED",
@@ -325,22 +325,6 @@ def test_a_marked_up_order_pays_what_it_was_quoted(played: dict[str, Played]) ->
     assert float(story.end["outAmount"]) == pytest.approx(story.quote["amountOut"], rel=0.01)
 
 
-def test_a_rotated_payout_comes_from_one_of_the_hot_wallets(
-    running: Running, played: dict[str, Played]
-) -> None:
-    end = played["rotated"].end
-    with sqlite3.connect(running.data / "node.db") as file:
-        query = (
-            "SELECT venue, payout_wallet, sender FROM payments"
-            " JOIN accounts ON cause = 'payout:' || accounts.id WHERE hash = ?"
-        )
-        ((venue, wallet, sender),) = file.execute(query, (end["outTransactionOutHash"],))
-    file.close()
-    assert sender == wallet_of(running, hot_wallet_name(venue, wallet))
-    receipt = chain_of(running, "ethereum").receipt(end["outTransactionOutHash"])
-    assert (receipt["status"], receipt["from"], receipt["to"]) == ("0x1", sender, ALICE)
-
-
 def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Played]) -> None:
     assert len(played) == len(STORIES)
     with sqlite3.connect(running.data / "node.db") as file:
@@ -354,34 +338,6 @@ def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Play
     assert {each.token for each in found} == {"ETH.ethereum"}
     assert all(each.booked == each.on_chain for each in found), found
     assert sum(each.on_chain for each in found) < 0, "what was bought was paid out on the chain"
-
-
-@pytest.mark.proves("display EXPIRED")
-def test_a_late_deposit_is_told(api: httpx2.Client, control: httpx2.Client) -> None:
-    orders = {}
-    for name, body in (("back", REFUND), ("stuck", {})):
-        quote = best(api, Story(provider="cb"))  # one without bad moments
-        wanted = {"quoteId": quote["quoteId"], "addressTo": ALICE, **body}
-        created = api.post("/exchanges", json=wanted)
-        assert created.status_code == 200, (name, created.text)
-        orders[name] = created.json()["serviceId"]
-        control.post("/faults", json={"serviceId": orders[name], "fault": "expire"})
-
-    def look(name: str) -> dict[str, Any]:
-        found: dict[str, Any] = until(lambda: asked(api, f"/orders/{orders[name]}"))
-        return found
-
-    for name in orders:
-        until(lambda n=name: look(n)["status"] == 5, what="expired")  # type: ignore[misc]
-        control.post("/deposits", json={"serviceId": orders[name]})
-
-    def told() -> bool:
-        control.post("/clock", json={"advance": 30})
-        return look("back")["status"] == 7 and look("stuck")["actionRequired"]
-
-    until(told, what="told")
-    assert look("back")["refundChain"] == "bitcoin"
-    assert look("stuck")["displayStatus"] == "EXPIRED"
 
 
 @pytest.mark.proves("status DELETED", "display DELETED")
@@ -408,20 +364,3 @@ def test_deletion(api: httpx2.Client, control: httpx2.Client) -> None:
     assert listed == [deleted]
     again = control.post("/faults", json={"serviceId": made[0], "fault": "delete"})
     assert again.status_code == 422
-
-
-@pytest.mark.proves("code STATIC_DEPOSIT_IN_USE")
-def test_two_static_addresses_and_no_third(api: httpx2.Client) -> None:
-    quotes = [best(api, Story(query=FIXED, provider="sx")) for _ in range(3)]
-    answers = [
-        api.post("/exchanges", json={"quoteId": q["quoteId"], "addressTo": ALICE, **REFUND})
-        for q in quotes
-    ]
-    assert [answer.status_code for answer in answers] == [200, 200, 409]
-    addresses = {answer.json()["depositAddress"] for answer in answers[:2]}
-    assert len(addresses) == 2
-    assert answers[2].json()["code"] == "STATIC_DEPOSIT_IN_USE"
-    floating = best(api, Story(provider="sx"))
-    order = api.post("/exchanges", json={"quoteId": floating["quoteId"], "addressTo": ALICE}).json()
-    assert (order["status"], order["rerouted"]) == (0, True)
-    assert order["swapName"] != "Saxby"

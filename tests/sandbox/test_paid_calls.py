@@ -6,16 +6,13 @@ import base64
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from furnished_home import furnish
 from patience import PATIENCE
 from sandbox.call_payer import Payer, told
 from sandbox.chain_money import Chain, chain_of
@@ -24,14 +21,6 @@ from swapdesk.chain.addresses.kinds import derive_address
 
 ETH, SOL = "6689b73ec90e45f3b3e51566", "6689b73ec90e45f3b3e51577"
 QUOTE = {"amount": "0.5", "from": ETH, "to": SOL, "types": "standard"}
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    home: Path = tmp_path_factory.mktemp("paid")
-    furnish(home, wallet=False)
-    with Running(home / "sandbox", seed=None) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
@@ -68,9 +57,8 @@ def test_an_unpaid_client_pays_gets_its_quote_and_follows_its_order(
         assert control.delete("/faults").status_code == 200
     # Each was written down before the chain heard of it, by the name that the chain knows it by.
     with contextlib.closing(sqlite3.connect(running.data / "service.db")) as db:
-        sent = dict(
-            db.execute("SELECT sent, transaction_hash FROM payments WHERE sent IS NOT NULL")
-        )
+        query = "SELECT sent, transaction_hash FROM payments WHERE sent IS NOT NULL"
+        sent = dict(db.execute(query))
     assert settled["transaction"] in sent
     assert all(noted == made for noted, made in sent.items())
 

@@ -108,8 +108,6 @@ def ports(running: Running) -> Iterator[tuple[str, int]]:
     """Of the service, the control and the node."""
     for url in (running.ready.url, running.ready.control, running.ready.chains[0]["rpc"]):
         parts = urlsplit(url)
-        assert parts.hostname is not None
-        assert parts.port is not None
         yield parts.hostname, parts.port
 
 

@@ -17,15 +17,12 @@ from furnished_home import furnish
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running, until
-from sandbox.traffic import Traffic, signature
+from sandbox.traffic import ETH_BASE, USDC, WETH, Traffic, sending
 from service.valid import HeldAnswers
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.smart_account import account_address
-from swapdesk.sandbox.world import find_token
 
 ETH = "6689b73ec90e45f3b3e51566"
 SOL = "6689b73ec90e45f3b3e51577"
-USDC_BASE = "6689b757c90e45f3b3e51805"
 COMPLIANCE = {
     "x-user-ip": "203.0.113.7",
     "x-user-agent": "Mozilla/5.0",
@@ -82,8 +79,8 @@ def quoted(api: httpx2.Client, **wanted: str) -> dict[str, Any]:
 
 
 def ended(api: httpx2.Client, order: str) -> dict[str, Any]:
-    def look() -> dict[str, Any] | None:
-        found: dict[str, Any] = ask(api.get(f"/orders/{order}"))
+    def look() -> Any:
+        found = ask(api.get(f"/orders/{order}"))
         return found if found["status"] >= 4 else None
 
     return until(look, f"the end of {order}") or {}
@@ -130,51 +127,19 @@ def test_quotes_exchange_order_and_stream(api: httpx2.Client, running: Running) 
 
 
 def test_swap_on_a_chain(api: httpx2.Client, running: Running) -> None:
-    me = Account.from_key(b"v" * 32)
-    chain = next(one for one in running.ready.chains if one["shortName"] == "base")
-    number = iter(range(100))
-
-    def rpc(method: str, *params: object) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = httpx2.post(
-            chain["rpc"], json=body, trust_env=False, verify=PLAIN, timeout=PATIENCE
-        ).json()
-        assert "error" not in answer, answer
-        return answer["result"]
-
-    def send(call: dict[str, Any]) -> str:
-        made = me.sign_transaction(
-            {
-                "to": call["to"],
-                "data": call["data"],
-                "value": int(str(call.get("value", 0)), 0),
-                "nonce": next(number),
-                "chainId": int(rpc("eth_chainId"), 16),
-                "gas": 1_000_000,
-                "maxFeePerGas": 10**11,
-                "maxPriorityFeePerGas": 10**9,
-            }
-        )
-        sent: str = rpc(
-            "eth_sendRawTransaction", "0x" + made.raw_transaction.hex().removeprefix("0x")
-        )
-        receipt = until(lambda: rpc("eth_getTransactionReceipt", sent), "a block")
-        assert receipt["status"] == "0x1"
-        return sent
-
-    with running.control() as control:
-        usdc = ask(api.get(f"/tokens/{USDC_BASE}"))
-        for gift in ({"amount": 1}, {"amount": 100, "token": usdc["address"]}):
-            body = {"chain": "base", "address": me.address, **gift}
-            ask(control.post("/faucet", json=body, timeout=PATIENCE))
-    until(lambda: int(rpc("eth_getBalance", me.address, "latest"), 16), "coins")
-    weth = next(
-        token["id"]
-        for token in ask(api.get("/tokens", params={"symbol": "WETH", "chain": "base"}))["tokens"]
-    )
+    me, traffic = Account.from_key(b"v" * 32), Traffic(running, random.Random(4))
+    send = sending(traffic, me)
+    traffic.given(ETH_BASE, me.address, 1)
+    traffic.given(USDC, me.address, 100)
     best = quoted(
         api,
-        **{"from": USDC_BASE, "to": weth, "amount": "20", "types": "dex", "swaps": "ba"},
+        **{
+            "from": USDC.token_id,
+            "to": WETH.token_id,
+            "amount": "20",
+            "types": "dex",
+            "swaps": "ba",
+        },
         senderAddress=me.address,
         slippage="1",
     )
@@ -205,38 +170,6 @@ def test_swap_on_a_chain(api: httpx2.Client, running: Running) -> None:
     assert ended(api, order)["status"] == 4
     read_back = ask(api.get(f"/orders/{order}"))["metadata"]
     assert json.loads(read_back)["to"] == call["to"]
-
-
-def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
-    by = Account.from_key(b"w" * 32)
-    row = {"from": ETH, "to": SOL, "amount": 0.5, "addressTo": derive_address("sol", b"8" * 32)}
-    group = ask(api.post("/exchanges/multi", json={"orders": [row, row]}))
-    orders = [one["order"]["houdiniId"] for one in group["orders"]]
-    assert all(one["order"]["depositAddress"] for one in group["orders"])
-    place = f"/exchanges/multi/{group['multiId']}"
-
-    def built() -> dict[str, Any]:
-        found: dict[str, Any] = ask(
-            api.post(f"{place}/tx/build", json={"sender": by.address, "houdiniIds": orders})
-        )
-        return found
-
-    first = built()
-    assert [one for each in first["transactions"] for one in each["houdiniIds"]] == orders
-    ether = find_token("ethereum", "ETH")
-    Traffic(running, random.Random(4)).given(ether, account_address(by.address), 2)
-    build = until(lambda: (one := built())["depositNeeded"] == "0" and one, "the deposit")
-    assert isinstance(build, dict)
-    signatures = [signature(each["txData"], by, 1) for each in build["transactions"]]
-    ask(api.post(f"{place}/tx", json={"signatures": signatures}))
-
-    def over() -> dict[str, Any] | None:
-        told: dict[str, Any] = ask(api.get(place))
-        return told if all(one["status"] == 4 for one in told["orders"]) else None
-
-    told = until(over, "both payouts")
-    assert told["bundleStatus"] == "confirmed"
-    assert [one["houdiniId"] for one in told["orders"]] == orders
 
 
 def test_their_description_has_their_names(api: httpx2.Client) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from swapdesk.chain.addresses.checking import ServerPattern, check_address
+from swapdesk.chain.addresses.checking import check_address, pattern_fits
 from swapdesk.cli.serve_command import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens
@@ -60,20 +60,19 @@ def test_the_same_for_the_same_seed_and_the_first_of_a_larger_one() -> None:
 
 
 def test_every_token_is_one_on_the_wire() -> None:
-    data = encode_json(made())
+    data = encode_json(made()[:1_000])
     read = decode(list[Token], data, side="client", max_bytes=32 << 20)
-    assert [token.id for token in read] == [token.id for token in made()]
-    assert [token.price for token in read] == [token.price for token in made()]
+    assert [token.id for token in read] == [token.id for token in made()[:1_000]]
+    assert [token.price for token in read] == [token.price for token in made()[:1_000]]
     assert encode_json(decode(list[Token], data, side="service", max_bytes=32 << 20)) == data
 
 
 def test_contracts_are_those_of_their_chain() -> None:
     seen = Counter[str]()
     for token in made()[:1500]:
-        assert token.address is not None
         kind = token.chain_data.kind
         seen[kind] += 1
-        assert ServerPattern(token.chain_data.token_address_validation).matches(token.address)
+        assert pattern_fits(token.chain_data.token_address_validation, token.address)
         address = token.address.partition("::")[0]
         verdict = check_address(kind, address, chain_name=token.chain_data.name)
         assert verdict.normalized == address, (token.chain, token.address, verdict.reason)

@@ -156,11 +156,8 @@ def deposit(sell: WorldToken, buy: WorldToken, amount: str, types: str = "standa
     return run
 
 
-def swap_on_chain(traffic: Traffic, number: int) -> None:
-    """A swap that the wallet's own transactions carry out."""
-    me, base = person(number), "base"
-    traffic.given(ETH_BASE, me.address, 1)
-    traffic.given(USDC, me.address, 100)
+def sending(traffic: Traffic, me: LocalAccount) -> Callable[[dict[str, Any]], str]:
+    """What signs a call as the next transaction of an account on Base, and has it mined."""
     nonces = iter(range(100))
 
     def send(call: dict[str, Any]) -> str:
@@ -177,9 +174,18 @@ def swap_on_chain(traffic: Traffic, number: int) -> None:
             }
         )
         hash_ = made.hash.to_0x_hex()
-        traffic.mined(base, made.raw_transaction.to_0x_hex(), hash_)
+        traffic.mined("base", made.raw_transaction.to_0x_hex(), hash_)
         return hash_
 
+    return send
+
+
+def swap_on_chain(traffic: Traffic, number: int) -> None:
+    """A swap that the wallet's own transactions carry out."""
+    me = person(number)
+    traffic.given(ETH_BASE, me.address, 1)
+    traffic.given(USDC, me.address, 100)
+    send = sending(traffic, me)
     query = {
         "amount": "20",
         "types": "dex",

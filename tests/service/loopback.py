@@ -1,4 +1,4 @@
-"""The service on a real socket of this machine, as the sandbox serves it."""
+"""The service, and any other server, on a real socket of this machine, as the sandbox serves it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import uvicorn
 
-from patience import PATIENCE
-from swapdesk.sandbox.http_server import build_server
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 
@@ -28,17 +28,22 @@ def server_of(parts: ServiceParts, *, lifespan: bool = True) -> uvicorn.Server:
 
 
 @contextlib.asynccontextmanager
+async def on_port(server: uvicorn.Server) -> AsyncIterator[int]:
+    """The port of this machine that a server listens on until the block ends."""
+    stop = asyncio.Event()
+    with listen("127.0.0.1", 0) as bound:
+        task = asyncio.create_task(serve_until(stop, (server, bound)))
+        try:
+            assert await started(server, stop)
+            yield bound.getsockname()[1]
+        finally:
+            stop.set()
+            await task
+
+
+@contextlib.asynccontextmanager
 async def serving(parts: ServiceParts, *, lifespan: bool = True) -> AsyncIterator[str]:
     """The service at a base address ``http://127.0.0.1:PORT/v2`` until the block ends. Without its
     ``lifespan`` its worker is moved by somebody else."""
-    server = server_of(parts, lifespan=lifespan)
-    with listening() as bound:
-        task = asyncio.create_task(server.serve([bound]))
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not server.started:
-                    await asyncio.wait({task}, timeout=0.01)
-            yield f"http://127.0.0.1:{bound.getsockname()[1]}/v2"
-        finally:
-            server.should_exit = True
-            await task
+    async with on_port(server_of(parts, lifespan=lifespan)) as port:
+        yield f"http://127.0.0.1:{port}/v2"

@@ -22,12 +22,13 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderList, OrderQuery
 from swapdesk.wire.tokens import Token
@@ -103,6 +104,19 @@ def credentials(of: Partner) -> str:
 
 
 ALICE, BOB, FRANK = partner("alice"), partner("bob"), partner("frank", Tier.FREE)
+EVERYTHING = OrderFilter(
+    partner_id=ALICE.partner_id,
+    since=START - timedelta(days=1),
+    until=None,
+    statuses=(),
+    private=None,
+    token_in_id=None,
+    token_out_id=None,
+    sort="created",
+    descending=False,
+    offset=0,
+    limit=1000,
+)
 
 
 def caller(of: Partner = ALICE) -> Caller:
@@ -228,9 +242,13 @@ async def only_order(floor: Floor) -> Order:
     return listed.orders[0]
 
 
-async def refused(call: Awaitable[Any]) -> ServiceError:
+async def refused(
+    call: Awaitable[Any], code: str = ErrorCode.VALIDATION_ERROR, field: str = ""
+) -> ServiceError:
+    """The refusal with this code, and for this field alone where there is one."""
     with pytest.raises(ServiceError) as error:
         await call
+    assert (error.value.code, "".join(error.value.fields or ())) == (code, field)
     return error.value
 
 

@@ -110,7 +110,8 @@ class PlainBundler(Struct):
         if name not in known:
             if operation.sender not in self.funded:
                 raise BundleRefused(-32500, "AA21 didn't pay prefund")
-            if self.nonces[operation.sender, operation.nonce_key] != operation.nonce_sequence:
+            key, sequence = divmod(operation.nonce, 1 << 64)
+            if self.nonces[operation.sender, key] != sequence:
                 raise BundleRefused(-32500, "AA25 invalid account nonce")
             self.taken.append(operation)
             if self.mining:
@@ -126,7 +127,7 @@ class PlainBundler(Struct):
             name = "0x" + _hash(operation).hex()
             if name in self.blocks:
                 continue
-            self.nonces[operation.sender, operation.nonce_key] += 1
+            self.nonces[operation.sender, operation.nonce >> 64] += 1
             height = len(self.blocks) + 1
             sent = "0x" + hashlib.sha256(name.encode()).hexdigest()
             reason = self.reverting

@@ -14,6 +14,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.quotes import Quote, QuoteList
 
@@ -37,10 +38,13 @@ async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuo
     return await service.store.get_quote(FIRST.partner_id, quote_id)
 
 
-async def refusal(api: httpx2.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:
-    """The body of a refusal, with its status."""
+async def refusal(
+    api: httpx2.AsyncClient, path: str, parameters: Parameters, code: str = "VALIDATION_ERROR"
+) -> dict[str, Any]:
+    """The body of a refusal with this code, and with the status of the code."""
     answer = await api.get(path, params=parameters)
-    return {**answer.json(), "status": answer.status_code}
+    assert (answer.status_code, answer.json()["code"]) == (STATUS_OF[ErrorCode(code)], code)
+    return answer.json()
 
 
 async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:

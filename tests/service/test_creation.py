@@ -19,8 +19,6 @@ from service.orders_fixtures import (
     BTC,
     ETH,
     EVM,
-    XRP,
-    XRP_TOKEN,
     Floor,
     caller,
     exchange,
@@ -73,13 +71,6 @@ async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
     assert order.out_status == 1
 
 
-async def test_a_private_send(floor: Floor) -> None:
-    quote = await floor.quote(route="private", token_out=ETH, purpose="private_send")
-    order = await floor.desk.create(caller(), private_send(quote), "private_send")
-    assert order.in_token == order.out_token == ETH
-    assert order.anonymous
-
-
 async def test_what_the_venue_restates_is_what_is_to_be_paid(floor: Floor) -> None:
     floor.venue("aa").trouble.restate_in = Decimal("0.50000001")
     floor.venue("aa").trouble.restate_out = Decimal("0.0165")
@@ -101,41 +92,25 @@ async def test_an_address_nobody_could_be_paid_at(
 ) -> None:
     quote = await floor.quote()
     to = body.pop("to")
-    error = await refused(floor.desk.create(caller(), exchange(quote, to, **body), "exchange"))
-    assert error.code is ErrorCode.VALIDATION_ERROR
-    assert list(error.fields or {}) == [field]
+    await refused(floor.desk.create(caller(), exchange(quote, to, **body), "exchange"), field=field)
     assert floor.openings == []
     assert (await floor.desk.create(caller(), exchange(quote), "exchange")).status == 0
-
-
-async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
-    quote = await floor.quote(token_out=XRP_TOKEN)
-    bad = exchange(quote, XRP, destination_tag="99999999999")
-    error = await refused(floor.desk.create(caller(), bad, "exchange"))
-    assert list(error.fields or {}) == ["destinationTag"]
-    assert (
-        await floor.desk.create(caller(), exchange(quote, XRP), "exchange")
-    ).receiver_tag is None
-    other = await floor.quote(token_out=XRP_TOKEN)
-    tagged = exchange(other, XRP, destination_tag="4711")
-    assert (await floor.desk.create(caller(), tagged, "exchange")).receiver_tag == "4711"
 
 
 @pytest.mark.proves("code INVALID_SWAP")
 async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> None:
     mine, theirs = await floor.quote(), await floor.quote(of=BOB)
     unknown = replace(mine, quote_id="f" * 24)
-    floor_errors = [
-        await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
-        for quote in (unknown, theirs)
+    creates = [
+        floor.desk.create(caller(), exchange(unknown), "exchange"),
+        floor.desk.create(caller(), exchange(theirs), "exchange"),
+        floor.desk.create(caller(), private_send(mine), "private_send"),
     ]
-    floor_errors.append(
-        await refused(floor.desk.create(caller(), private_send(mine), "private_send"))
-    )
+    told = [await refused(create, ErrorCode.INVALID_SWAP) for create in creates]
     floor.clock.advance(60)
-    floor_errors.append(await refused(floor.desk.create(caller(), exchange(mine), "exchange")))
-    assert len({encode_json(error.body("same")) for error in floor_errors}) == 1
-    assert floor_errors[0].code is ErrorCode.INVALID_SWAP
+    late = floor.desk.create(caller(), exchange(mine), "exchange")
+    told.append(await refused(late, ErrorCode.INVALID_SWAP))
+    assert len({encode_json(error.body("same")) for error in told}) == 1
     assert floor.openings == []
 
 
@@ -154,8 +129,7 @@ async def test_a_private_send_is_created_by_both_operations_and_once(
     opened = list(floor.openings)
     for again in ("exchange", "private_send"):
         assert await create(again) == order, "the same body is the same create"
-        other = await refused(create(again, wallet_info="other"))
-        assert other.code is ErrorCode.INVALID_SWAP
+        await refused(create(again, wallet_info="other"), ErrorCode.INVALID_SWAP)
     assert floor.openings == opened
 
 
@@ -173,17 +147,21 @@ async def test_64_twins_get_one_order(floor: Floor) -> None:
 async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     quote = await floor.quote()
     order = await floor.desk.create(caller(), exchange(quote), "exchange")
-    error = await refused(
-        floor.desk.create(caller(), exchange(quote, refund_address=EVM), "exchange")
+    await refused(
+        floor.desk.create(caller(), exchange(quote, refund_address=EVM), "exchange"),
+        ErrorCode.INVALID_SWAP,
     )
-    assert error.code is ErrorCode.INVALID_SWAP
     floor.clock.advance(3600)
     await floor.worker.sweep(floor.clock.now())
     assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
     floor.clock.advance(48 * 3600)
-    too_late = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+    too_late = await refused(
+        floor.desk.create(caller(), exchange(quote), "exchange"), ErrorCode.INVALID_SWAP
+    )
     unknown = replace(quote, quote_id="f" * 24)
-    never = await refused(floor.desk.create(caller(), exchange(unknown), "exchange"))
+    never = await refused(
+        floor.desk.create(caller(), exchange(unknown), "exchange"), ErrorCode.INVALID_SWAP
+    )
     assert encode_json(too_late.body("same")) == encode_json(never.body("same"))
 
 
@@ -191,8 +169,9 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
 async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
     floor.venue("aa").trouble.answers_lost = 1
     quote = await floor.quote()
-    error = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
-    assert (error.code, error.status) == (ErrorCode.SERVICE_UNAVAILABLE, 503)
+    await refused(
+        floor.desk.create(caller(), exchange(quote), "exchange"), ErrorCode.SERVICE_UNAVAILABLE
+    )
     assert (await only_order(floor)).status == -2
     assert await floor.work(12) == 1
     order = await only_order(floor)

@@ -76,6 +76,7 @@ def test_every_code_has_a_way() -> None:
     assert set(STATUS_OF) == set(ErrorCode)
 
 
+@pytest.mark.proves("code INTERNAL_SERVER_ERROR")
 @pytest.mark.parametrize(
     ("operation", "code"),
     [
@@ -89,6 +90,7 @@ async def test_error(
     anyone: httpx2.AsyncClient,
     service: ServiceParts,
     clock: FalteringClock,
+    caplog: pytest.LogCaptureFixture,
     operation: Operation,
     code: ErrorCode,
 ) -> None:
@@ -103,6 +105,8 @@ async def test_error(
     assert body["requestId"] == answer.headers["x-request-id"]
     assert ("retry-after" in answer.headers) == (answer.status_code == 429)
     assert "detail" not in answer.text
+    logged = [body["requestId"] in each.getMessage() for each in caplog.records if each.exc_info]
+    assert logged == ([True] if answer.status_code == 500 else []), "whole, and for us alone"
     for problem in body.get("fields", {}).values():
         assert problem.keys() <= {"message", "value"}
         assert problem["message"]

@@ -70,12 +70,9 @@ def create(floor: Floor, quote: StoredQuote, of: Caller | None = None, **body: A
 @pytest.mark.parametrize("terms", [{"fixed": True}, {"requires_refund_address": True}])
 async def test_a_refund_address_where_one_is_needed(floor: Floor, terms: dict[str, bool]) -> None:
     quote = await stored(floor, **terms)
-    error = await refused(create(floor, quote))
-    assert error.code is ErrorCode.VALIDATION_ERROR
-    assert list(error.fields or {}) == ["refundAddress"]
+    await refused(create(floor, quote), field="refundAddress")
     for wrong in (BTC, EVM[:-1] + "b", "nowhere"):
-        error = await refused(create(floor, quote, refund_address=wrong))
-        assert list(error.fields or {}) == ["refundAddress"], wrong
+        await refused(create(floor, quote, refund_address=wrong), field="refundAddress")
     assert floor.openings == []
     order = await create(floor, quote, refund_address=EVM)
     assert (order.refund_address, order.fixed) == (EVM, terms.get("fixed", False))
@@ -83,17 +80,14 @@ async def test_a_refund_address_where_one_is_needed(floor: Floor, terms: dict[st
 
 async def test_a_refund_memo_belongs_to_an_address_on_a_chain_with_memos(floor: Floor) -> None:
     quote = await floor.quote(token_in=XRP_TOKEN, amount="500")
-    alone = await refused(create(floor, quote, refund_extra_id="7"))
-    assert list(alone.fields or {}) == ["refundExtraId"]
-    wrong = await refused(create(floor, quote, refund_address=XRP, refund_extra_id="x"))
-    assert list(wrong.fields or {}) == ["refundExtraId"]
-    plain = await refused(
-        create(floor, await floor.quote(), refund_address=EVM, refund_extra_id="7")
+    await refused(create(floor, quote, refund_extra_id="7"), field="refundExtraId")
+    await refused(
+        create(floor, quote, refund_address=XRP, refund_extra_id="x"), field="refundExtraId"
     )
-    assert list(plain.fields or {}) == ["refundExtraId"]
-    await create(floor, quote, refund_address=XRP, refund_extra_id="7")
-    leg = floor.venue("aa").opened[-1]
-    assert (leg.refund_address, leg.refund_tag) == (XRP, "7")
+    await refused(
+        create(floor, await floor.quote(), refund_address=EVM, refund_extra_id="7"),
+        field="refundExtraId",
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,21 +101,30 @@ async def test_a_refund_memo_belongs_to_an_address_on_a_chain_with_memos(floor: 
 )
 async def test_a_memo_that_cannot_be_sent_as_it_is(floor: Floor, memo: str, says: str) -> None:
     quote = await floor.quote(token_in=XRP_TOKEN, amount="500")
-    wrong = await refused(create(floor, quote, refund_address=XRP, refund_extra_id=memo))
+    wrong = await refused(
+        create(floor, quote, refund_address=XRP, refund_extra_id=memo), field="refundExtraId"
+    )
     problem = (wrong.fields or {})["refundExtraId"]
     assert (problem.message, problem.value) == (says, memo)
     await create(floor, quote, refund_address=XRP, refund_extra_id="4294967295")
+    quote = await floor.quote(token_out=XRP_TOKEN)
+    wrong = await refused(
+        create(floor, quote, to=XRP, destination_tag=memo), field="destinationTag"
+    )
+    assert (wrong.fields or {})["destinationTag"].message == says
+    assert (await create(floor, quote, to=XRP)).receiver_tag is None, "never forced"
 
 
 async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
-    error = await refused(create(floor, await floor.quote(), destination_tag="7"))
-    assert list(error.fields or {}) == ["destinationTag"]
+    await refused(create(floor, await floor.quote(), destination_tag="7"), field="destinationTag")
 
 
 @pytest.mark.proves("field intermediateRefundAddress")
 async def test_an_intermediate_refund_address_is_for_private_routes(floor: Floor) -> None:
-    error = await refused(create(floor, await floor.quote(), intermediate_refund_address="x"))
-    assert list(error.fields or {}) == ["intermediateRefundAddress"]
+    await refused(
+        create(floor, await floor.quote(), intermediate_refund_address="x"),
+        field="intermediateRefundAddress",
+    )
     order = await create(
         floor, await floor.quote(route="private"), intermediate_refund_address="not of Monero"
     )
@@ -158,9 +161,8 @@ async def test_a_fixed_rate_ends_with_its_quote(floor: Floor) -> None:
     promised = await fixed(floor)
     floating = await floor.quote()
     floor.clock.advance(60)
-    error = await refused(create(floor, promised, refund_address=EVM))
-    assert (error.status, error.code) == (422, ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
-    assert (await refused(create(floor, floating))).code is ErrorCode.INVALID_SWAP
+    await refused(create(floor, promised, refund_address=EVM), ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
+    await refused(create(floor, floating), ErrorCode.INVALID_SWAP)
     assert floor.openings == []
 
 
@@ -169,8 +171,9 @@ async def test_a_rate_that_ends_before_its_venue_is_asked(floor: Floor, route: s
     promised = await fixed(floor, route)
     floor.venue(promised.legs[0]).trouble.rates_ended = True
     for _ in range(2):
-        error = await refused(create(floor, promised, refund_address=EVM))
-        assert (error.status, error.code) == (422, ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
+        error = await refused(
+            create(floor, promised, refund_address=EVM), ErrorCode.FIXED_RATE_QUOTE_EXPIRED
+        )
         assert "Ask for a new quote" in error.message
 
 
@@ -184,8 +187,10 @@ async def test_a_fixed_rate_a_moment_before_its_end(floor: Floor) -> None:
 async def test_an_account_without_fixed_rates(floor: Floor) -> None:
     quote = await fixed(floor)
     alice = replace(ALICE, fixed_rates=False)
-    error = await refused(create(floor, quote, Caller(alice, alice.keys[0]), refund_address=EVM))
-    assert (error.status, error.code) == (403, ErrorCode.FIXED_RATE_NOT_ALLOWED)
+    await refused(
+        create(floor, quote, Caller(alice, alice.keys[0]), refund_address=EVM),
+        ErrorCode.FIXED_RATE_NOT_ALLOWED,
+    )
 
 
 @pytest.mark.proves("code STATIC_DEPOSIT_IN_USE")
@@ -201,8 +206,7 @@ async def test_a_fixed_order_never_falls_back(
     trouble = floor.venue(quote.legs[0]).trouble
     trouble.addresses_held, trouble.reject = held, not held
     for _ in range(2):
-        error = await refused(create(floor, quote, refund_address=EVM))
-        assert error.code is code
+        await refused(create(floor, quote, refund_address=EVM), code)
     assert [key for key in floor.openings if ":in" in key] == []
 
 
@@ -226,13 +230,13 @@ async def test_a_fallback_keeps_to_the_providers_asked_for(floor: Floor) -> None
     assert (await create(floor, quote)).in_ == "cc"
     floor.venue("cc").trouble.reject = True
     last = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
-    assert (await refused(create(floor, last))).code is ErrorCode.PROVIDER_EXCHANGE_FAILED
+    await refused(create(floor, last), ErrorCode.PROVIDER_EXCHANGE_FAILED)
 
 
 @pytest.mark.proves("code INVALID_SWAP")
 async def test_a_filtered_quote_is_refused(floor: Floor) -> None:
     quote = await stored(floor, filtered=True)
-    assert (await refused(create(floor, quote))).code is ErrorCode.INVALID_SWAP
+    await refused(create(floor, quote), ErrorCode.INVALID_SWAP)
 
 
 # Markup and filters of the body
@@ -259,21 +263,8 @@ async def test_a_fixed_quote_keeps_its_markup_and_filters(
     floor: Floor, body: dict[str, Any]
 ) -> None:
     quote = await fixed(floor, "private")
-    error = await refused(create(floor, quote, refund_address=EVM, **body))
-    assert error.code is ErrorCode.INVALID_SWAP
+    await refused(create(floor, quote, refund_address=EVM, **body), ErrorCode.INVALID_SWAP)
     assert floor.openings == []
-
-
-async def test_other_leg_filters_re_price_a_private_quote(floor: Floor) -> None:
-    quote = await floor.quote(route="private")
-    order = await create(
-        floor, quote, in_leg_excluded_swaps=[quote.legs[0]], out_leg_included_swaps=["cc"]
-    )
-    row = await row_of(floor, order)
-    assert row.legs[0] != quote.legs[0]
-    assert row.legs[1] == "cc"
-    assert order.out_amount != quote.amount_out
-    assert order.anonymous
 
 
 @pytest.mark.parametrize(("refund", "first"), [(None, "cc"), (EVM, "aa")])
@@ -290,10 +281,8 @@ async def test_a_re_priced_route_opens_without_the_refund_address_it_did_not_get
 async def test_filters_that_leave_no_route(floor: Floor) -> None:
     quote = await floor.quote(route="private")
     everyone = ["aa", "bb", "cc"]
-    error = await refused(create(floor, quote, in_leg_excluded_swaps=everyone))
-    assert error.code is ErrorCode.INVALID_SWAP
-    unknown = await refused(create(floor, quote, out_leg_included_swaps=["zz"]))
-    assert list(unknown.fields or {}) == ["outLegIncludedSwaps"]
+    await refused(create(floor, quote, in_leg_excluded_swaps=everyone), ErrorCode.INVALID_SWAP)
+    await refused(create(floor, quote, out_leg_included_swaps=["zz"]), field="outLegIncludedSwaps")
 
 
 async def test_equal_filters_in_another_order_and_filters_of_a_standard_quote(
@@ -331,7 +320,7 @@ async def test_quotes_that_drew_the_same_wallet_do_not_pay_from_it_twice(floor: 
 async def test_a_wallet_used_since_the_quote_with_no_other_left(floor: Floor) -> None:
     floor.venue("bb").traits = VenueTraits(payout_wallets=2)
     await wallets_of_two(floor)
-    assert (await refused(wallets_of_two(floor))).code is ErrorCode.INVALID_SWAP
+    await refused(wallets_of_two(floor), ErrorCode.INVALID_SWAP)
     assert len(floor.venue("bb").opened) == 2
     assert (await wallets_of_two(floor, rotate_fallback=True))[2:] == [None, None]
 
@@ -371,8 +360,7 @@ async def test_twin_creates_of_several_processes_count_once(floor: Floor) -> Non
         waiting = (await asyncio.wait(waiting, timeout=0.05))[1]
     assert len({each.result().service_id for each in creates}) == 1
     assert [row.used for row in floor.store.usage(partner_id, RateClass.EXCHANGE)] == [1, 1, 1]
-    refusal = await refused(create_by(other, late))
-    assert refusal.code is ErrorCode.RATE_LIMIT_EXCEEDED
+    await refused(create_by(other, late), ErrorCode.RATE_LIMIT_EXCEEDED)
     assert await floor.store.order_of_quote(partner_id, late.quote_id) is None
     await other.store.close()
 
@@ -408,8 +396,7 @@ async def test_the_same_request_written_otherwise_returns_the_order(floor: Floor
     first = await create(floor, quote, markup=Decimal("1.0"), in_leg_included_swaps=["aa", "bb"])
     again = await create(floor, quote, markup=Decimal(1), in_leg_included_swaps=["bb", "aa"])
     assert again == first
-    error = await refused(create(floor, quote, markup=Decimal("1.1")))
-    assert error.code is ErrorCode.INVALID_SWAP
+    await refused(create(floor, quote, markup=Decimal("1.1")), ErrorCode.INVALID_SWAP)
 
 
 def test_a_body_of_the_other_kind_of_create_is_refused() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -14,15 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 from service.http_calls import code, raw_call
-from service.new_store import open_new
 from service.test_access import path_of
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.records import StoreUnavailable
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import OPERATIONS
 
@@ -136,56 +132,6 @@ async def test_other_methods_are_refused_with_allow(
         if method != "HEAD":
             assert answer.json()["code"] == "METHOD_NOT_ALLOWED"
         assert answer.headers["allow"] == ", ".join(offered)
-
-
-# What goes wrong inside
-
-
-class DefectiveStore(SqliteStore):
-    """A store with a defect in one method."""
-
-    async def requests_in_month(self, partner_id: str, month: str) -> int:
-        raise ZeroDivisionError("the secret of the store")
-
-
-class AbsentStore(SqliteStore):
-    """A store that does not answer."""
-
-    async def requests_in_month(self, partner_id: str, month: str) -> int:
-        raise StoreUnavailable
-
-
-@pytest.fixture
-def store_class() -> type[SqliteStore]:
-    return SqliteStore
-
-
-@pytest.fixture
-async def store(tmp_path: Any, store_class: type[SqliteStore]) -> AsyncIterator[SqliteStore]:
-    opened = open_new(tmp_path / "service.db", store_class)
-    yield opened
-    await opened.close()
-
-
-@pytest.mark.proves("code INTERNAL_SERVER_ERROR")
-@pytest.mark.parametrize("store_class", [DefectiveStore])
-async def test_a_defect_is_answered_without_details(
-    api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    answer = await api.get("/rateLimits")
-    assert code(answer) == (500, "INTERNAL_SERVER_ERROR")
-    assert answer.json().keys() == {"message", "code", "requestId"}
-    assert "secret" not in answer.text
-    assert "ZeroDivision" not in answer.text
-    logged = [record for record in caplog.records if record.exc_info]
-    assert len(logged) == 1
-    assert answer.json()["requestId"] in logged[0].getMessage()
-
-
-@pytest.mark.proves("code SERVICE_UNAVAILABLE")
-@pytest.mark.parametrize("store_class", [AbsentStore])
-async def test_a_store_that_does_not_answer(api: httpx2.AsyncClient) -> None:
-    assert code(await api.get("/rateLimits")) == (503, "SERVICE_UNAVAILABLE")
 
 
 # Log

@@ -336,6 +336,7 @@ async def test_a_refund_without_a_known_amount(floor: Floor) -> None:
     await floor.work()
     order = await state(floor, order)
     assert (order.status, order.refund_hash, order.refund_amount) == (7, "0xdd", None)
+    await floor.worker.sweep(floor.clock.now())
     assert await shown(floor) == [0, 1, 7]
 
 

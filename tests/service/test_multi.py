@@ -22,7 +22,6 @@ from service.world import (
     AS_FREE,
     AS_SECOND,
     BTC,
-    BY_PARTNER_ID,
     DISABLED,
     ETH,
     FIRST,
@@ -259,15 +258,6 @@ async def test_one_source_chain_a_group(api: httpx2.AsyncClient) -> None:
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 
 
-@pytest.mark.proves("input create_multi_exchange orders")
-async def test_fifty_orders_and_not_one_more(api: httpx2.AsyncClient) -> None:
-    assert len(ids(await group(api, *[row(0.5)] * 50))) == 50
-    answer = await api.post("/exchanges/multi", json={"orders": [row(0.5)] * 51})
-    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
-    answer = await api.post("/exchanges/multi", json={"orders": []})
-    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
-
-
 async def test_bodies_are_closed_down_to_the_last_filter(api: httpx2.AsyncClient) -> None:
     bodies = {
         "orders.0.quoteId": {"orders": [row(quoteId="1")]},
@@ -370,18 +360,9 @@ async def test_a_group_whose_orders_all_fail(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.proves("input get_multi_exchange multiId")
-async def test_a_group_is_its_owners_for_48_hours(
-    api: httpx2.AsyncClient, anyone: httpx2.AsyncClient, clock: ManualClock
-) -> None:
+async def test_a_group_is_told_for_48_hours(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     told = await group(api, row())
     path = f"/exchanges/multi/{told['multiId']}"
-    foreign = await api.get(path, headers=AS_SECOND)
-    unknown = await api.get(f"/exchanges/multi/{UNKNOWN}", headers=AS_SECOND)
-    assert foreign.status_code == 404
-    without = [{k: v for k, v in a.json().items() if k != "requestId"} for a in (foreign, unknown)]
-    assert without[0] == without[1]
-    by_id = await anyone.get(path, headers=BY_PARTNER_ID)
-    assert (by_id.status_code, by_id.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
     clock.advance(timedelta(hours=48).total_seconds() - 1)
     assert (await api.get(path)).status_code == 200
     clock.advance(2)

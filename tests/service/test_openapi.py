@@ -234,11 +234,6 @@ async def test_answers_that_several_operations_share(served: dict[str, Any]) -> 
     unpaid = answers["PaymentRequired"]["content"]
     assert unpaid["application/json"]["schema"] == {"type": "object", "maxProperties": 0}
     assert answers["MethodNotAllowed"]["headers"]["allow"]["required"] is True
-    for operation in OPERATIONS:
-        statuses = described(served, operation)["responses"].keys()
-        assert {"405", "421"} <= statuses
-        assert ({"413", "415"} <= statuses) is (operation.body is not None)
-        assert ("402" in statuses) is (operation.access is not Access.OPEN)
 
 
 async def test_parameters(served: dict[str, Any]) -> None:
@@ -254,11 +249,7 @@ async def test_parameters(served: dict[str, Any]) -> None:
             "maximum": 10**40 - 1,
         },
     }
-    assert by_name["types"]["schema"]["items"]["enum"] == ["private", "standard", "dex"]
     assert (by_name["types"]["style"], by_name["types"]["explode"]) == ("form", True)
-    assert by_name["from"]["schema"]["pattern"] == "^[a-fA-F0-9]{24}$"
-    page = served["paths"]["/tokens"]["get"]["parameters"][1]["schema"]
-    assert page == {"type": "integer", "minimum": 1, "maximum": 10000, "default": 1}
 
 
 def walk(value: Any) -> Any:

@@ -48,12 +48,9 @@ async def test_what_limits_promise_quotes_do(
             (bucket.min - unit, "AMOUNT_TOO_LOW"),
             (bucket.max + unit, "QUOTE_OVER_LIMIT"),
         ):
-            body = await refusal(
-                api,
-                "/quotes",
-                asked(plain(amount), token_in.id, token_out.id, types=route),
+            await refusal(
+                api, "/quotes", asked(plain(amount), token_in.id, token_out.id, types=route), code
             )
-            assert (body["status"], body["code"]) == (422, code)
 
 
 async def test_every_amount_between_the_limits_is_priced(api: httpx2.AsyncClient) -> None:
@@ -75,8 +72,9 @@ async def test_limits_without_a_gap(
     cc.least, cc.most = Decimal(4_000), Decimal(9_000)
     found = await limits(api, USDC.id, ETH.id)
     assert (found.cex.min, found.cex.max) == (1_000, 9_000)
-    body = await refusal(api, "/quotes", asked("999.999999", USDC.id, ETH.id, types="standard"))
-    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+    body = await refusal(
+        api, "/quotes", asked("999.999999", USDC.id, ETH.id, types="standard"), "AMOUNT_TOO_LOW"
+    )
     assert "1000 USDC" in body["message"]
 
 
@@ -142,8 +140,7 @@ async def test_the_cap_bounds_the_limits_of_a_dearer_token(
     found = await limits(api, BTC.id, ETH.id)
     assert found.cex.max == Decimal("6.66666666")
     assert (await quotes(api, asked("6.66666666", types="standard")))[0].error is None
-    body = await refusal(api, "/quotes", asked("6.66666667", types="standard"))
-    assert body["code"] == "QUOTE_OVER_LIMIT"
+    await refusal(api, "/quotes", asked("6.66666667", types="standard"), "QUOTE_OVER_LIMIT")
 
 
 async def test_limits_are_the_widest_over_all_venues(api: httpx2.AsyncClient) -> None:
@@ -155,14 +152,12 @@ async def test_limits_are_the_widest_over_all_venues(api: httpx2.AsyncClient) ->
 @pytest.mark.proves("input get_pair_limits tokenIdFrom", "input get_pair_limits tokenIdTo")
 async def test_sides_by_cex_id(api: httpx2.AsyncClient) -> None:
     assert await limits(api, "BTC", "eth") == await limits(api, BTC.id, ETH.id.upper())
-    body = await refusal(api, "/minMax", {"tokenIdFrom": "BTC", "tokenIdTo": "NOPE"})
-    assert (body["status"], body["code"]) == (404, "TOKEN_NOT_FOUND")
+    await refusal(api, "/minMax", {"tokenIdFrom": "BTC", "tokenIdTo": "NOPE"}, "TOKEN_NOT_FOUND")
 
 
 @pytest.mark.parametrize("to", [BTC.id, BTC.id.upper(), "BTC", "btc"])
 async def test_limits_of_one_token_with_itself(api: httpx2.AsyncClient, to: str) -> None:
     body = await refusal(api, "/minMax", {"tokenIdFrom": BTC.id, "tokenIdTo": to})
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"tokenIdTo"}
 
 

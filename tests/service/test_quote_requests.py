@@ -57,15 +57,13 @@ async def test_amounts_that_are_none(api: httpx2.AsyncClient, path: str, amount:
     if path.endswith("send"):
         del parameters["to"]
     body = await refusal(api, path, parameters)
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"amount"}
 
 
 @pytest.mark.parametrize("amount", ["0", "0.0"])
 async def test_nothing_sent_privately_is_too_low(api: httpx2.AsyncClient, amount: str) -> None:
     parameters = {"amount": amount, "from": BTC.id}
-    body = await refusal(api, "/quotes/private-send", parameters)
-    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+    body = await refusal(api, "/quotes/private-send", parameters, "AMOUNT_TOO_LOW")
     assert body["fields"]["amount"]["value"] == amount
 
 
@@ -79,7 +77,6 @@ async def test_decimals_of_the_token(api: httpx2.AsyncClient, path: str) -> None
     assert answer.status_code == 200, "trailing zeros change no amount"
     assert '"amountIn":0.12345678,' in answer.text
     body = await refusal(api, path, {**parameters, "amount": "0.123456789"})
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
 
 
@@ -114,8 +111,7 @@ async def test_tokens_that_cannot_be_swapped(
         ({"tokenIdFrom": token_id, "tokenIdTo": BTC.id}, "/minMax", "tokenIdFrom"),
         ({"tokenIdFrom": BTC.id, "tokenIdTo": token_id}, "/minMax", "tokenIdTo"),
     ):
-        body = await refusal(api, path, parameters)
-        assert (body["status"], body["code"]) == (404, code)
+        body = await refusal(api, path, parameters, code)
         assert f"'{side}'" in body["message"]
         assert "fields" not in body
 
@@ -126,7 +122,6 @@ async def test_one_token_on_both_sides(api: httpx2.AsyncClient, types: Any) -> N
     if types is not None:
         parameters["types"] = types
     body = await refusal(api, "/quotes", parameters)
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"to"}
 
 
@@ -146,7 +141,6 @@ async def test_private_send_needs_the_token_to_support_it(api: httpx2.AsyncClien
         ("/quotes", asked("100", USDC_SOL.id, USDC_SOL.id, types="private")),
     ):
         body = await refusal(api, path, parameters)
-        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         assert body["fields"].keys() == {"from"}
 
 

@@ -126,7 +126,6 @@ async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str
 @pytest.mark.parametrize("types", ["dex", ["standard", "dex"]])
 async def test_no_fixed_rates_on_dex_routes(api: httpx2.AsyncClient, types: Any) -> None:
     body = await refusal(api, "/quotes", fixed(types=types))
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"fixed"}
 
 
@@ -152,7 +151,6 @@ async def test_receive_needs_a_fixed_rate(api: httpx2.AsyncClient, fixed_: str |
     if fixed_ is not None:
         parameters["fixed"] = fixed_
     body = await refusal(api, "/quotes", parameters)
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"] == {
         "amountType": {"message": "receive needs fixed=true", "value": "receive"}
     }
@@ -219,20 +217,8 @@ async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
     ):
         rows = await quotes(api, received(plain(amount), **pair))
         assert (rows[0].error, rows[0].fixed, rows[0].amount_out) == (None, True, amount)
-        body = await refusal(api, "/quotes", received(plain(outside), **pair))
-        assert (body["status"], body["code"]) == (422, code)
+        body = await refusal(api, "/quotes", received(plain(outside), **pair), code)
         assert f" {plain(amount)} " in body["message"], "the very figure of the limits"
-
-
-async def test_every_amount_to_receive_between_the_limits_is_priced(
-    api: httpx2.AsyncClient,
-) -> None:
-    found = await limits(api, BTC.id, ETH.id)
-    for types, bucket in (("standard", found.cex), ("private", found.private)):
-        for share in ("0.0001", "0.01", "0.5", "0.99", "0.9999"):
-            between = bucket.min_out + (bucket.max_out - bucket.min_out) * Decimal(share)
-            amount = plain(quantize(between, ETH.decimals, up=False))
-            assert (await quotes(api, received(amount, types=types)))[0].error is None
 
 
 async def test_limits_where_nothing_is_quoted_by_the_amount_received(
@@ -246,23 +232,24 @@ async def test_limits_where_nothing_is_quoted_by_the_amount_received(
         assert (await quotes(api, asked(plain(amount), types="standard")))[0].amount_out == out
 
 
-@pytest.mark.parametrize(("amount", "side"), [("0.0001", "smallest"), ("5000", "largest")])
+@pytest.mark.parametrize(
+    ("amount", "side", "code"),
+    [("0.0001", "smallest", "AMOUNT_TOO_LOW"), ("5000", "largest", "QUOTE_OVER_LIMIT")],
+)
 async def test_a_refusal_of_an_amount_to_receive_names_one_that_is_taken(
-    api: httpx2.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str, code: str
 ) -> None:
     """The leg that pays takes little and much at fa; the deposit has to fit fb or ff."""
-    for code in ("fb", "ff"):
-        some[code].least, some[code].most = Decimal(900), Decimal(50_000)
-    body = await refusal(api, "/quotes", received(amount, types="private"))
+    for each in ("fb", "ff"):
+        some[each].least, some[each].most = Decimal(900), Decimal(50_000)
+    body = await refusal(api, "/quotes", received(amount, types="private"), code)
     found = re.fullmatch(f"The {side} amount for this swap is ([0-9.]+) ETH.", body["message"])
     assert found, body
     rows = await quotes(api, received(found[1], types="private"))
     assert any(row.error is None for row in rows)
     share = {"smallest": Decimal("0.5"), "largest": Decimal(2)}[side]
-    too_far = await refusal(
-        api, "/quotes", received(plain(Decimal(found[1]) * share), types="private")
-    )
-    assert too_far["code"] == body["code"], "the figure is near the bound"
+    too_far = plain(Decimal(found[1]) * share)  # the figure is near the bound
+    await refusal(api, "/quotes", received(too_far, types="private"), code)
 
 
 async def test_one_row_out_of_bounds_when_receiving(
@@ -288,8 +275,7 @@ async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
     parameters = received("128", from_=USDC.id, types=types)
     for row in await quotes(api, parameters):
         assert row.amount_in <= 400_000
-    body = await refusal(api, "/quotes", received("133", from_=USDC.id, types=types))
-    assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
+    await refusal(api, "/quotes", received("133", from_=USDC.id, types=types), "QUOTE_OVER_LIMIT")
     for amount in ("131.5", "132", "132.3"):
         answer = await api.get("/quotes", params=received(amount, from_=USDC.id, types=types))
         for row in answer.json().get("quotes", []):
@@ -399,7 +385,6 @@ async def test_types_unset_leave_dex_out_and_named_they_are_refused(
     assert {row.type for row in await quotes(api, asked(markup="1"))} == {"standard", "private"}
     for types in ("dex", ["standard", "dex"]):
         body = await refusal(api, "/quotes", asked(markup="1", types=types))
-        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         assert body["fields"].keys() == {"markup"}
         assert body["fields"]["markup"]["value"] == "1"
     assert await quotes(api, asked(markup="0", types="dex")) == []

@@ -89,13 +89,6 @@ async def test_numbers_have_no_padding(api: httpx2.AsyncClient) -> None:
         assert not re.search(r"[0-9]\.[0-9]*0[,}]", body)
 
 
-async def test_private_rows_name_no_provider(api: httpx2.AsyncClient) -> None:
-    body = (await api.get("/quotes", params=asked(types="private"))).json()
-    for row in body["quotes"]:
-        assert not {"swap", "swapName", "logoUrl", "supportsSignatures"} & row.keys()
-        assert row["netAmountOut"] == row["amountOut"]
-
-
 FIGURES = {
     "quoteId",
     "amountIn",
@@ -269,46 +262,6 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
     assert {row.amount_out_usd for row in rows} == {None}
 
 
-@pytest.mark.proves("code VALIDATION_ERROR")
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("sort", "price"),
-        ("sort", "amountout"),
-        ("sortOrder", "up"),
-        ("types", "fixed"),
-        ("types", "standard,private"),
-        ("types", ""),
-        ("slippage", "101"),
-        ("slippage", "-1"),
-        ("senderAddress", "a" * 201),
-        ("receiverAddress", "a" * 201),
-        ("refundAddress", "a" * 201),
-        ("from", "BTC"),
-        ("to", "x" * 24),
-        ("fixed", "1"),
-        ("amountType", "receive"),
-        ("amountType", "RECEIVE"),
-        ("markup", "4.01"),
-        ("markup", "-1"),
-        ("useXmr", "yes"),
-        ("swaps", "zz"),
-        ("swaps", "aa,bb"),
-        ("inLegIncludedSwaps", "zz"),
-        ("inLegExcludedSwaps", "zz"),
-        ("outLegIncludedSwaps", "zz"),
-        ("outLegExcludedSwaps", "zz"),
-        ("rotateFallback", "true"),
-        ("deviationThreshold", "100.1"),
-        ("rotationLookback", "0"),
-    ],
-)
-async def test_parameters_of_quotes(api: httpx2.AsyncClient, name: str, value: str) -> None:
-    body = await refusal(api, "/quotes", {**asked(), name: value})
-    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
-    assert body["fields"].keys() == {name}
-
-
 @pytest.mark.proves(
     "input get_quotes slippage",
     "input get_quotes senderAddress",
@@ -334,10 +287,6 @@ async def test_inputs_without_effect_on_centralized_routes(
 async def test_required_parameters(api: httpx2.AsyncClient) -> None:
     body = await refusal(api, "/quotes", {})
     assert body["fields"] == {name: {"message": "is required"} for name in ("amount", "from", "to")}
-    body = await refusal(api, "/quotes/private-send", {})
-    assert body["fields"].keys() == {"amount", "from"}
-    body = await refusal(api, "/minMax", {})
-    assert body["fields"].keys() == {"tokenIdFrom", "tokenIdTo"}
 
 
 @pytest.mark.parametrize("end", ["min", "max"])

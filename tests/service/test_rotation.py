@@ -207,7 +207,6 @@ async def test_a_fallback_needs_rotation(api: httpx2.AsyncClient) -> None:
         ("/quotes/private-send", {"amount": "0.5", "from": BTC.id, "rotateFallback": "true"}),
     ):
         body = await refusal(api, path, parameters)
-        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         assert body["fields"] == {
             "rotateFallback": {"message": "needs rotatePayoutWallets=true", "value": "true"}
         }

@@ -52,7 +52,6 @@ async def test_swaps_allow_and_leave_private_routes_out(
 async def test_unknown_codes_are_refused(api: httpx2.AsyncClient, codes: Any) -> None:
     for name in ("swaps", *FILTERS):
         body = await refusal(api, "/quotes", {**asked(), name: codes})
-        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         wrong = codes[-1] if isinstance(codes, list) else codes
         assert body["fields"] == {
             name: {"message": f"'{wrong}' is no provider code", "value": codes}

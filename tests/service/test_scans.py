@@ -253,8 +253,7 @@ async def test_of_several_processes_one_scans_a_token(
         found = (catalog.token(BTC.id) for catalog in catalogs)
         return [None if token is None else token.security_scan for token in found]
 
-    killed = await store.claim_scan(BTC.id, clock.now(), clock.now() + CLAIM)
-    assert killed.claimed
+    assert await store.claim_scan(BTC.id, clock.now(), clock.now() + CLAIM) == (None, True)
     await selected(one, other)
     assert scanner.scanned == []
     clock.advance(CLAIM.total_seconds())

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patience import PATIENCE
-from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
+from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, EVERYTHING, START
 from swapdesk.service.store.database import VERSION, SchemaError
 from swapdesk.service.store.records import (
-    OrderFilter,
     PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
@@ -233,19 +232,7 @@ async def test_amounts_sort_exactly_where_doubles_tie(store: SqliteStore) -> Non
     amounts = ["10", "9.000000000000000002", "9.000000000000000001", "0.1", "100000000000000000001"]
     for n, amount in enumerate(amounts, start=1):
         await begun(store, n, amount=amount)
-    wanted = OrderFilter(
-        partner_id=ALICE.partner_id,
-        since=START,
-        until=None,
-        statuses=(),
-        private=None,
-        token_in_id=None,
-        token_out_id=None,
-        sort="amount",
-        descending=False,
-        offset=0,
-        limit=10,
-    )
+    wanted = replace(EVERYTHING, sort="amount")
     rows, total = await store.list_orders(wanted)
     assert [row.read().amount_in for row in rows] == sorted(map(Decimal, amounts))
     assert total == 5

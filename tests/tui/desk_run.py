@@ -39,6 +39,8 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.wire.encoding.codec import encode_json
 from tui.screen_text import screen_text
@@ -68,7 +70,8 @@ class DeskRun(Struct):
 
     app: DeskApp
     pilot: Pilot[int]
-    clock: ManualClock | None = None
+    clock: Any = None
+    """The one that is moved; None where the desk has the machine's."""
     frames: int = 0
     """How often something was drawn since the first screen stood."""
     looks: int | None = None
@@ -113,14 +116,18 @@ class DeskRun(Struct):
 
     async def later(self, words: str, step: float = 1.0) -> None:
         """Wait for words while the clock goes on in steps: retries and flushes need time."""
-        assert self.clock is not None
-        clock = self.clock
+        await self.in_time(lambda: words in self.text, repr(words), step)
 
-        def seen() -> bool:
-            clock.advance(step)
-            return words in self.text
+    async def in_time(
+        self, condition: Callable[[], object], what: str = "", step: float = 2.0
+    ) -> None:
+        """As :meth:`settle`, while the clock goes on in steps."""
 
-        await self.settle(seen, repr(words))
+        def holds() -> object:
+            self.clock.advance(step)
+            return condition()
+
+        await self.settle(holds, what)
 
     async def see(self, words: str) -> None:
         """Wait for words on the screen, which is read again when something was drawn."""
@@ -148,6 +155,30 @@ class DeskRun(Struct):
             self.app.post_message(event)
         await self.pilot.pause()
 
+    async def enter(self, text: str) -> None:
+        """Type a text and submit it."""
+        await self.type(text)
+        await self.press("enter")
+
+    async def retype(self, text: str) -> None:
+        """Type a text in place of what stands in the field."""
+        await self.press("ctrl+u")
+        await self.type(text)
+
+    async def press_still(self, key: str) -> None:
+        """A money key, once the screen stood still for it."""
+        await self.still()
+        await self.press(key)
+
+    def advance(self, seconds: float) -> None:
+        """Let the time of the desk go on, and the desk notice it."""
+        self.clock.advance(seconds)
+        self.app.tick()
+
+    async def resize(self, width: int, height: int) -> None:
+        await self.pilot.resize_terminal(width, height)
+        await self.pilot.pause()
+
     async def still(self) -> None:
         """Let the screen stand as long as a money key asks for."""
         if self.clock is not None:
@@ -158,6 +189,23 @@ class DeskRun(Struct):
 
     async def ready(self) -> None:
         await self.settle(lambda: self.app.session.ready, "the service")
+
+    async def to_orders(self, words: str = "Open") -> OrdersScreen:
+        """The tracker with its rows."""
+        await self.ready()
+        await self.press("o")
+        await self.see(words)
+        return self.screen(OrdersScreen)
+
+    async def to_order(self, service_id: str) -> OrderScreen:
+        """The page of an order."""
+        await self.ready()
+        self.app.navigation.open_order(service_id)
+        await self.settle(
+            lambda: getattr(self.app.screen, "service_id", "") == service_id, "the order"
+        )
+        await self.see("Order id")
+        return self.screen(OrderScreen)
 
     async def to_quotes(self, line: str = "0.5 btc eth") -> None:
         await self.ready()
@@ -256,6 +304,13 @@ class Market(Struct):
         async with open_desk(
             self.settings, self.start, size=size, clock=self.clock, transport=self.network
         ) as run:
+            yield run
+
+    @asynccontextmanager
+    async def ready_desk(self, size: tuple[int, int] = (100, 30)) -> AsyncIterator[DeskRun]:
+        """A desk once it is connected."""
+        async with self.desk(size) as run:
+            await run.ready()
             yield run
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import httpx2
 
+from flows.faulty_network import changed
 from swapdesk.wire import account, chains, errors, exchanges, orders, providers, quotes, tokens
 from swapdesk.wire.encoding.text import Display
 from swapdesk.wire.model import WireModel
@@ -68,12 +69,8 @@ class HostileTexts:
 
     def answer(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """For ``FaultyNetwork.after``."""
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        return httpx2.Response(
-            response.status_code,
-            headers=[pair for pair in response.headers.raw if pair[0] != b"content-length"],
-            stream=_Replaced(stream, self),
+        return changed(
+            response, lambda body: self.into_answer(body.decode()).encode("utf-8", "surrogatepass")
         )
 
     def into_journal(self, path: Path) -> None:
@@ -99,15 +96,6 @@ def _strings(names: frozenset[str]) -> re.Pattern[str]:
     """The text values of these names in a JSON document; group 1 is all before the value."""
     named = "|".join(map(re.escape, sorted(names)))
     return re.compile(rf'("(?:{named})": ?)"(?:[^"\\]|\\.)*"')
-
-
-class _Replaced(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, texts: HostileTexts) -> None:
-        self._inner, self._texts = inner, texts
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = b"".join([part async for part in self._inner])
-        yield self._texts.into_answer(body.decode()).encode("utf-8", "surrogatepass")
 
 
 def unsafe_characters(text: str) -> Iterator[str]:

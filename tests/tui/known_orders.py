@@ -54,7 +54,6 @@ class Known(Struct):
 def write(path: Path, known: Known) -> None:
     """Journal the states of one order, one every two and a half minutes from its creation on."""
     first, *later = known.states
-    assert first.created is not None
     clock = ManualClock(first.created)
     journal = Journal.open(path, clock)
     if known.intent is not None:

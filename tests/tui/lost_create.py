@@ -15,6 +15,13 @@ from tui.desk_run import DeskRun, Market
 SILENCE = timedelta(minutes=5)
 
 
+def unheard(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """No answer about an order arrives."""
+    if request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
+        raise httpx2.RemoteProtocolError("gone", request=request)
+    return response
+
+
 def answers_are_lost(market: Market) -> None:
     """From the second create on nothing is heard of orders for :data:`SILENCE`."""
     creates: list[datetime] = []
@@ -23,11 +30,16 @@ def answers_are_lost(market: Market) -> None:
         if request.url.path == "/v2/exchanges":
             creates.append(market.clock.now())
         silent = len(creates) > 1 and market.clock.now() - creates[1] < SILENCE
-        if silent and request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
-            raise httpx2.RemoteProtocolError("gone", request=request)
-        return response
+        return unheard(request, response) if silent else response
 
     market.network.after = lost
+
+
+async def looked_for_in_vain(run: DeskRun) -> str:
+    """The end of the look for the order of a create; its intent."""
+    screen = run.screen(CreateScreen)
+    await run.in_time(lambda: screen.state.step is CreateStep.UNKNOWN, "the end of the look")
+    return screen.state.sent_intent
 
 
 async def to_candidates(run: DeskRun) -> None:
@@ -35,30 +47,20 @@ async def to_candidates(run: DeskRun) -> None:
     await run.to_form()
     screen = run.screen(CreateScreen)
     bob = run.app.session.desk.book.entry("bob")
-    assert bob is not None
     kind = screen.state.row.quote.type
     others = [one for one in screen.state.board.ranking.rows if one.quote.type == kind]
     other = next(one for one in others if one.quote_id != screen.state.row.quote_id)
     await run.app.session.desk.link.api.create_exchange(
         ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)
     )
-    await run.type("@bob")
-    await run.press("enter")
-    await run.still()
-    await run.press("c")
+    await run.enter("@bob")
+    await run.press_still("c")
     await run.see("The service did not answer.")
-    assert run.clock is not None
     clock = run.clock
     sent_at = clock.now()
-
-    def over() -> bool:
-        clock.advance(0.5)
-        return screen.state.step is CreateStep.UNKNOWN
-
-    await run.settle(over, "the end of the look")
+    intent = await looked_for_in_vain(run)
     clock.advance(SILENCE.total_seconds())
-    assert screen.state.sent_intent is not None
-    await run.app.push_screen(CandidatesScreen(run.app.session, screen.state.sent_intent))
+    await run.app.push_screen(CandidatesScreen(run.app.session, intent))
     # The desk looks by itself too, and the user waits meanwhile.
     while "2 orders since then may be this one." not in run.text:
         clock.advance(5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from tui.rest import at_rest
 
 SMALLEST, NORMAL, ROOMY, LARGEST = ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
 ASCII_SIZE = NORMAL
+Size = tuple[int, int]
 MOST_KEYS = 6
 WHOLE_FROM = 100
 """Columns from which every such sentence is whole."""
@@ -68,8 +70,7 @@ class Picture(Struct, frozen=True):
 async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.UNICODE) -> Picture:
     """Resize the terminal, change the glyphs, and read the screen."""
     if run.app.size != size:
-        await run.pilot.resize_terminal(*size)
-        await run.pilot.pause()
+        await run.resize(*size)
     if run.app.glyph_set is not glyphs:
         run.app.glyph_set = glyphs
         for screen in run.app.screen_stack:
@@ -102,11 +103,12 @@ async def settled(run: DeskRun, size: tuple[int, int] | None = None) -> str:
     raise AssertionError(f"the screen does not come to rest\n{shown}")
 
 
-async def take_all(run: DeskRun) -> list[Picture]:
-    """The four sizes, and ASCII at its own, which comes last and spares the way back to it."""
-    sizes = [*(size for size in ALL_SIZES if size != ASCII_SIZE), ASCII_SIZE]
-    taken = [await take(run, size) for size in sizes]
-    return [*taken, await take(run, ASCII_SIZE, GlyphSet.ASCII)]
+async def take_all(run: DeskRun, sizes: Collection[Size]) -> dict[str, Picture]:
+    """By their labels the pictures of these sizes, then the two of the size that is drawn in ASCII,
+    which spares the way back to it."""
+    taken = [await take(run, size) for size in sorted(sizes) if size != ASCII_SIZE]
+    taken += [await take(run, ASCII_SIZE, glyphs) for glyphs in (GlyphSet.UNICODE, GlyphSet.ASCII)]
+    return {picture.label: picture for picture in taken}
 
 
 def faults_of(picture: Picture, *, decides: bool = False, overlay: bool = False) -> list[str]:

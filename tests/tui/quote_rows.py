@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
 
-Answer = Callable[[httpx2.Request, httpx2.Response], httpx2.Response]
+from flows.faulty_network import After, on
 
 ALDER: dict[str, Any] = {
     "quoteId": "a" * 24,
@@ -99,34 +99,26 @@ FIXED = {
 }
 
 
-def quotes_with(*rows: dict[str, Any]) -> Answer:
+def quotes_with(*rows: dict[str, Any]) -> After:
     """Two centralized routes and these, on every ask."""
     return only_these(ALDER, TWO_LEGS, *rows)
 
 
-def only_these(*rows: dict[str, Any]) -> Answer:
+def only_these(*rows: dict[str, Any]) -> After:
     """These rows alone, on every ask."""
-
-    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if not request.url.path.endswith("/quotes"):
-            return response
-        return _answer(request, list(rows))
-
-    return answer
+    return on("GET /v2/quotes", lambda request, _: _answer(request, rows))
 
 
-def fixed_are(*rows: dict[str, Any]) -> Answer:
+def fixed_are(*rows: dict[str, Any]) -> After:
     """These rows alone where fixed rates are asked for, the service's own elsewhere."""
 
-    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if not request.url.path.endswith("/quotes") or "fixed" not in request.url.params:
-            return response
-        return _answer(request, list(rows))
+    def fixed(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        return _answer(request, rows) if "fixed" in request.url.params else response
 
-    return answer
+    return on("GET /v2/quotes", fixed)
 
 
-def _answer(request: httpx2.Request, rows: list[dict[str, Any]]) -> httpx2.Response:
+def _answer(request: httpx2.Request, rows: Sequence[dict[str, Any]]) -> httpx2.Response:
     given = [{k: v for k, v in row.items() if v is not None} for row in rows]
     body = json.dumps({"quotes": given, "total": len(given)}).encode()
     headers = {"content-type": "application/json"}

@@ -24,16 +24,13 @@ async def compare_name(run: DeskRun) -> None:
     await run.see("A name for this address")
     asked = run.screen(TypedConfirm)
     assert asked.question.phrase not in run.text
-    await run.type(asked.question.phrase)
-    await run.press("enter")
+    await run.enter(asked.question.phrase)
 
 
 async def test_the_list_says_how_often_and_when_somebody_was_paid(market: Market) -> None:
-    async with market.desk((120, 40)) as run:
-        await run.ready()
+    async with market.ready_desk((120, 40)) as run:
         book = run.app.session.desk.book
         bob = book.entry("bob")
-        assert bob is not None
         done = DisplayStatus.SWAP_COMPLETED.value
         paid = order(receiver_address=bob.address, display_status=done, modified=market.clock.now())
         created_here(run.app.session.desk.journal, paid)
@@ -51,19 +48,16 @@ async def test_a_name_is_added_after_the_address_was_compared(market: Market) ->
     async with market.desk() as run:
         await to_book(run)
         bob = run.app.session.desk.book.entry("bob")
-        assert bob is not None
         await run.press("plus")
         run.screen(BookEntryScreen)
         await run.type("bob")
         assert "@bob is in the address book already." in run.text
-        await run.press("ctrl+u")
-        await run.type("a b")
+        await run.retype("a b")
         assert "A name has up to 32 letters" in run.text
         await run.press("enter")
         await run.type("0x12")
         assert "This is no address of a chain the desk knows." in run.text
-        await run.press("ctrl+u")
-        await run.type(bob.address)
+        await run.retype(bob.address)
         assert "This address has a name already: @bob." in run.text
         await run.press("ctrl+u")
         known = bob.address.lower()
@@ -75,8 +69,7 @@ async def test_a_name_is_added_after_the_address_was_compared(market: Market) ->
 
         await run.press("escape", "plus")
         run.screen(BookEntryScreen)
-        await run.type("carol")
-        await run.press("enter")
+        await run.enter("carol")
         await run.type(CAROL)
         assert "checksum correct" in run.text
         await run.press("enter", "enter")
@@ -103,8 +96,7 @@ async def test_renaming_the_own_wallet_and_deleting_change_one_table_of_the_file
         path = screen.desk.book.path
         path.write_text(f"# mine\n{path.read_text()}", encoding="utf-8")
         await run.press("e")
-        await run.press("ctrl+u")
-        await run.type("robert")
+        await run.retype("robert")
         await run.press("enter")
         await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
         assert "@robert" in run.text
@@ -122,8 +114,7 @@ async def test_renaming_the_own_wallet_and_deleting_change_one_table_of_the_file
         await run.press("enter", "escape")
         assert run.app.session.desk.book.entry("robert") is not None
         await run.press("d")
-        await run.type("robert")
-        await run.press("enter")
+        await run.enter("robert")
         await run.see("@robert is deleted.")
         assert run.app.session.desk.book.entry("robert") is None
         text = path.read_text(encoding="utf-8")

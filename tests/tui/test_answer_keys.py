@@ -20,8 +20,7 @@ async def pasted(run: DeskRun, text: str) -> None:
 async def test_five_keys_lead_from_the_journal_to_the_copied_reply(market: Market) -> None:
     known = held(market.clock)
     prepare(market, [known])
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("o")
         await run.see("Orders")
         # i, paste, enter, y

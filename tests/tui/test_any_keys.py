@@ -145,7 +145,7 @@ class Walk:
 async def walked(
     market: Market, one: Scene, steps: int, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one.prepare(market)
+    one.begin(market)
     async with market.desk((80, 24)) as run:
         await one.reach(run)
         walk = Walk(run, market, random.Random(seed))

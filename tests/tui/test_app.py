@@ -39,8 +39,7 @@ async def test_the_first_frame_stands_before_anything_is_connected_and_letters_a
         await run.see("34 chains and 462 tokens. Nothing here is real money.")
         assert "Next you: write what to swap" in run.text
         await run.press("ctrl+p")
-        await run.type("tokens")
-        await run.press("enter")
+        await run.enter("tokens")
         await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
         await run.press("escape")
         await run.press("t")
@@ -123,7 +122,7 @@ async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
     market: Market,
 ) -> None:
     scene = next(one for one in all_scenes() if one.name == "orders")
-    scene.prepare(market)
+    scene.begin(market)
     async with market.desk((80, 24)) as run:
         await scene.reach(run)
         waiting = next(iter(run.app.session.desk.link.tracker.running()))
@@ -214,10 +213,8 @@ def test_a_start_that_looks_for_orders_says_so() -> None:
 async def test_a_new_payee_of_calls_is_asked_about(market: Market) -> None:
     """The call that is to be paid waits for the answer, wherever it came from."""
     asked = NewPayee("0x6A65", ("This one: 0.0001 USDC to 0x6A65.",), "6A65")
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         ask = run.app.session.on_new_payee
-        assert ask is not None
         for keys, agreed in ((["6", "A", "6", "5", "enter"], True), (["escape"], False)):
             answer = asyncio.ensure_future(ask(asked))
             await run.see("Calls would be paid to somebody new")

@@ -71,8 +71,7 @@ async def test_problems_are_walked_put_right_or_skipped_and_the_others_created(
         await run.press("home")
         await put_right(run, screen, "1", "@bob")
         assert screen.plan.creatable
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("created, not funded")
         (batch,) = run.app.session.desk.journal.batches.newest()
         assert [group.state for group in batch.groups] == [StepState.ACKED]
@@ -87,17 +86,14 @@ async def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(market: 
         await loaded(run, spoilt + "\n")
         assert "1 to look at" in run.text
         assert "This looks like a number that was rounded" in run.text
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("Before these orders are created")
         assert "Row 1: This looks like a number" in run.text
         await run.press("escape")
         assert market.network.posts() == 0
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("Before these orders are created")
-        await run.type("yes")
-        await run.press("enter")
+        await run.enter("yes")
         await run.see("created, not funded")
         assert market.network.posts() == 1
 
@@ -108,18 +104,15 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         for venue in market.venues:
             # 100 USDC were enough when the file was planned.
             venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("✗ failed")
         await run.see("● created")
         made = screen.made
-        assert made is not None
         assert [row.state for row in made.rows] == [RowState.FAILED, RowState.CREATED]
         plan = screen.plan
         await run.press("r")
         await run.settle(partial(planned_anew, screen, plan), "the row that failed")
         plan = screen.plan
-        assert plan is not None
         assert [row.row.cells for row in plan.rows] == [sheet_of(made).rows[0].cells]
         assert "at least 999.90001" in run.text
         # The others are still to be paid, and nothing of them is lost.
@@ -132,12 +125,11 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         await run.settle(partial(planned_anew, screen, plan), "the row that failed")
         for venue in market.venues:
             venue._bounds_usd = (Decimal(10), Decimal(1_000_000))
-        await run.press("enter", "ctrl+u")
-        await run.type("1200")
+        await run.press("enter")
+        await run.retype("1200")
         await run.press("enter")
         await run.see("c create, 1 exchange")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("created, not funded")
         await run.settle(lambda: not screen.busy, "the end of the create")
         await run.press("r")
@@ -164,8 +156,7 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         await opened(run)
         await run.see("created, not funded")
         await loaded(run, CLEAN)
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("Nothing was created.")
         assert market.network.posts() == 1
     async with market.desk() as run:
@@ -202,7 +193,6 @@ async def test_decimal_commas_are_read_with_one_key_and_heads_of_before_are_told
         await run.press("comma")
         await run.settle(partial(planned_anew, screen, plan), "the plan anew")
         plan = screen.plan
-        assert plan is not None
         assert "semicolon, header, decimal comma" in run.text
         assert [row.order.amount for row in plan.rows if row.order is not None] == [
             Decimal("100.5"),
@@ -270,11 +260,9 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         await run.see("payments.csv · 2 rows")
         # Dropped on the window: first its folder, then a file of it.
         await run.press("l")
-        await run.type(f"'{tmp_path}/people' ")
-        await run.press("enter")
+        await run.enter(f"'{tmp_path}/people' ")
         assert screen._field.value == f"{tmp_path}/people/"
-        await run.press("ctrl+u")
-        await run.type(f"'{tmp_path}/people/payouts.csv' ")
+        await run.retype(f"'{tmp_path}/people/payouts.csv' ")
         await run.press("enter")
         await run.see("payouts.csv · 2 rows")
         (tmp_path / "people" / "payouts.csv").unlink()

@@ -1,39 +1,26 @@
-"""Settling an unknown outcome on its screen: take the order, or give the request up."""
+"""Creates without an answer: settled on their screen by taking the order or giving up, or left."""
 
 from __future__ import annotations
 
-import httpx2
-
+from flows.faulty_network import never_arrives
 from swapdesk.flows.journal.journal_records import IntentState
-from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from tui.desk_run import DeskRun, Market
-
-
-def no_more(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    if request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
-        raise httpx2.RemoteProtocolError("gone", request=request)
-    return response
+from tui.lost_create import looked_for_in_vain, unheard
 
 
 async def to_unknown(market: Market, run: DeskRun) -> str:
     """A create that was carried out, and no answer for the whole look; its intent id."""
     await run.to_frozen()
-    market.network.after = no_more
+    market.network.after = unheard
     await run.press("c")
     await run.see("The service did not answer.")
-    screen = run.screen(CreateScreen)
-
-    def over() -> bool:
-        market.clock.advance(2.0)
-        return screen.state.step is CreateStep.UNKNOWN
-
-    await run.settle(over, "the end of the look")
+    intent = await looked_for_in_vain(run)
     market.network.after = None
-    assert screen.state.sent_intent is not None
-    await run.app.push_screen(CandidatesScreen(run.app.session, screen.state.sent_intent))
-    return screen.state.sent_intent
+    await run.app.push_screen(CandidatesScreen(run.app.session, intent))
+    return intent
 
 
 async def test_the_order_is_compared_and_taken(market: Market) -> None:
@@ -42,14 +29,8 @@ async def test_the_order_is_compared_and_taken(market: Market) -> None:
         await run.later("1 order since then may be this one.", 0.2)
         assert "every field" in run.text
         assert "✓ 0.5 BTC" in run.text
-        await run.still()
-        await run.press("c")
-
-        def opened() -> bool:
-            market.clock.advance(0.2)
-            return isinstance(run.app.screen, OrderScreen)
-
-        await run.settle(opened, "the order")
+        await run.press_still("c")
+        await run.in_time(lambda: isinstance(run.app.screen, OrderScreen), "the order", 0.2)
         entry = run.app.session.desk.journal.intents.get(intent_id)
         assert entry.state is IntentState.CREATED
         assert market.network.posts() == 1
@@ -61,15 +42,52 @@ async def test_giving_up_takes_the_payments_own_phrase(market: Market) -> None:
         await run.later("1 order since then may be this one.", 0.2)
         intents = run.app.session.desk.journal.intents
         entry = intents.get(intent_id)
-        assert entry is not None
-        await run.still()
-        await run.press("x")
-        await run.type("give up")
-        await run.press("enter")
+        await run.press_still("x")
+        await run.enter("give up")
         assert 'Not the same: type "give up' in run.text
-        await run.press("ctrl+u")
-        await run.type(f"give up {entry.intent.fingerprint[:4]}")
+        await run.retype(f"give up {entry.intent.fingerprint[:4]}")
         await run.press("enter")
         await run.settle(lambda: not isinstance(run.app.screen, CandidatesScreen), "the end")
         settled = intents.get(intent_id)
         assert settled.state is IntentState.ABANDONED
+
+
+LOOKS = "An order may exist: the desk looks."
+
+
+async def left(run: DeskRun) -> None:
+    """Create, hear nothing, and go back to the first screen."""
+    await run.press("c")
+    await run.see("The service did not answer.")
+    await run.press("escape", "escape", "escape")
+    await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the first screen")
+    await run.see(LOOKS)
+
+
+async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) -> None:
+    async with market.desk(size=(120, 40)) as run:
+        await run.to_frozen()
+        market.network.before = never_arrives
+        await left(run)
+        market.network.before = None
+        await run.press("o")
+        await run.see(LOOKS)
+        await run.press("escape")
+        await run.later("0.5 BTC to ETH", 2)
+        await run.see("nothing was paid.")
+        await run.settle(lambda: LOOKS not in run.text, "the funds anew")
+        assert "in your wallet." in run.text
+
+
+async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> None:
+    async with market.desk(size=(120, 40)) as run:
+        await run.to_frozen()
+        market.network.after = unheard
+        await left(run)
+        await run.in_time(lambda: run.app.creates.creating is None, "the end of the look")
+        await run.see("It may have created the order. Nothing was paid.")
+        assert LOOKS in run.text
+        market.network.after = None
+        await run.later("The order exists:", 1)
+        await run.settle(lambda: LOOKS not in run.text, "the funds anew")
+        assert market.network.posts() == 1

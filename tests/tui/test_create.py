@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-import httpx2
 import pytest
 from msgspec.structs import replace
 from textual.events import Paste
 
-from flows.faulty_network import fail_answer, lose_answer, refuse_connection
+from flows.faulty_network import fail_answer, lose_answer, never_arrives, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.commands.everywhere import QUIT
 from swapdesk.tui.screens.address_book import AddressBookScreen
@@ -55,6 +54,14 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert "The screen just changed." in run.text
         assert posts(market) == 0
         await run.still()
+        # The step is another one, and the footer was not drawn for it yet.
+        screen = run.screen(CreateScreen)
+        step = screen.guard.step
+        screen.guard.changed("another quote")
+        await run.press_still("c")
+        assert posts(market) == 0
+        screen.step_changed(step)
+        await run.still()
         await run.press(*["c"] * 100)
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)
@@ -71,7 +78,6 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
         screen = run.screen(CreateScreen)
         book = run.app.session.desk.book
         before = book.entry("bob")
-        assert before is not None
         await run.press("@")
         await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the book")
         book.remove("bob")
@@ -84,8 +90,7 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
         await run.press("c")
         assert screen._form.values == ("@bob",), "a key of the intent is no letter of a field"
         await run.press("enter")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         (made,) = run.app.session.desk.journal.orders.each()
         assert made.order.receiver_address == book.entry("bob").address  # type: ignore[union-attr]
@@ -114,8 +119,7 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
                 await run.press("ctrl+u")
                 assert screen._form.values == ("",)
                 assert run.text.count("✗") == 1, "the empty field is one problem"
-                await run.type(recipient)
-                await run.press("enter")
+                await run.enter(recipient)
                 assert said in run.text
                 assert "1 problem: correct it first" in run.text
                 assert screen.state.step is CreateStep.OPEN
@@ -125,8 +129,7 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
         entry = run.app.session.desk.book.entry("bob")
         known = entry.address.lower()
         middle = "".join("f" if char == "0" else "0" for char in known[10:30])
-        await run.press("ctrl+u")
-        await run.type(known[:10] + middle + known[30:])
+        await run.retype(known[:10] + middle + known[30:])
         await run.see("looks like @bob and is not")
         assert "✗ only looks like @bob" in run.text, "and the panel is no vaguer"
         assert "not valid yet" not in run.text
@@ -181,8 +184,7 @@ async def test_a_paste_fills_the_field_and_tab_walks_the_names_of_the_chain(
         await run.see("▌ @trading")
         await run.see("Your own wallet trading.")
         assert "Address book, Ethereum" not in run.text, "no name of it begins so"
-        await run.press("ctrl+u")
-        await run.type("@trade")
+        await run.retype("@trade")
         await run.see("@trade is not in the address book.")
         await run.press("backspace")
         await run.type("ing")
@@ -196,8 +198,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         {"shortName": name, "kind": "evm", "chainId": number, "rpc": "http://127.0.0.1:9"}
         for name, number in (("ethereum", 1), ("base", 8453))
     ]
-    async with market.desk((120, 40)) as run:
-        await run.ready()
+    async with market.ready_desk((120, 40)) as run:
         desk = run.app.session.desk
         await run.to_form("0.5 btc eth.arbitrum")
         assert desk.wallet.known is None, "nothing of a wallet that has no key is started"
@@ -243,7 +244,6 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.press("f")
         await run.see("fixed and floating")
         board = run.screen(QuotesScreen).board
-        assert board is not None
         fixed = next(row for row in board.ranking.rows if row.quote.fixed)
         run.screen(QuotesScreen)._table.move_to(fixed.quote_id)
         await run.press("enter")
@@ -302,8 +302,7 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         assert screen.state.step is CreateStep.READY
         assert_tag(run, "12")
         await run.press("e", "down")
-        await run.press("ctrl+u")
-        await run.type("NO MEMO")
+        await run.retype("NO MEMO")
         await run.press("enter")
         assert "none, as you typed" in run.text
         assert_tag(run, "none, as you typed")
@@ -311,10 +310,9 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         assert await tag_when_created(run) == ["none, as you typed"]
 
         await run.to_form("0.5 btc xrp")
-        await run.press("ctrl+u")
-        await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
-        await run.press("enter", "ctrl+u")
-        await run.type("12")
+        await run.retype("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
+        await run.press("enter")
+        await run.retype("12")
         await run.press("enter")
         await run.still()
         assert_tag(run, "12")
@@ -324,8 +322,7 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
 async def test_a_memo_that_a_program_spoilt_is_pointed_out_and_agreed_to(market: Market) -> None:
     async with market.desk() as run:
         await run.to_form("0.1 btc xlm")
-        await run.type(derive_address("xlm", bytes(32)))
-        await run.press("enter")
+        await run.enter(derive_address("xlm", bytes(32)))
         await run.type("1")
         assert "Memo id." in run.text
         await run.type(".07712E+09")
@@ -354,8 +351,8 @@ async def test_another_tag_than_that_of_the_name_is_agreed_to(
                 await run.type("@rita")
                 await run.still()
                 assert said not in run.text
-                await run.press("enter", "ctrl+u")
-                await run.type(tag)
+                await run.press("enter")
+                await run.retype(tag)
                 await run.see(said)
                 await run.press("enter")
                 await run.still()
@@ -363,8 +360,7 @@ async def test_another_tag_than_that_of_the_name_is_agreed_to(
                 await run.press("c")
                 await run.see("Before this order is created")
                 assert posts(market) == orders
-                await run.type("yes")
-                await run.press("enter")
+                await run.enter("yes")
                 await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
                 assert posts(market) == orders + 1
 
@@ -376,8 +372,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         await run.to_frozen()
         screen = run.screen(CreateScreen)
         before = screen.state.row.key
-        market.clock.advance(70)
-        run.app.tick()
+        run.advance(70)
         await run.see("This quote ended at 14:03.")
         assert "r new quote, 1 quote" in run.text
         assert "c create" not in run.text
@@ -410,8 +405,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         assert screen._form.values == ("@bobby",)
         assert "c create" not in run.text
         await run.press("backspace", "backspace", "enter")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
 
@@ -422,8 +416,7 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
     async with market.desk() as run:
         await run.to_form()
         await run.type("@bo")
-        market.clock.advance(70)
-        run.app.tick()
+        run.advance(70)
         await run.see("Next you: ctrl+r asks for a new quote, 1 quote")
         assert "ctrl+r new quote" in run.text
         screen = run.screen(CreateScreen)
@@ -432,8 +425,7 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
         await run.settle(lambda: screen.state.row.quote_id != before, "a quote")
         assert "@bor" in run.text
         await run.press("backspace", "b")
-        market.clock.advance(70)
-        run.app.tick()
+        run.advance(70)
         await run.see("ctrl+r new quote")
         before = screen.state.row.quote_id
         await run.press("ctrl+r")
@@ -444,15 +436,13 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
         await run.press("backspace", "backspace", "enter")
         await run.still()
         assert screen.state.step is CreateStep.READY
-        market.clock.advance(70)
-        run.app.tick()
+        run.advance(70)
         market.venues[0].trouble.no_quotes = True
         await run.press("r")
         await run.later("This route is gone.", 0.1)
         assert "c create" not in run.text
         await run.press("escape")
         board = run.screen(QuotesScreen).board
-        assert board is not None
         assert all(row.quote.swap != "aa" for row in board.ranking.rows)
 
 
@@ -478,12 +468,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
     async with market.desk() as run:
         await run.to_frozen()
         screen = run.screen(CreateScreen)
-
-        def fail(request: httpx2.Request) -> None:
-            if request.method == "POST":
-                raise httpx2.ReadError("reset", request=request)
-
-        market.network.before = fail
+        market.network.before = never_arrives
         await run.press("c")
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
@@ -501,8 +486,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         market.network.before = None
         await run.press("r")
         await run.settle(lambda: screen.state.step is CreateStep.READY, "a new quote")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
 
@@ -553,13 +537,12 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.see("First payment to this address")
         question = run.screen(TypedConfirm).question
         group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
-        await run.type(ME[2:][(group - 1) * 4 : group * 4])
-        await run.press("enter")
+        await run.enter(ME[2:][(group - 1) * 4 : group * 4])
         assert "Those are not its characters." in run.text
         assert posts(market) == 0
 
-        await run.press("escape", "e", "ctrl+u")
-        await run.type(ME)
+        await run.press("escape", "e")
+        await run.retype(ME)
         await run.press("enter")
         await run.still()
         assert "▲ Never paid before." in run.text
@@ -569,8 +552,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text
         assert "••••" in run.text
-        await run.type("zzzz")
-        await run.press("enter")
+        await run.enter("zzzz")
         assert "Those are not its characters." in run.text
         assert posts(market) == 0
         await run.press("escape")
@@ -578,8 +560,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         assert run.screen(CreateScreen).state.step is CreateStep.READY
 
         await run.press("e", "home")
-        await run.type("ethereum:")
-        await run.press("enter")
+        await run.enter("ethereum:")
         await run.still()
         assert f"ethereum:{ME}" in run.text
         await run.press("c")
@@ -587,8 +568,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text, "it can be read in the link"
         await run.press("escape")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.compare()
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1

@@ -25,8 +25,7 @@ async def test_c_is_locked_until_the_frozen_intent_is_seen_whole(market: Market)
         await run.press("c")
         assert "The screen just changed." in run.text
         assert market.network.posts() == 0
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert market.network.posts() == 1
 

@@ -33,13 +33,11 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         await run.press("y")
         assert run.app.clipboard == order.deposit_address
         assert "Copied address r" in run.text
-        market.clock.advance(61)
-        run.app.tick()
+        run.advance(61)
         await run.see("28:59 left")
         assert "you: send the deposit within 28:59" in run.text
         # A faucet that is gone is said.
-        await run.still()
-        await run.press("f")
+        await run.press_still("f")
         await run.see("Nothing was sent: the sandbox cannot be reached")
         assert "Funds in your wallet." in run.text
         await run.press("escape")
@@ -54,9 +52,8 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         address = order.deposit_address
         assert address[:4] in run.text
         run.app.copy_to_clipboard("")
-        market.clock.advance(30 * 60 + 1)
-        run.app.tick()
-        await run.see("Do not send to its address any more.")
+        run.advance(30 * 60 + 1)
+        await run.see("Do not send to this order any more.")
         assert address[:4] not in run.text
         assert "f fund" not in run.text
         await run.press("y", "Y", "m", "f")
@@ -90,11 +87,9 @@ async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_s
 
 
 async def accept(run: DeskRun, asked: str) -> None:
-    await run.still()
-    await run.press("c")
+    await run.press_still("c")
     await run.see(asked)
-    await run.type("accept")
-    await run.press("enter")
+    await run.enter("accept")
     await run.see("Send this, once, on Bitcoin")
 
 
@@ -105,7 +100,6 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         market.venues[0].trouble.restate_out = Decimal("14.1")
         await run.to_deposit()
         screen = run.screen(DepositScreen)
-        assert screen.tracked is not None
         address = screen.tracked.order.deposit_address or ""
         assert "less than you confirmed." in run.text
         assert address[:9] not in run.text.replace(" ", "")
@@ -121,7 +115,6 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         screen = run.screen(DepositScreen)
         tracked = screen.tracked
         agreed, address = tracked.order.out_amount, tracked.order.deposit_address or ""
-        assert agreed is not None
         tracker = run.app.session.desk.link.tracker
 
         market.network.after = another_output(agreed * Decimal("0.995"))

@@ -94,8 +94,7 @@ async def test_a_reader_reads_from_the_cells_what_the_screen_says(
 ) -> None:
     known = [to_be_paid(market, *sent) for sent in SENT]
     prepare(market, known)
-    async with market.desk(SMALL) as run:
-        await run.ready()
+    async with market.ready_desk(SMALL) as run:
         for size in (SMALL, WIDE):
             await run.pilot.resize_terminal(*size)
             for one in known:
@@ -118,7 +117,6 @@ def is_read(run: DeskRun, screen: DepositCodeScreen) -> bool:
     if code is None:
         assert "Make the window larger" in " ".join(run.text.split())
         return False
-    assert screen.tracked is not None
     assert read_cells(screen.query_one(QrCode)) == code.text
     assert screen.tracked.order.deposit_address in code.text
     return True
@@ -202,12 +200,11 @@ async def test_a_code_is_drawn_where_there_is_room_only_and_goes_away_at_the_dea
         await run.settle(lambda: CODE.search(run.text), "the code in half blocks")
         assert read_cells(widget) == screen.shown
         run.app.copy_to_clipboard("")
-        market.clock.advance(30 * 60 + 1)
-        run.app.tick()
+        run.advance(30 * 60 + 1)
         await run.see("The code is gone.")
         assert screen.shown == ""
         assert "█" not in run.text
-        assert "Do not send to its address any more." in run.text
+        assert "Do not send to this order any more." in run.text
         await run.press("v", "y", "m", "Y")
         assert run.app.clipboard == ""
 

@@ -113,8 +113,7 @@ async def test_clock_goes_on_by_the_step_that_is_shown(market: Market) -> None:
 
 
 async def test_sandbox_that_does_not_answer_is_told(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("F")
         await run.see("The sandbox gave no answer: ")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from swapdesk.tui import base_screen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
@@ -48,17 +49,27 @@ async def test_no_key_creates_or_opens_while_the_terminal_is_too_small(market: M
         assert market.network.posts() == 0
         await run.pilot.resize_terminal(80, 24)
         await run.see("c creates")
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
+
+
+async def test_a_notice_stands_for_its_time_of_the_desks_clock(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a busy machine takes to draw it."""
+    monkeypatch.setattr(base_screen, "NOTICE_SECONDS", 0.01)
+    async with market.ready_desk() as run:
+        run.app.screen.show_notice("Nothing has moved.")
+        await run.pilot.pause(0.05)
+        assert "Nothing has moved." in run.text
+        market.clock.advance(1)
+        await run.settle(lambda: "Nothing has moved." not in run.text, "its end")
 
 
 async def test_a_notice_about_a_field_goes_when_the_field_is_corrected(market: Market) -> None:
     async with market.desk() as run:
         await run.to_form()
-        await run.type("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
-        await run.press("enter")
+        await run.enter("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
         assert "▲ " in run.text
-        await run.press("ctrl+u")
-        await run.type("@bob")
+        await run.retype("@bob")
         assert "Bitcoin address" not in run.text

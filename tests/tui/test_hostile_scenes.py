@@ -52,7 +52,7 @@ def test_every_dangerous_text_is_one() -> None:
 async def run_of(
     market: Market, subtests: pytest.Subtests, tour: list[Scene], texts: list[str]
 ) -> None:
-    tour[0].prepare(market)
+    tour[0].begin(market)
     hostile = HostileTexts(texts)
     hostile.into_journal(load_settings({}, Home.at(market.home)).places.journal)
     market.network.after = hostile.answer

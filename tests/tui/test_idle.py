@@ -18,7 +18,6 @@ SCENES = {one.name: one for one in all_scenes()}
 
 async def bytes_of_ten_seconds(run: DeskRun) -> int:
     """Bytes for the terminal during ten ticks of the clock, as the driver would write them."""
-    assert run.clock is not None
     # The stream is refused once, while the scene is reached or after it; the frame says so.
     await run.see("polling")
     run.app.screen.clear_notice()
@@ -38,8 +37,7 @@ async def bytes_of_ten_seconds(run: DeskRun) -> int:
     driver: Any = run.app._driver
     driver.__class__ = Counting
     for _ in range(SECONDS):
-        run.clock.advance(1)
-        run.app.tick()
+        run.advance(1)
         await run.pilot.pause()
     await settled(run)
     return sum(len(data.encode()) for data in written)
@@ -55,7 +53,7 @@ async def test_without_a_countdown_nothing_is_written(market: Market, name: str)
 @pytest.mark.parametrize("name", ["deposit-tag", "create-frozen", "quotes", "orders"])
 async def test_a_countdown_costs_its_cells(market: Market, name: str) -> None:
     one = SCENES[name]
-    one.prepare(market)
+    one.begin(market)
     async with market.desk((120, 40)) as run:
         await one.reach(run)
         assert 0 < await bytes_of_ten_seconds(run) <= SECONDS * MOST_A_SECOND

@@ -83,8 +83,7 @@ async def test_a_key_for_a_page_nobody_has_seen_does_nothing(market: Market) -> 
 
 
 async def test_a_key_pressed_as_soon_as_a_page_is_there_is_not_dropped(market: Market) -> None:
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         desk.app.post_message(by_hand(desk, "o"))
         for _ in range(2_000):
             if isinstance(desk.app.screen, OrdersScreen):
@@ -132,8 +131,7 @@ async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_des
     """A busy machine changes nothing; time of the clock does."""
     monkeypatch.setattr(keys_in_turn, "LOOK_SECONDS", 0.001)
     monkeypatch.setattr(keys_in_turn, "PATIENCE_SECONDS", 0.01)
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         app, late = desk.app, Key("5", "5")
         now = market.clock.monotonic()
         app.keys._given = KeyInProgress(app.keys._turn, late, app.screen, app.screen, now)
@@ -157,8 +155,7 @@ async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
         "trx btc": "900",
         "near sol": "50",
     }
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         desk.app.keys.word_seconds = 60.0
         for (line, amount), turns in product(lines.items(), (0, 3, 40)):
             with subtests.test(line=line, turns=turns):
@@ -172,8 +169,7 @@ async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
 
 
 async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         desk.app.keys.word_seconds = 60.0
         await burst(desk, *"tusdc")
         assert searched(desk) == "usdc", "no token is called so"
@@ -190,8 +186,7 @@ async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
 async def test_a_word_that_is_typed_slowly_stays_on_the_line(market: Market) -> None:
     """The letter says what it does while it waits, and enter waits no longer."""
     assert keys_in_turn.WORD_SECONDS >= 1, "whoever looks for each key needs a second"
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         desk.app.keys.word_seconds = 60.0
         for letter, said in zip("btc", ("b: batch in a moment", "", ""), strict=True):
             desk.app.post_message(by_hand(desk, letter))

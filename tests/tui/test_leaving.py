@@ -39,8 +39,7 @@ def test_a_warning_that_is_gone_or_different_is_told_again() -> None:
 
 async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: Market) -> None:
     prepare(market, [waiting(market.clock), exchanging(market.clock)])
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         for small in ((60, 15), (80, 24), (80, 30)):
             await run.pilot.resize_terminal(*small)
             await run.press("q")
@@ -61,7 +60,6 @@ async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: M
 
 def test_the_brief_warning_keeps_what_is_open_and_the_key() -> None:
     creating = quit_warning([], NOW, creating=True)
-    assert creating is not None
     assert brief_warning(creating) == "An order is being created. q quits."
 
 
@@ -82,12 +80,7 @@ def unfinished(market: Market, *, sent: bool) -> None:
 async def test_what_was_never_created_is_said_at_the_start(market: Market, sent: bool) -> None:
     unfinished(market, sent=sent)
     async with market.desk() as run:
-        for _ in range(40):
-            if isinstance(run.app.screen, UnfinishedScreen):
-                break
-            market.clock.advance(5)
-            await run.pilot.pause(0.05)
-        await run.see("Unfinished business")
+        await run.later("Unfinished business", 5)
         assert "0.5 BTC to ETH, standard" in run.text
         assert "The service shows no such order. Nothing was paid." in run.text
         assert "Next you: go on" in run.text
@@ -113,17 +106,14 @@ async def test_nothing_is_created_before_the_word(market: Market) -> None:
         await run.to_frozen()
         await run.press("c")
         await run.see("This is LIVE")
-        await run.type("Live")
-        await run.press("enter")
+        await run.enter("Live")
         await run.see('Not the same: type "live".')
         await run.press("escape")
         await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
         assert not any(call.startswith("POST") for call in market.network.seen)
-        await run.still()
-        await run.press("c")
+        await run.press_still("c")
         await run.see("This is LIVE")
-        await run.type("live")
-        await run.press("enter")
+        await run.enter("live")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
         assert sum(call.startswith("POST") for call in market.network.seen) == 1
         assert not run.app.session.live_guard.asks

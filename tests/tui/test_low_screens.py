@@ -35,8 +35,7 @@ async def seen_below(run: DeskRun, words: str, *keys: str) -> None:
 async def test_the_state_of_an_order_and_its_whole_deposit_card_can_be_read(market: Market) -> None:
     known = waiting(market.clock)
     prepare(market, [known])
-    async with market.desk(SMALLEST) as run:
-        await run.ready()
+    async with market.ready_desk(SMALLEST) as run:
         await run.press("o")
         await run.settle(lambda: "XRP" in run.text, "the order in the list")
         row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
@@ -66,7 +65,6 @@ def test_a_card_is_drawn_in_however_few_cells() -> None:
     known = waiting(ManualClock(NOW))
     one = TrackedOrder(known.states[-1], known.intent, None, False, NOW, "stream")
     state = deposit_state(one, NOW)
-    assert state.payment is not None
     for width in range(60):
         shown = "\n".join(map(plain_text, deposit_lines(state, width)))
         assert "Destination tag" in shown or width < 30
@@ -76,8 +74,7 @@ def test_a_card_is_drawn_in_however_few_cells() -> None:
 async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> None:
     known = held(market.clock)
     prepare(market, [known])
-    async with market.desk(SMALLEST) as run:
-        await run.ready()
+    async with market.ready_desk(SMALLEST) as run:
         run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.press("i")
@@ -95,8 +92,7 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
 
 async def test_every_screen_says_what_holds_funds(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
-    async with market.desk((100, 30)) as run:
-        await run.ready()
+    async with market.ready_desk((100, 30)) as run:
         await run.see("Funds in your wallet, and in 1 open order; o shows where.")
         await run.press("g")
         await run.see("Funds in your wallet, and in 1 open order; o shows where.")
@@ -119,16 +115,14 @@ async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Marke
 
 async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Market) -> None:
     """What another screen covers is not laid out: a resize reaches it with the way back."""
-    async with market.desk((120, 40)) as run:
-        await run.ready()
+    async with market.ready_desk((120, 40)) as run:
         below = run.app.screen
         await run.pilot.pause()
         wide = run.body
         for size in ((80, 24), (120, 40)):
             await run.press("at")
             await run.see("@cold")
-            await run.pilot.resize_terminal(*size)
-            await run.pilot.pause()
+            await run.resize(*size)
             assert below.region.size != size
             await run.press("escape")
             await run.settle(lambda: run.app.screen is below, "the screen that was covered")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.orders.order_status import OrderStatus, RowTime, order_status, time_at
+from swapdesk.flows.notation import Elapsed
+from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.widgets.order_table import order_row, row_at
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -68,7 +69,7 @@ def test_a_row_with_its_time_is_the_row_of_that_time(
     assert time_at(drawn, one, before) == shown(drawn)
 
 
-def shown(summary: OrderStatus) -> RowTime:
+def shown(summary: OrderStatus) -> Elapsed:
     return summary.time
 
 
@@ -79,7 +80,6 @@ def moved(one: TrackedOrder, before: datetime, after: datetime) -> bool:
 
 def test_with_the_deadline_more_than_the_time_is_another() -> None:
     one = TrackedOrder(order(), None, None, ended=False, seen_at=NOW, source="stream")
-    assert one.order.expires is not None
     before = one.order.expires - timedelta(seconds=1)
     drawn = order_status(one, before)
     assert time_at(drawn, one, before) == shown(drawn)

@@ -5,7 +5,7 @@ knows end nothing. Exact in process, where nothing varies; whole through a proxy
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from cli.lying_service import rewriting_service
 from cli.newer_answers import KINDS, STATES, Newer, unknown_values
 from cli.scenes import blurred
+from flows.faulty_network import changed
 from harness import Sandbox
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
@@ -40,32 +41,18 @@ REFUSED_AFTER = 100
 Golden = Callable[[str, str], None]
 
 
-class Replaced(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, change: Callable[[bytes], bytes]) -> None:
-        self._inner, self._change = inner, change
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._change(b"".join([part async for part in self._inner]))
-
-
 def between(newer: Newer) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """For ``FaultyNetwork.after``."""
 
     def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
         method, path, status = request.method, request.url.path, response.status_code
-        return httpx2.Response(
-            status,
-            headers=[pair for pair in response.headers.raw if pair[0] != b"content-length"],
-            stream=Replaced(stream, lambda body: newer.body(method, path, status, body)),
-        )
+        return changed(response, lambda body: newer.body(method, path, status, body))
 
     return answer
 
 
 def feed(market: Market, one: Scene, newer: Newer) -> None:
-    one.prepare(market)
+    one.begin(market)
     before, here = market.network.after, between(newer)
 
     def both(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -191,8 +178,7 @@ async def pages_of(sandbox: Sandbox, home: Path, newer: Newer) -> set[str]:
             look(run)
             made = re.search(r"order (\w{6})", run.text)
             assert made is not None, run.text
-            await run.still()
-            await run.press("f")
+            await run.press_still("f")
             await run.press("o")
             await run.settle(
                 lambda: any(made[1] in row and "Completed" in row for row in run.text.split("\n")),

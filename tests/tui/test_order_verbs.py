@@ -19,7 +19,8 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.inspect import InspectScreen
-from swapdesk.tui.screens.order import OrderScreen, transaction_page
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.order_facts import transaction_page
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
@@ -45,21 +46,6 @@ from world import sandbox_goods
 
 Golden = Callable[[str, str], None]
 BOTH = (SMALLEST, LARGEST)
-
-
-async def tracker(run: DeskRun) -> OrdersScreen:
-    await run.ready()
-    await run.press("o")
-    await run.see("Open")
-    return run.screen(OrdersScreen)
-
-
-async def opened(run: DeskRun, service_id: str) -> OrderScreen:
-    await run.ready()
-    run.app.navigation.open_order(service_id)
-    await run.settle(lambda: getattr(run.app.screen, "service_id", "") == service_id, "the order")
-    await run.see("Order id")
-    return run.screen(OrderScreen)
 
 
 def unhappy(clock: Any) -> list[Known]:
@@ -109,10 +95,10 @@ async def test_every_unhappy_order_is_told_on_one_screen(market: Market, golden:
             shown[size[0]].append("\n".join(rows[1:]))
 
     async with market.desk(SMALLEST) as run:
-        await tracker(run)
+        await run.to_orders()
         await draw(run, BOTH)
         for at, listed in enumerate(known):
-            await opened(run, listed.id)
+            await run.to_order(listed.id)
             # The next order begins at the size at which this one ended.
             await draw(run, BOTH[:: 1 if at % 2 else -1])
     for width, screens in shown.items():
@@ -143,7 +129,7 @@ def test_the_goldens_have_ascii_forms() -> None:
 async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
     prepare(market, [waiting(market.clock), exchanging(market.clock), held(market.clock)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         keys = [row.key[:6] for row in screen._table.rows if row.selectable]
         assert keys == ["w2Bn8L", "h8Kq2P", "m1Xc7D"]
         await run.press("s")
@@ -155,7 +141,7 @@ async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
         await run.settle(lambda: isinstance(run.app.screen, SpokenOverlay), "the sentence")
         await run.see("Order w2Bn8LxCvBnM4k5j6h7g8f, 0.5 BTC to 14.524108 ETH, standard, stage 3")
         await run.press("escape")
-        await opened(run, held(market.clock).id)
+        await run.to_order(held(market.clock).id)
         await run.press("i")
         await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the diagnosis")
         await run.see("rule held, certain")
@@ -170,7 +156,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
     )  # fmt: skip
     prepare(market, [stuck, exchanging(market.clock)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         await run.see("Needs you")
         screen._table.move_to(stuck.id)
         await run.see("P put away")
@@ -204,7 +190,7 @@ async def test_an_expired_order_is_asked_for_again_with_its_input(
     )  # fmt: skip
     prepare(market, [Known([expired], confirmed), exchanging(market.clock)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         assert "again" not in run.text
         for page in (False, True):
             with subtests.test(page=page):
@@ -233,7 +219,7 @@ async def test_a_filter_that_is_none_is_told_keeps_the_rows_and_is_not_taken(
 ) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         await run.press("slash")
         await run.type("hold")
         await run.see("1 of 2")
@@ -247,14 +233,12 @@ async def test_a_filter_that_is_none_is_told_keeps_the_rows_and_is_not_taken(
         await run.press("backspace", "h")
         await run.see("No order matches")
         assert "an age is" not in run.text
-        await run.press("ctrl+u")
-        await run.type(" >zz")
+        await run.retype(" >zz")
         screen.clear_notice()
         await run.press("enter")
         await run.see("'>zz': an age is a number with s, m, h or d")
         assert screen._field.has_focus
-        await run.press("ctrl+u")
-        await run.type("hold")
+        await run.retype("hold")
         await run.press("enter")
         await run.see("1 of 2")
         assert not screen._field.has_focus
@@ -263,7 +247,7 @@ async def test_a_filter_that_is_none_is_told_keeps_the_rows_and_is_not_taken(
 async def test_what_is_shown_is_exported(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock), private(market.clock)])
     async with market.desk() as run:
-        await tracker(run)
+        await run.to_orders()
         await run.press("slash")
         await run.type("hold")
         await run.press("enter", "x")
@@ -279,8 +263,7 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
             await run.press("escape")
         await run.press("escape", "x")
         await run.see("Export 3 orders")
-        await run.press("ctrl+u")
-        await run.type(str(market.home / "mine.json"))
+        await run.retype(str(market.home / "mine.json"))
         await run.press("enter")
         await run.see("3 orders written to")
         document = json.loads((market.home / "mine.json").read_bytes())
@@ -292,8 +275,8 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
         for nowhere in ("/proc/nowhere/x.csv", f"/{'n' * 256}/x.csv"):
-            await run.press("x", "ctrl+u")
-            await run.type(nowhere)
+            await run.press("x")
+            await run.retype(nowhere)
             await run.press("enter")
             await run.see(f"✗ {nowhere[:60]}")
             while not isinstance(run.app.screen, OrdersScreen):
@@ -304,7 +287,7 @@ async def test_the_history_of_an_order(market: Market) -> None:
     known = private(market.clock)
     prepare(market, [known])
     async with market.desk() as run:
-        await opened(run, known.id)
+        await run.to_order(known.id)
         await run.press("h")
         await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the history")
         await run.see("SECOND_EXCHANGE_IN_PROGRESS")
@@ -335,7 +318,6 @@ def test_what_an_update_changed_is_named() -> None:
         "refundHash set",
     )
     assert changed_fields(first, first) == ("nothing new",)
-    assert first.created is not None
     newest, oldest = updates_of([(first.created, "list", first), (first.created, "odd", second)])
     assert (oldest.changed, newest.source) == (("first seen",), "odd")
 
@@ -372,17 +354,17 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
     first = exchanging(market.clock)
     prepare(market, [Known(first.states, first.intent)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         following = run.app.session.desk.link.tracker
         for number in range(count):
             following._apply(order(service_id=f"m{number:021}"), "list")
-        await following._commit()
+        await following._writes.flush()
         await run.see(str(count + 1))
         laid = [row for row in screen._table.rows if isinstance(row, Row)]
         assert len(laid) <= screen._table.size.height
         last = order(service_id=f"m{count - 1:021}", display_status="DEPOSIT_DETECTED", in_status=2)
         following._apply(last, "list")
-        await following._commit()
+        await following._writes.flush()
         await run.settle(lambda: not screen._changed, "the update")
         assert "Deposit seen" not in run.text
         # Its cells are not kept from before: there is one version of each order.
@@ -394,7 +376,7 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         await run.press("home")
         sent = last.model_copy(update={"display_status": "SENDING_TO_RECEIVER", "in_status": 4})
         following._apply(sent, "list")
-        await following._commit()
+        await following._writes.flush()
         await run.settle(lambda: not screen._changed, "the update")
         await run.press("end")
         await run.see("Sending")

@@ -14,7 +14,7 @@ from swapdesk.tui.screens.raw_order import RawOrderScreen, RawText
 from swapdesk.tui.widgets.table_layout import Section
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus, Order
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import Market
 from tui.known_orders import (
     HASH,
     ended,
@@ -40,22 +40,6 @@ ONES = {
 }
 
 
-async def tracker(run: DeskRun, words: str = "Open") -> OrdersScreen:
-    """Open the tracker and wait for its rows."""
-    await run.ready()
-    await run.press("o")
-    await run.see(words)
-    return run.screen(OrdersScreen)
-
-
-async def opened(run: DeskRun, service_id: str) -> OrderScreen:
-    await run.ready()
-    run.app.navigation.open_order(service_id)
-    await run.settle(lambda: getattr(run.app.screen, "service_id", "") == service_id, "the order")
-    await run.see("Order id")
-    return run.screen(OrderScreen)
-
-
 def checked(text: str, width: int) -> str:
     """The text; its rows keep the width and leave the first two columns to the bar."""
     for row in text.split("\n"):
@@ -72,7 +56,7 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
     shown: dict[int, list[str]] = {size[0]: [] for size in sizes}
     async with market.desk(SMALLEST) as run:
         for listed in known[len(IN_SCENES) :]:
-            await opened(run, listed.id)
+            await run.to_order(listed.id)
             for size in sizes:
                 picture = await take(run, size)
                 shown[size[0]].append(checked("\n".join(picture.rows[1:]), size[0]))
@@ -80,7 +64,7 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
             sizes.reverse()
         # Facts below the screen come into view.
         await run.pilot.resize_terminal(80, 16)
-        await opened(run, next(one.id for one in known if one.id.startswith("d4Wp6H")))
+        await run.to_order(next(one.id for one in known if one.id.startswith("d4Wp6H")))
         assert "Known for" not in run.text
         await run.press(*["j"] * 8)
         assert "Known for" in run.text
@@ -93,7 +77,7 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
 
 async def test_without_orders_it_says_what_starts_one_and_none_is_known(market: Market) -> None:
     async with market.desk() as run:
-        await tracker(run, "No orders yet.")
+        await run.to_orders("No orders yet.")
         await run.press("enter", "y", "f")
         assert "n starts a swap." in run.text
         await run.press("escape")
@@ -116,7 +100,7 @@ async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market:
 
     market.network.after = answer
     async with market.desk((120, 40)) as run:
-        await tracker(run, "2 orders of the service's list cannot be read and are left out")
+        await run.to_orders("2 orders of the service's list cannot be read and are left out")
         assert "No orders yet" not in run.text
         assert "in your wallet. 2 orders of the service cannot be read." in run.text
         listed.append(json.loads(encode_json(waiting(market.clock).states[-1])))
@@ -137,7 +121,7 @@ async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> No
     known = differing(market.clock)
     prepare(market, [known])
     async with market.desk() as run:
-        await tracker(run)
+        await run.to_orders()
         assert "Do not pay" in run.text
         assert "copy address" not in run.text
         assert "fund" not in run.text
@@ -150,7 +134,6 @@ async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> No
         raw = run.screen(RawOrderScreen)
         whole = raw.query_one(RawText).value
         address = known.states[0].deposit_address
-        assert address is not None
         assert address not in whole
         assert HIDDEN not in run.text
         assert '"depositAddress": "«withheld»"' in whole
@@ -164,7 +147,7 @@ async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_yo
     done = ended(market.clock, "c4Mb9RzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED, in_status=5)
     prepare(market, [done, private(market.clock), exchanging(market.clock)])
     async with market.desk(size=(120, 40)) as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         link = run.app.session.desk.link
         tracked = link.tracker.get(exchanging(market.clock).id)
         stuck = tracked.order.model_copy(
@@ -197,10 +180,9 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
 ) -> None:
     prepare(market, [exchanging(market.clock), private(market.clock)])
     async with market.desk() as run:
-        screen = await tracker(run)
+        screen = await run.to_orders()
         key = screen._table.cursor_key
         tracked = screen.current
-        assert key is not None
         over = completed(tracked.order, market)
         # An end is not shown before the journal has it; the tick may come before the news of it.
         following = run.app.session.desk.link.tracker
@@ -220,7 +202,6 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         assert screen._table.cursor_key != key
         key = screen._table.cursor_key
         tracked = screen.current
-        assert key is not None
         sending = tracked.order.model_copy(
             update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
         )
@@ -240,7 +221,7 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
 async def test_the_filter_keeps_what_matches(market: Market) -> None:
     prepare(market, every_state(market.clock))
     async with market.desk() as run:
-        await tracker(run)
+        await run.to_orders()
         await run.press("slash")
         await run.type("private")
         await run.see("r3Tz9W")
@@ -269,7 +250,7 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
     known = waiting(market.clock)
     prepare(market, [known])
     async with market.desk() as run:
-        await tracker(run)
+        await run.to_orders()
         assert "27:12" in run.text
         await run.press("y")
         assert run.app.clipboard == known.states[0].deposit_address
@@ -291,11 +272,9 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
             await run.press("escape")
         # The service knows no such order, and its answer would stand in place of the time.
         market.network.gate = (asyncio.Event(), asyncio.Event())
-        market.clock.advance(61)
-        run.app.tick()
+        run.advance(61)
         await run.see("26:11")
         assert "26:11" in next(row for row in run.text.split("\n") if row.startswith("▌"))
-        market.clock.advance(1600)
-        run.app.tick()
+        run.advance(1600)
         await run.see("Deadline over")
         assert "fund" not in run.text

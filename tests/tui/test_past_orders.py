@@ -45,20 +45,14 @@ def traded_for_long(market: Market) -> None:
 async def whole(run: DeskRun, market: Market, step: float = PAST_PAUSE) -> None:
     """Let the time pass that reading takes."""
     tracker = run.app.session.desk.link.tracker
-
-    def known() -> bool:
-        market.clock.advance(step)
-        return tracker.past_known
-
-    await run.settle(known, "the whole past")
+    await run.in_time(lambda: tracker.past_known, "the whole past", step)
 
 
 async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
     market: Market,
 ) -> None:
     traded_for_long(market)
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         tracker = run.app.session.desk.link.tracker
         assert not tracker.past_known
         assert tracker.open_count == 1
@@ -85,7 +79,6 @@ async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
         await run.see(f"1 of {PAST}")
         # What ended before the start is no news once it is read.
         old = tracker.get(name_of(0))
-        assert old is not None
         assert run.app.orders.ends.changed([old], market.clock.now()) == []
 
 
@@ -94,8 +87,7 @@ async def test_a_past_that_cannot_be_read_now_is_read_later(
 ) -> None:
     traded_for_long(market)
     places = load_settings({}, Home.at(market.home)).places
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         with closing(sqlite3.connect(places.journal, isolation_level=None)) as other:
             ((view,),) = other.execute("SELECT sql FROM sqlite_master WHERE name = 'order_row'")
             other.execute("DROP VIEW order_row")

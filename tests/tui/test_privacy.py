@@ -177,8 +177,7 @@ def test_a_hidden_line_keeps_to_its_room(text: str) -> None:
 
 async def test_f9_hides_and_shows_in_place(market: Market) -> None:
     prepare(market, every_state(market.clock))
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("o")
         await run.see("14.524108")
         before = run.body
@@ -256,8 +255,7 @@ def test_no_text_ends_the_sequence_early() -> None:
 async def test_f8_tells_of_the_mouse_and_an_order_that_ends_is_announced(market: Market) -> None:
     known_order = exchanging(market.clock)
     prepare(market, [known_order])
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("f8")
         # The terminal of the tests has no mouse to give.
         await run.see("This terminal gives the desk no mouse.")

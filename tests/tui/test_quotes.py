@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from flows.faulty_network import After, on
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.waterfall import WaterfallScreen
@@ -79,11 +79,9 @@ async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Marke
     async with market.desk() as run:
         await run.to_quotes()
         assert "1:00" in run.text
-        market.clock.advance(45)
-        run.app.tick()
+        run.advance(45)
         await run.see("0:15")
-        market.clock.advance(20)
-        run.app.tick()
+        run.advance(20)
         await run.see("expired")
         assert "enter review" not in run.text
         assert "r refresh, 1 quote" in run.text
@@ -99,16 +97,13 @@ async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Marke
         run.screen(CreateScreen)
 
 
-def failing(
-    status: int, body: bytes
-) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
-    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if not request.url.path.endswith("/quotes"):
-            return response
-        headers = {"content-type": "application/json"}
+def failing(status: int, body: bytes, **more: str) -> After:
+    headers = {"content-type": "application/json", **more}
+
+    def fail(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         return httpx2.Response(status, headers=headers, content=body, request=request)
 
-    return answer
+    return on("GET /v2/quotes", fail)
 
 
 ERROR = b'{"code":"%s","message":"[b]no[/b]","requestId":"6f1d-22c9"}'
@@ -125,8 +120,7 @@ ERRORS = (
 async def test_an_error_says_cause_code_and_request(
     market: Market, subtests: pytest.Subtests
 ) -> None:
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         for status, body, words in ERRORS:
             with subtests.test(status=status):
                 market.network.after = failing(status, body)
@@ -140,43 +134,34 @@ async def test_an_error_says_cause_code_and_request(
                 assert words not in run.text
 
 
-def limited(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    if not request.url.path.endswith("/quotes"):
-        return response
-    headers = {"content-type": "application/json", "retry-after": "21"}
-    body = ERROR % b"RATE_LIMIT_EXCEEDED"
-    return httpx2.Response(429, headers=headers, content=body, request=request)
+LIMITED = failing(429, ERROR % b"RATE_LIMIT_EXCEEDED", **{"retry-after": "21"})
 
 
 async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
     market: Market,
 ) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        market.network.after = limited
+    async with market.ready_desk() as run:
+        market.network.after = LIMITED
         await ask(run)
         await run.see("The calls of this window are used up: again in 21 s.")
         assert "Next the desk: it asks again in 21 s" in run.text
         await run.press("r")
         assert "Refresh: again in 21 s." in run.text
-        market.clock.advance(10)
-        run.app.tick()
+        run.advance(10)
         await run.see("again in 11 s")
         market.network.after = None
         assert quotes_asked(market) == 1
-        market.clock.advance(11)
-        run.app.tick()
+        run.advance(11)
         await run.see("best")
         assert quotes_asked(market) == 2
         await run.see("r refresh, 1 quote ")
 
-        market.network.after = limited
+        market.network.after = LIMITED
         await run.press("r")
         await run.see("again in 21 s")
         await run.press("o")
         await run.see("Orders")
-        market.clock.advance(40)
-        run.app.tick()
+        run.advance(40)
         await run.press("escape")
         run.app.tick()
         await run.pilot.pause()
@@ -187,14 +172,12 @@ async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
 async def test_a_new_quote_of_a_full_window_is_asked_for_again(market: Market) -> None:
     async with market.desk() as run:
         await run.to_frozen()
-        market.clock.advance(70)
-        run.app.tick()
-        market.network.after = limited
+        run.advance(70)
+        market.network.after = LIMITED
         await run.press("r")
         await run.see("r new quote, again in 21 s")
         market.network.after = None
-        market.clock.advance(21)
-        run.app.tick()
+        run.advance(21)
         await run.see("c creates the order")
 
 
@@ -335,8 +318,7 @@ async def test_the_note_of_one_more_transaction_is_never_cut(market: Market) -> 
     async with market.desk(SIZES[0]) as run:
         await run.to_quotes()
         for size in SIZES:
-            await run.pilot.resize_terminal(*size)
-            await run.pilot.pause()
+            await run.resize(*size)
             row = next(row for row in run.text.split("\n") if "Isthmus" in row)
             assert " approve" in row, run.text
 
@@ -357,8 +339,7 @@ async def test_routes_out_of_view_are_counted_and_the_explanation_leaves_the_hea
         assert " below · " not in run.text
 
         await run.press("home")
-        await run.pilot.resize_terminal(120, 40)
-        await run.pilot.pause()
+        await run.resize(120, 40)
         assert "ranked by net received" in run.text
         await run.press("e")
         await run.see("Provider pays out")
@@ -416,13 +397,11 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         assert "r refresh, 2 quotes" in run.text
         assert "f fixed too" not in run.text
         board = run.screen(QuotesScreen).board
-        assert board is not None
         row = next(r for r in board.ranking.rows if r.quote.fixed == (chosen == "fixed"))
         run.screen(QuotesScreen)._table.move_to(row.quote_id)
         await run.press("enter")
         run.screen(CreateScreen)
-        market.clock.advance(700)
-        run.app.tick()
+        run.advance(700)
         await run.see("ctrl+r new quote, 1 quote")
         await run.press("ctrl+r")
         await run.settle(lambda: len(asked) == 3, "a quote")
@@ -430,7 +409,6 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         assert asked[2] == rate
         await run.press("escape")
         again = run.screen(QuotesScreen).board
-        assert again is not None
         assert {r.quote.fixed for r in again.ranking.rows} == {chosen == "fixed"}
         over = [e for e in again.ranking.unusable if e.reason.startswith("expired")]
         assert {e.quote.fixed for e in over} == {chosen != "fixed"}
@@ -444,8 +422,7 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         await run.press("f2")
         await run.see("How to ask for quotes")
         await run.press("ctrl+n", "down", "down")
-        await run.type("5")
-        await run.press("enter")
+        await run.enter("5")
         assert "A markup is 0 to 4 percent." in run.text
         await run.press("backspace")
         await run.type("0.5")
@@ -470,5 +447,4 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
 
 async def ask(run: DeskRun) -> None:
     await run.press("n")
-    await run.type("0.5 btc eth")
-    await run.press("enter")
+    await run.enter("0.5 btc eth")

@@ -75,7 +75,7 @@ LEFT = {"q", "ctrl+q", "ctrl+z"}
 async def test_no_key_creates_signs_or_spends(market: Market, name: str) -> None:
     scene = next(one for one in all_scenes() if one.name == name)
     told_to_read(market)
-    scene.prepare(market)
+    scene.begin(market)
     keys = sorted({key for verb in all_commands() for key in verb.key.split(",")} - LEFT)
     async with market.desk() as run:
         await scene.reach(run)

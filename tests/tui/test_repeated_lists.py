@@ -7,12 +7,12 @@ Those with lists of the service run always, the others with ``--full``.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 
+from flows.faulty_network import changed
 from swapdesk.tui.widgets.overlay import Overlay
 from tui.desk_run import Market
 from tui.picture import faults_of, take
@@ -33,16 +33,9 @@ def repeated(value: Any) -> Any:
 
 def repeating(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     """For ``FaultyNetwork.after``."""
-    stream = response.stream
-    assert isinstance(stream, httpx2.AsyncByteStream)
-
-    class Repeated(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            body = b"".join([part async for part in stream])
-            yield json.dumps(repeated(json.loads(body))).encode() if body else b""
-
-    headers = [pair for pair in response.headers.raw if pair[0] != b"content-length"]
-    return httpx2.Response(response.status_code, headers=headers, stream=Repeated())
+    return changed(
+        response, lambda body: json.dumps(repeated(json.loads(body))).encode() if body else b""
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +46,7 @@ def repeating(request: httpx2.Request, response: httpx2.Response) -> httpx2.Resp
     ],
 )
 async def test_every_list_repeated(market: Market, one: Scene) -> None:
-    one.prepare(market)
+    one.begin(market)
     market.network.after = repeating
     market.known = b""
     async with market.desk((80, 24)) as run:

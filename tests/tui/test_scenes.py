@@ -1,4 +1,4 @@
-"""Every scene at the four sizes and in ASCII: its goldens, and the rules all screens share."""
+"""Every scene at its sizes and in ASCII: its goldens, and the rules all screens share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,23 @@ from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 from tui.conftest import GOLDENS
 from tui.desk_run import DeskRun, Market
-from tui.picture import ALL_SIZES, ASCII_SIZE, NORMAL, ROOMY, Picture, faults_of, take, take_all
+from tui.picture import (
+    ALL_SIZES,
+    ASCII_SIZE,
+    NORMAL,
+    ROOMY,
+    SMALLEST,
+    Picture,
+    faults_of,
+    take,
+    take_all,
+)
 from tui.scenes import Scene, all_scenes, go_on, tours
 
 Golden = Callable[[str, str], None]
 SCENES = all_scenes()
+PLAIN = f"{ASCII_SIZE[0]}x{ASCII_SIZE[1]}"
+ASCII = f"{PLAIN}-ascii"
 GOES = {verb.id for verb in everywhere_commands()}
 """What the application does when the screen does not."""
 
@@ -27,13 +39,14 @@ GOES = {verb.id for verb in everywhere_commands()}
 async def test_scene(
     market: Market, golden: Golden, subtests: pytest.Subtests, tour: list[Scene]
 ) -> None:
-    tour[0].prepare(market)
+    tour[0].begin(market)
     before = None
     async with market.desk((80, 24)) as run:
         for one in tour:
             with subtests.test(scene=one.name):
                 if before is not None:
-                    await take(run, (80, 24))
+                    market.network.after = one.answers
+                    await take(run, SMALLEST)
                 await go_on(run, before, one)
                 await draw(run, golden, one)
             before = one
@@ -42,20 +55,20 @@ async def test_scene(
 async def draw(run: DeskRun, golden: Golden, one: Scene) -> None:
     assert footer_faults(run) == []
     overlay = isinstance(run.app.screen, Overlay)
-    *pictures, ascii_picture = await take_all(run)
-    for picture in [*pictures, ascii_picture]:
+    pictures = await take_all(run, one.golden_sizes)
+    for label, picture in pictures.items():
         found = faults_of(picture, decides=one.decides, overlay=overlay)
-        assert not found, "\n".join([picture.label, *found, *picture.rows])
-        if picture.label in golden_labels(one):
-            golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+        assert not found, "\n".join([label, *found, *picture.rows])
+        if label in golden_labels(one):
+            golden(f"scenes/{one.name}-{label}", one.mask(run, picture.text))
     if not one.own_ascii:
-        assert ascii_picture.words_in_ascii == pictures[-1].words_in_ascii
+        assert pictures[ASCII].words_in_ascii == pictures[PLAIN].words_in_ascii
     assert footer_faults(run) == []
 
 
 def golden_labels(one: Scene) -> set[str]:
     labels = {f"{width}x{height}" for width, height in one.golden_sizes}
-    return labels | {f"{ASCII_SIZE[0]}x{ASCII_SIZE[1]}-ascii"} if one.own_ascii else labels
+    return labels | {ASCII} if one.own_ascii else labels
 
 
 def test_every_golden_of_a_scene_is_drawn() -> None:
@@ -94,7 +107,7 @@ async def test_what_is_shown_to_others_is_also_drawn_for_a_projector(
     market: Market, golden: Golden, name: str
 ) -> None:
     (one,) = [one for one in SCENES if one.name == name]
-    one.prepare(market)
+    one.begin(market)
     async with market.desk((160, 50)) as run:
         await one.reach(run)
         picture = await take(run, (160, 50))
@@ -119,7 +132,7 @@ def footer_faults(run: DeskRun) -> list[str]:
         if keys and not any(
             key in active and active[key].binding.action == f"command('{verb.id}')" for key in keys
         ):
-            faults.append(f"{keys} do not {verb.VERB}")
+            faults.append(f"{keys} do not {verb.words}")
         if keys and not (hasattr(screen, verb.method) or verb.id in GOES):
             faults.append(f"{verb.id} is not done by anything")
     if "enter" in {hint.key for hint in screen._keys.hints}:
@@ -139,7 +152,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzYJBGX019?/="
 async def test_every_letter_types_in_a_text_field(market: Market, name: str) -> None:
     """Also those that are keys elsewhere, in every field of the screen."""
     (one,) = [one for one in SCENES if one.name == name]
-    one.prepare(market)
+    one.begin(market)
     async with market.desk((120, 40)) as run:
         await one.reach(run)
         if name == "orders":

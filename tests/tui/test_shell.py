@@ -53,8 +53,7 @@ async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty_and_nev
     market: Market,
 ) -> None:
     configure(market, '[keys]\ntokens = "z"\n')
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         home = run.app.screen
         await run.press("z")
         await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the tokens")
@@ -109,8 +108,7 @@ async def test_a_palette_that_is_edited_is_drawn_on_the_next_tick(market: Market
     themes.mkdir(parents=True)
     configure(market, 'theme = "mine"\n')
     (themes / "mine.toml").write_text('accent = "#ffffff"\n')
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         assert run.app.theme == "mine"
         (themes / "mine.toml").write_text('accent = "#123456"\n# edited')
         run.app.tick()
@@ -123,8 +121,7 @@ async def test_a_palette_that_is_edited_is_drawn_on_the_next_tick(market: Market
 
 async def test_ascii_glyphs_by_configuration(market: Market) -> None:
     configure(market, 'glyphs = "ascii"\n')
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         assert run.app.glyph_set is GlyphSet.ASCII
         assert run.text.isascii()
 
@@ -132,16 +129,14 @@ async def test_ascii_glyphs_by_configuration(market: Market) -> None:
 async def choose_theme(run: DeskRun, name: str) -> None:
     await run.ready()
     await run.press("ctrl+p")
-    await run.type(f"theme {name}")
-    await run.press("enter")
+    await run.enter(f"theme {name}")
     await run.see(f"Theme {name}")
     assert run.app.theme == name
 
 
 async def test_the_palette_goes_on_with_another_profile(market: Market) -> None:
     configure(market, '[profiles.main]\nurl = "https://api.example/v2"\n')
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         await run.press("ctrl+p")
         await run.type("profile")
         assert "Profile sandbox" not in run.text
@@ -163,8 +158,7 @@ async def test_a_theme_of_the_palette_is_kept(market: Market) -> None:
 async def test_ctrl_q_tells_how_to_leave_and_who_comes_back_from_the_shell_sees_all(
     market: Market,
 ) -> None:
-    async with market.desk() as run:
-        await run.ready()
+    async with market.ready_desk() as run:
         for key in ("ctrl+q", "ctrl+c"):
             run.app.screen.clear_notice()
             await run.press(key)

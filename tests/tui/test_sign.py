@@ -67,8 +67,7 @@ async def test_only_s_on_a_still_screen_signs_x_refuses_and_a_review_that_ended_
         await run.press("s")
         assert len(one.answers) == 1
         assert one.signing.review is not None
-        await run.still()
-        await run.press("x")
+        await run.press_still("x")
         await run.settle(lambda: one.answers == [Agreed(None), None], "the answer")
         await one.asks(review(id="r3"))
         await run.still()
@@ -81,8 +80,7 @@ async def test_only_s_on_a_still_screen_signs_x_refuses_and_a_review_that_ended_
 async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(market: Market) -> None:
     async with market.desk((80, 24)) as run:
         one = await asked(run, review(lines=LONG))
-        await run.still()
-        await run.press("s")
+        await run.press_still("s")
         await run.see("read to the end first")
         assert one.answers == []
         for key in ("space", "end", "pagedown"):
@@ -95,8 +93,7 @@ async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(marke
             assert "You sign" in run.text
         await run.see("Digest")
         await run.settle(lambda: "read to the end" not in run.text.split("\n")[-1], "the end")
-        await run.still()
-        await run.press("s")
+        await run.press_still("s")
         await run.settle(lambda: one.answers == [Agreed(None)], "the answer")
         # The work asks whenever it is ready, also while the screen looks at what stood before.
         screen = run.app.screen
@@ -123,15 +120,12 @@ async def test_what_weighs_more_than_a_label_asks_for_words_and_what_moves_keeps
     many = replace(MOVES.changes[0], decimals=18, units=-(10**30) - 1)
     async with market.desk((120, 40)) as run:
         one = await asked(run, review(lines=heavy, phrase=PHRASE))
-        await run.still()
-        await run.press("s")
+        await run.press_still("s")
         await run.see("It is not in the quote.")
-        await run.type("sign it")
-        await run.press("enter")
+        await run.enter("sign it")
         await run.see("Not the same")
         assert one.answers == []
-        await run.press("ctrl+u")
-        await run.type(PHRASE)
+        await run.retype(PHRASE)
         await run.press("enter")
         await run.settle(lambda: one.answers == [Agreed(PHRASE)], "the answer")
         await one.asks(review(id="r2", simulation=replace(MOVES, changes=(many,))))

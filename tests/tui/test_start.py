@@ -29,8 +29,8 @@ class Gate(KeyRest):
 async def filled(market: Market) -> None:
     """A desk ran once, so that its cache has the list of tokens."""
     market.known = b""
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk():
+        pass
 
 
 async def held_desk(desk: DeskRun) -> Gate:
@@ -161,8 +161,7 @@ async def test_a_module_waits_for_a_pause_and_never_for_ever() -> None:
 
 
 async def test_work_that_a_defect_stopped_goes_on(market: Market) -> None:
-    async with market.desk() as desk:
-        await desk.ready()
+    async with market.ready_desk() as desk:
         for group in ("session", "orders"):
             (worker,) = [one for one in desk.app.workers if one.group == group]
             task: Any = worker._task

@@ -35,8 +35,7 @@ def part_from(text: str, first: str) -> list[str]:
 async def written(market: Market, known: Known, *shown: Shown) -> tuple[CaseFile, list[str], str]:
     """The file that the keys of the desk write; case and time line as it showed them."""
     prepare(market, [known])
-    async with market.desk(WHOLE) as run:
-        await run.ready()
+    async with market.ready_desk(WHOLE) as run:
         log = run.app.session.desk.exchange_log
         await run.settle(lambda: any(known.id in call.target for call in log), "it is asked for")
         run.app.push_screen(InspectScreen(run.app.session, known.id))

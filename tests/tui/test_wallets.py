@@ -86,8 +86,6 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.settle(lambda: whole(run), "the chains")
         link = wallet.link("base")
         told = shown(run).told
-        assert link is not None
-        assert told is not None
         (account,) = [one for one in told.accounts if one.kind is Kind.EVM]
         assert wallet.locks_in is not None
 
@@ -108,13 +106,11 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("end")
         await run.see("0x 568b a200 66d0")
         # A money key counts on a still screen only.
-        await run.still()
-        await run.press("x")
+        await run.press_still("x")
         await run.settle(lambda: isinstance(run.app.screen, SignScreen), "what is signed")
         await run.see("sign and send")
         assert "USDC allowance of Fathom AMM" in run.text
-        await run.still()
-        await run.press("s")
+        await run.press_still("s")
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets again")
         await run.see(
             "USDC allowance of Fathom AMM on Base is over: nobody may take this any more."
@@ -125,12 +121,10 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         assert "No spending policy" in run.text
         await run.press("m")
         await run.see("What the wallet may sign at most")
-        await run.type("per-day usdc.base")
-        await run.press("enter")
+        await run.enter("per-day usdc.base")
         await run.see("is no TOKEN.CHAIN=AMOUNT")
         await run.press("m")
-        await run.type("per-day usdc.base=15, per-payment usd=50 price usdc.base=1")
-        await run.press("enter")
+        await run.enter("per-day usdc.base=15, per-payment usd=50 price usdc.base=1")
         await run.see("The limits are set.")
         await run.settle(lambda: whole(run), "the limits")
         await run.press("end")
@@ -139,14 +133,12 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         limits = (await client.policy()).uses
         assert sorted(str(one.limit.most) for one in limits) == ["15", "50"]
         await run.press("m")
-        await run.type("anew")
-        await run.press("enter")
+        await run.enter("anew")
         await run.settle(lambda: whole(run), "no limits")
         await run.see("No spending policy")
 
         # What a bundle left in the smart account comes back to its owner.
         control = run.app.session.desk.link.control
-        assert control is not None
         mine = account_address(account.address)
         left_by_bundle(desk.journal, account.address, mine, usdc)
         await control.give("base", mine, Decimal(25), usdc.contract)
@@ -156,8 +148,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         at = next(key for key, one in shown(run)._subjects.items() if one.smart == mine)
         shown(run)._table.move_to(at)
         await run.see("d takes it back to trading")
-        await run.still()
-        await run.press("d")
+        await run.press_still("d")
         signed: list[str] = []
 
         def asks() -> bool:
@@ -182,13 +173,12 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("escape")
         await run.type("20 usdc.base btc")
         await run.see(f"you have {held} ·")
-        await run.press("ctrl+u")
-        await run.type("20000 usdc.base btc")
+        await run.retype("20000 usdc.base btc")
         await run.see(f"you have {held}, too little")
         await run.press("f9")
         await run.see("you have ••• USDC, too little")
-        await run.press("f9", "ctrl+u")
-        await run.type("200 usdc.base btc")
+        await run.press("f9")
+        await run.retype("200 usdc.base btc")
         await run.see(f"you have {held} ·")
         await run.press("enter")
         await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -11,15 +10,16 @@ from pathlib import Path
 from msgspec import Struct
 from starlette.types import ASGIApp
 
+from service.loopback import on_port
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.processes import listen
 
 KEY = b"the key of a sandbox of a wallet"
 FAST = Decimal(10_000)
@@ -52,15 +52,9 @@ async def served(
     embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
     included: list[str] = []
     embedding.on_inclusion = included.append
-    stop = asyncio.Event()
-    listener = listen("127.0.0.1", 0)
-    server = build_server(before(embedding.door), clock)
-    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    server = build_server(before(Door(faults, embedding.call, embedding.call)), clock)
     try:
-        assert await started(server, stop)
-        yield Chains(embedding.open(), faults, listener.getsockname()[1], included)
+        async with on_port(server) as port:
+            yield Chains(embedding.open(), faults, port, included)
     finally:
-        stop.set()
-        await serving
         await embedding.close()
-        listener.close()

@@ -33,91 +33,64 @@ async def executed(
     await someone.settled(agent, signed)
 
 
-async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> None:
+async def test_what_is_held_is_told_by_the_decimals_of_the_chain(someone: Trader) -> None:
+    """While the wallet is locked. A list that says 8 would show 10 of 1,000 dollars."""
+    wrong = [replace(one, decimals=one.decimals + 2) for one in (ETH, USDC)]
     client = await WalletClient.start(someone.place, program=CHEAP)
     try:
         assert client.accounts.unlocked == ()
-        told = await client.balances(someone.address, CHAIN, [ETH, USDC, NO_TOKEN])
+        told = await client.balances(someone.address, CHAIN, [*wrong, NO_TOKEN])
+        smart = await client.smart_account(someone.address, CHAIN, wrong)
     finally:
         await client.close()
     coins = someone.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(someone.address[2:]))
     assert 9 * 10**18 < coins <= 10 * 10**18
-    assert [(one.asset.symbol, one.units) for one in told.balances] == [
-        ("ETH", coins),
-        ("USDC", DOLLARS),
+    assert [(one.asset.symbol, one.units, one.asset.decimals) for one in told.balances] == [
+        ("ETH", coins, 18),
+        ("USDC", DOLLARS, 6),
         # An address without code answers nothing, which is not "no tokens".
-        ("NONE", None),
+        ("NONE", None, 18),
     ]
+    # Nothing is nothing by any decimals, and no question is asked for it.
+    assert [(one.units, one.asset.decimals) for one in smart.balances] == [(0, 20), (0, 8)]
 
 
-async def test_amounts_are_told_by_the_decimals_of_the_chain(someone: Trader) -> None:
-    """A list that says 8 would show 10 of 1,000 dollars."""
-    wrong = [replace(one, decimals=one.decimals + 2) for one in (ETH, USDC)]
-    async with someone.agent() as client:
-        told = await client.balances(someone.address, CHAIN, wrong)
-        assert [one.asset.decimals for one in told.balances] == [18, 6]
-        smart = await client.smart_account(someone.address, CHAIN, wrong)
-        # Nothing is nothing by any decimals, and no question is asked for it.
-        assert [(one.units, one.asset.decimals) for one in smart.balances] == [(0, 20), (0, 8)]
+ENDS = int(datetime.now(UTC).timestamp()) + 3_000
+ALLOWED = {
+    "a venue": Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),
+    # Approved by a configuration that is gone since: only the events of the chain remember it.
+    "a stranger": Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),
+    # A permit that somebody handed in, until it ends.
+    "through Permit2": Allowance(
+        USDC, ROUTER["fa"], 7 * 10**6, False, "fa", True, datetime.fromtimestamp(ENDS, UTC)
+    ),
+}
 
 
-async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
-    stranger = "0x00000000000000000000000000000000DeaDBeef"
+@pytest.mark.parametrize("who", ALLOWED)
+async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> None:
+    one, token = ALLOWED[who], USDC.contract
+    if one.permit2:
+        to, data = PERMIT2, permit2.APPROVE.call(token, one.spender, one.units, ENDS)
+    else:
+        to, data = token, erc20.APPROVE.call(one.spender, one.units)
+    approve = TransactionPayload(Purpose.APPROVE, to, "0x" + data.hex(), 0)
+    promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue)
+    configured = replace(someone, place=replace(someone.place, spenders=(MULTICALL3,)))
+    async with configured.agent() as agent:
+        await executed(someone, agent, approve, promise)
     async with someone.agent() as agent:
-        none = await agent.allowances(someone.address, CHAIN, [USDC])
-        assert none.allowances == ()
-        assert none.complete
-
-        data = erc20.APPROVE.call(ROUTER["fa"], 100 * 10**6)
-        payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
-        await executed(someone, agent, payload, someone.promise("allow"))
-        told = await agent.allowances(someone.address, CHAIN, [USDC])
-        assert told.allowances == (Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),)
-        assert told.complete
-
-        call = await agent.revocation(USDC.contract, ROUTER["fa"])
-        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(someone, agent, end, someone.promise("revoke", venue=None, sell_units=0))
-        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
-
-        with pytest.raises(Refused) as refused:
-            await agent.revocation(USDC.contract, stranger[:-1])
-        assert refused.value.code is RefusalCode.BAD_REQUEST
-
-
-async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) -> None:
-    """Approved by a configuration that is gone since: only the chain remembers it."""
-    place = replace(someone.place, spenders=(MULTICALL3,))
-    client = await WalletClient.start(place, program=CHEAP)
-    try:
-        await client.unlock(PASSPHRASE)
-        data = erc20.APPROVE.call(MULTICALL3, erc20.UNLIMITED)
-        payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
-        promise = someone.promise("allow anything", venue=None, unlimited=True)
-        await executed(someone, client, payload, promise)
-    finally:
-        await client.close()
-    async with someone.agent() as agent:
+        # Where no contract stands nobody can take anything, which leaves no doubt.
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
-        call = await agent.revocation(USDC.contract, MULTICALL3)
+        assert (told.allowances, told.complete) == ((one,), True)
+        call = await agent.revocation(token, one.spender, permit2=one.permit2)
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(someone, agent, end, someone.promise("nothing", venue=None, sell_units=0))
+        promise = someone.promise(f"revoke {who}", venue=None, sell_units=0)
+        await executed(someone, agent, end, promise)
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
-    assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
-    # Where no contract stands nobody can take anything, which leaves no doubt.
-    assert told.complete
-
-
-async def test_a_node_that_is_gone_is_said(someone: Trader) -> None:
-    (link,) = someone.place.chains
-    gone = replace(link, rpc="http://127.0.0.1:9/")
-    client = await WalletClient.start(replace(someone.place, chains=(gone,)), program=CHEAP)
-    try:
         with pytest.raises(Refused) as refused:
-            await client.balances(someone.address, CHAIN, [ETH])
-    finally:
-        await client.close()
-    assert refused.value.code is RefusalCode.CHAIN_UNREACHABLE
+            await agent.revocation(token, one.spender[:-1])
+        assert refused.value.code is RefusalCode.BAD_REQUEST
 
 
 async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> None:
@@ -129,26 +102,3 @@ async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> Non
         with pytest.raises(Refused) as other:
             await agent.balances(solana.address, CHAIN, [ETH])
         assert other.value.code is RefusalCode.OTHER_CHAIN
-
-
-async def test_what_permit2_may_let_others_take_is_seen_and_ended(someone: Trader) -> None:
-    """A permit that somebody handed in, as far as the chain tells and until it ends."""
-    ends = int(datetime.now(UTC).timestamp()) + 3_000
-    data = permit2.APPROVE.call(USDC.contract, ROUTER["fa"], 7 * 10**6, ends)
-    payload = TransactionPayload(Purpose.APPROVE, PERMIT2, "0x" + data.hex(), 0)
-    async with someone.agent() as agent:
-        await executed(someone, agent, payload, someone.promise("grant"))
-        told = await agent.allowances(someone.address, CHAIN, [USDC])
-        assert told.complete
-        (grant,) = told.allowances
-        assert (grant.spender, grant.units, grant.venue) == (ROUTER["fa"], 7 * 10**6, "fa")
-        assert (grant.permit2, grant.unlimited) == (True, False)
-        assert grant.ends == datetime.fromtimestamp(ends, UTC)
-
-        call = await agent.revocation(USDC.contract, grant.spender, permit2=True)
-        assert call.to == PERMIT2
-        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
-        await executed(
-            someone, agent, end, someone.promise("revoke grant", venue=None, sell_units=0)
-        )
-        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()

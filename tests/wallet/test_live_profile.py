@@ -25,7 +25,7 @@ from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, Settings, load_settings
 from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.errors import Locked, Refused, WrongPassphrase
+from swapdesk.wallet.errors import Refused, WrongPassphrase
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -151,8 +151,9 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         review = await client.review(PAYMENT, live.deposit("live"))
         assert not review.refused, review.findings
         assert review.agreed
-        with pytest.raises(Locked):
+        with pytest.raises(Refused) as locked:
             await client.sign(review)
+        assert locked.value.code is Code.LOCKED
         with pytest.raises(WrongPassphrase):
             await wallet.unlock(Secret("another one"))
         with pytest.raises(ValueError, match="pass phrase"):

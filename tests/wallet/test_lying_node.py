@@ -1,4 +1,4 @@
-"""Nodes that lie, forget, fall silent or reorganise: nothing is paid twice."""
+"""Nodes that lie, forget or are behind: nothing is paid twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.evm.rewinding import rewind
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -56,37 +55,6 @@ async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -
         # The node has forgotten it, so it gets the same bytes again.
         assert (await agent.resolve(one.hash)).state in (State.SENT, State.MINED)
         await someone.settled(agent, one)
-
-
-async def test_a_silent_node_leaves_a_payment_where_it_was(someone: Trader) -> None:
-    before = await someone.paid()
-    async with someone.agent() as agent:
-        one = await someone.signed(agent, someone.payment(), someone.deposit("silent"))
-        someone.world.faults.add(CHAIN, "node_down")
-        with pytest.raises(Refused) as refused:
-            await agent.broadcast(one.hash)
-        assert refused.value.code is Code.CHAIN_UNREACHABLE
-        [known] = await agent.transactions("silent")
-        assert known.state in (State.SIGNED, State.SENDING)
-        assert known.problem
-        someone.world.faults.clear()
-        await agent.broadcast(one.hash)
-        await someone.settled(agent, one)
-    assert await someone.paid() == before + 10**15
-
-
-async def test_a_reorganisation_pays_once(someone: Trader) -> None:
-    before = await someone.paid()
-    async with someone.agent() as agent:
-        one = await someone.signed(agent, someone.payment(), someone.deposit("reorganised"))
-        await agent.broadcast(one.hash)
-        await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
-        await rewind(someone.world.chain(CHAIN))
-        await agent.resolve(one.hash)
-        await someone.settled(agent, one)
-        with pytest.raises(Refused):
-            await someone.signed(agent, someone.payment(), someone.deposit("reorganised"))
-    assert await someone.paid() == before + 10**15
 
 
 class _Late(EvmClient):

@@ -119,6 +119,7 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -
     first."""
     before = await owner.trader.paid()
     client, first, dear = await owner.outbid("followed")
+    assert (await client.broadcast(first.hash)).problem is None
     while (await client.resolve(first.hash)).state is not State.REPLACED:  # noqa: ASYNC110
         await asyncio.sleep(0.02)  # between two looks
     assert await owner.states("followed") == {

@@ -10,17 +10,22 @@ from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
+from swapdesk.chain.calldata import venues
+from swapdesk.wallet.accounts import ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Locked, Refused
+from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Asset, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, TransactionState
 from wallet.agents import PASSPHRASE
 from wallet.chains import Chains
 from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN_ID, DEPOSIT, Trader
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ETH, ROUTER, USDC, WETH, Trader
 
 State = TransactionState
+ARBITRUM_ID = 1_337_042_161
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -73,6 +78,19 @@ async def test_a_document_that_other_wallets_sign_differently_is_refused(someone
             await agent.sign(review)
 
 
+async def test_what_asks_for_a_phrase_is_signed_by_it_alone(someone: Trader) -> None:
+    """Behind another name the list has the contract of the dollar."""
+    named = someone.promise("named", sell=replace(USDC, symbol="PEPE"))
+    async with someone.agent() as agent:
+        review = await agent.review(someone.permit(), named)
+        assert not review.refused, review.findings
+        for phrase in (None, "", f"{review.phrase} "):
+            with pytest.raises(Refused) as refused:
+                await agent.sign(review, phrase)
+            assert refused.value.code is Code.NOT_CONFIRMED
+        assert isinstance(await agent.sign(review, review.phrase), Signature)
+
+
 async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Trader) -> None:
     async with someone.agent() as agent:
         payload = someone.permit()
@@ -88,35 +106,9 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         # Looking needs no key; signing does.
         review = await agent.review(payload, someone.promise("once"))
         assert not review.refused, review.findings
-        with pytest.raises(Locked):
-            await agent.sign(review)
-
-
-async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> None:
-    before = await someone.paid()
-    async with someone.agent() as agent:
-        review = await agent.review(someone.payment(), someone.deposit("pay"))
-        assert not review.refused, review.findings
-        assert {(c.holder, c.units) for c in review.simulation.changes} == {
-            (someone.address, -(10**15)),
-            (DEPOSIT, 10**15),
-        }
-        signed = await agent.sign(review)
-        assert signed.state is State.SIGNED
-        assert await someone.paid() == before
-        sent = await agent.broadcast(signed.hash)
-        assert sent.state is State.SENT
-        assert (await agent.broadcast(signed.hash)).state in (State.SENT, State.MINED)
-        done = await someone.settled(agent, signed)
-        assert done.confirmations >= 2
-        assert await someone.paid() == before + 10**15
-
-        # What was confirmed leaves once, whatever is asked of the same intent.
-        second = await agent.review(someone.payment(), someone.deposit("pay"))
         with pytest.raises(Refused) as refused:
-            await agent.sign(second)
-        assert refused.value.code in (Code.ALREADY_SIGNED, Code.GATE)
-        assert await agent.transactions("pay") == (done,)
+            await agent.sign(review)
+        assert refused.value.code is Code.LOCKED
 
 
 async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
@@ -203,6 +195,9 @@ async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
         with pytest.raises(Refused) as refused:
             await agent.review(someone.payment(), someone.deposit("x", chain="solana"))
         assert refused.value.code is Code.OTHER_CHAIN
+        with pytest.raises(Refused) as refused:
+            await agent.balances(someone.address, CHAIN, [ETH])
+        assert refused.value.code is Code.CHAIN_UNREACHABLE
 
 
 async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
@@ -214,3 +209,36 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
         assert refused.value.code is Code.STALE_REVIEW
+
+
+async def test_what_arrives_on_another_chain_is_counted_there(
+    someone: Trader, world: Chains
+) -> None:
+    elsewhere = ChainLink("arbitrum", Kind.EVM, ARBITRUM_ID, world.url("arbitrum"), 1)
+    there = Asset("WETH", 18, "0x82aF49447D8a07e3bd95BD0d56f35241523fBab1")
+    chains = (*someone.place.chains, elsewhere)
+    bridging = replace(someone, place=replace(someone.place, chains=chains))
+    portal = ROUTER["me"]
+    ends = int(datetime.now(UTC).timestamp()) + 540
+    data = venues.SEND.call(
+        USDC.contract, 100 * 10**6, ARBITRUM_ID, there.contract, 1, someone.address, ends
+    )
+    payload = TransactionPayload(Purpose.SWAP, portal, "0x" + data.hex(), 10**14)
+    promise = someone.promise(
+        "portal",
+        venue="me",
+        buy=there,
+        chain_out="arbitrum",
+        chain_out_id=ARBITRUM_ID,
+        fee_units=10**14,
+    )
+    async with bridging.agent() as agent:
+        for changed, odd in (
+            ({}, False),
+            ({"buy": replace(there, decimals=16)}, True),
+            ({"buy": replace(there, contract=WETH.contract)}, True),
+            ({"chain_out": "optimism"}, True),
+            ({"chain_out_id": CHAIN_ID}, True),
+        ):
+            review = await agent.review(payload, replace(promise, **changed))
+            assert ("TOKEN_DECIMALS" in {one.code for one in review.findings}) is odd, changed

@@ -158,8 +158,8 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
 
 async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
     """A bundle that landed leaves what its gas did not cost at the EntryPoint."""
-    here, promise = owner.here, promised(owner.trader, "prepaid", "prepaid", first=700)
-    one = await built(here, owner.trader, "prepaid", first=700)
+    here, promise = owner.here, promised(owner.trader, "prepaid", 700)
+    one = await built(here, owner.trader, "prepaid", 700)
 
     async def prepaid() -> int:
         asked = Call(ENTRY_POINT, DEPOSIT_OF.call(one.operation.sender))

@@ -26,7 +26,6 @@ from swapdesk.chain.user_operation import (
 CREATE_ACCOUNT = method("createAccount(address,uint256)", "owner salt")
 NO_SALT = 0
 """An owner has one account here."""
-GET_ADDRESS = method("getAddress(address,uint256)", "owner salt")
 OWNER = method("owner()")
 
 # EIP-1167: the code that makes a proxy, around the address of what it stands for.
@@ -122,7 +121,6 @@ MOST_OPERATIONS = 4
 """In one ``handleOps`` of the sandbox's EntryPoint: more would make every bundle dear."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
-GET_USER_OP_HASH = method(f"getUserOpHash({TUPLE})", "operation")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
 DEPOSIT_TO = method("depositTo(address)", "account", payable=True)
@@ -132,7 +130,6 @@ VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
 """Of accounts; the EntryPoint alone may call it."""
-GET_SENDER_ADDRESS = method("getSenderAddress(bytes)", "initCode")
 
 
 def _topic(signature: str) -> str:

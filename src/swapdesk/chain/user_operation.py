@@ -91,14 +91,6 @@ class UserOperation(Struct, frozen=True):
             _bounded("paymasterPostOpGasLimit", limits[1])
 
     @property
-    def nonce_key(self) -> int:
-        return self.nonce >> 64
-
-    @property
-    def nonce_sequence(self) -> int:
-        return self.nonce & ((1 << 64) - 1)
-
-    @property
     def required_prefund(self) -> int:
         """Wei that the EntryPoint takes before it executes; what is not used goes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from datetime import datetime
 from decimal import Decimal
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -13,7 +14,7 @@ from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.account.chart import begins_late, month_name, text_chart
 from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
-from swapdesk.flows.notation import Moment, duration, usd
+from swapdesk.flows.notation import duration, usd
 from swapdesk.wire.account import (
     ChartMetric,
     ChartPoint,
@@ -26,16 +27,12 @@ from swapdesk.wire.account import (
 )
 
 
-class LimitFacts(Struct, frozen=True, rename="camel"):
-    """One window of one class of calls. ``ends_at``: when it is used up at this pace."""
+class LimitFacts(Struct, frozen=True):
+    """One window of one class of calls. ``endsAt``: when it is used up at this pace."""
 
-    calls: str
-    window: str
-    used: int
-    limit: int
-    percent: int
-    resets_at: Moment
-    ends_at: Moment | None
+    MERGED: ClassVar = "gauge"
+
+    gauge: LimitGauge
     exceeded: bool
 
 
@@ -83,7 +80,7 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
         [
             (
                 gauge.name,
-                gauge.window.name.lower(),
+                gauge.window_name,
                 f"{gauge.used:,}",
                 f"{gauge.limit:,}",
                 f"{gauge.percent}%",
@@ -94,7 +91,7 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
         numbers=(2, 3, 4),
         document=LimitsDocument(
             told.monthly_request_count,
-            tuple(_limit(gauge, exceeded=gauge in exceeded) for gauge in gauges),
+            tuple(LimitFacts(gauge, gauge in exceeded) for gauge in gauges),
         ),
     )
     if not output.json:
@@ -104,24 +101,9 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
             output.say(said)
         output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
     for gauge in exceeded:
-        window = gauge.window.name.lower()
-        output.talk(
-            f"{gauge.percent}% of the {gauge.name} of this {window} are used, over {fail_over}%."
-        )
+        what = f"{gauge.name} of this {gauge.window_name}"
+        output.talk(f"{gauge.percent}% of the {what} are used, over {fail_over}%.")
     return Exit.THRESHOLD if exceeded else Exit.DONE
-
-
-def _limit(gauge: LimitGauge, *, exceeded: bool) -> LimitFacts:
-    return LimitFacts(
-        gauge.name,
-        gauge.window.name.lower(),
-        gauge.used,
-        gauge.limit,
-        gauge.percent,
-        gauge.resets_at,
-        gauge.ends_at,
-        exceeded,
-    )
 
 
 async def report_commissions(session: CommandSession, month: str | None) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from swapdesk.cli.batch_plan import new_file
 from swapdesk.cli.command_error import CommandError, of_client_error
-from swapdesk.cli.exit_codes import Exit, exit_of
+from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
@@ -246,27 +246,22 @@ def _decimals(standing: GroupStanding) -> int:
     return 9 if standing.solana else 18
 
 
-class AskedOrders(Struct, frozen=True):
-    """The orders of a batch by id. ``error`` says why not all were asked after; those are as the
-    journal has them."""
-
-    orders: Mapping[str, Order]
-    error: ClientError | None = None
-
-    def tell(self, output: Output, batch: JournaledBatch) -> int:
-        """Say what could not be asked; exit 3 to 8 for it, else 0."""
-        if self.error is None:
-            return Exit.DONE
-        cause = of_client_error(self.error).message
-        output.talk(
-            f"Not all orders could be asked after: {cause}",
-            "They are shown as the journal has them, and go on without this command."
-            f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
-        )
-        return exit_of(self.error)
+Asked = tuple[Mapping[str, Order], ClientError | None]
+"""The orders of a batch by id, and why not all were asked after; those are as the journal has
+them."""
 
 
-NONE_ASKED = AskedOrders({})
+def _end_of(output: Output, batch: JournaledBatch, error: ClientError | None) -> int:
+    """Say what could not be asked; exit 3 to 8 for it, else 0."""
+    if error is None:
+        return Exit.DONE
+    told = of_client_error(error)
+    output.talk(
+        f"Not all orders could be asked after: {told.message}",
+        "They are shown as the journal has them, and go on without this command."
+        f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
+    )
+    return told.exit
 
 
 async def show_status(session: CommandSession, name: str | None) -> int:
@@ -278,8 +273,8 @@ async def show_status(session: CommandSession, name: str | None) -> int:
 async def export_batch(session: CommandSession, name: str | None, out: Path | None) -> int:
     """One line for each row that was created."""
     found = find_batch(session, name)
-    asked = await ask_orders(session, found)
-    rows = result_rows(found, asked.orders)
+    orders, error = await ask_orders(session, found)
+    rows = result_rows(found, orders)
     output = session.call.output
     if out is not None:
         written = new_file(out, results_csv(rows))
@@ -287,19 +282,18 @@ async def export_batch(session: CommandSession, name: str | None, out: Path | No
         output.talk(f"Written: {written}.", document=document)
     else:
         output.file(results_csv(rows), document=ResultsDocument(found.id, rows))
-    return asked.tell(output, found)
+    return _end_of(output, found, error)
 
 
-def tell_batch(
-    session: CommandSession, batch: JournaledBatch, asked: AskedOrders = NONE_ASKED
-) -> int:
-    """How it stands now, by the journal and the orders asked after; as :meth:`AskedOrders.tell`."""
+def tell_batch(session: CommandSession, batch: JournaledBatch, asked: Asked = ({}, None)) -> int:
+    """How it stands now, by the journal and the orders ``asked`` after."""
     output, journal = session.call.output, session.desk.journal
+    orders, error = asked
     if output.json:
-        output.document(batch_document(journal, batch, asked.orders))
+        output.document(batch_document(journal, batch, orders))
     else:
-        batch_table(output, journal, batch, asked.orders)
-    return asked.tell(output, batch)
+        batch_table(output, journal, batch, orders)
+    return _end_of(output, batch, error)
 
 
 def find_batch(session: CommandSession, batch: str | None) -> JournaledBatch:
@@ -330,7 +324,7 @@ async def ask_orders(
     session: CommandSession,
     batch: JournaledBatch,
     of: Callable[[JournaledGroup], bool] = lambda _: True,
-) -> AskedOrders:
+) -> Asked:
     """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
     and not after the first call that fails. Those the service forgot are as the journal has
     them."""
@@ -343,9 +337,9 @@ async def ask_orders(
         except NotFound:
             continue
         except ClientError as error:
-            return AskedOrders(orders, error)
+            return orders, error
         orders.update((order.service_id, order) for order in status.orders)
-    return AskedOrders(orders)
+    return orders, None
 
 
 def batch_document(

@@ -85,7 +85,7 @@ async def report_tokens(
                 row.chain_name,
                 usd(row.price),
                 percent(row.change),
-                row.verdict.word + (", unverified" if row.unverified else ""),
+                row.verdict.value + (", unverified" if row.unverified else ""),
                 " ".join(can.value for can in CanDo if row.can(can)),
                 row.contract or "native",
             )
@@ -94,7 +94,7 @@ async def report_tokens(
         numbers=(3, 4),
         plain=[
             f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
-            f" {row.verdict.word}, written {row.symbol}.{row.chain}."
+            f" {row.verdict.value}, written {row.symbol}.{row.chain}."
             for row in found
         ],
         document=TokensDocument(tuple(map(_listed, found)), len(found)),
@@ -116,7 +116,7 @@ def _listed(row: TokenRow) -> TokenListed:
         rank=row.rank,
         enabled=row.enabled,
         unverified=row.unverified,
-        verdict=row.verdict.word,
+        verdict=row.verdict.value,
         can=tuple(can for can in CanDo if row.can(can)),
     )
 

@@ -171,9 +171,18 @@ def named(place: str) -> Any:
     )
 
 
-def _carried_out(runner: str, work: str, *, signs: bool = False, **how: bool) -> Callable[[F], F]:
+def _carried_out(
+    runner: str,
+    work: str,
+    *,
+    place: str = "",
+    check: Callable[..., None] | None = None,
+    signs: bool = False,
+    **how: bool,
+) -> Callable[[F], F]:
     """A command that is ``work`` alone: the click function has its words and options, and ``work``
-    takes them by name after what ``runner`` opens for it. One that ``signs`` needs ``--yes`` where
+    takes them by name after what ``runner`` opens for it, at the option ``place`` where it has one.
+    What ``check`` refuses of the options opens nothing. One that ``signs`` needs ``--yes`` where
     nobody can be asked."""
 
     def declared(command: F) -> F:
@@ -181,7 +190,10 @@ def _carried_out(runner: str, work: str, *, signs: bool = False, **how: bool) ->
         def carry_out(call: CliContext, **options: Any) -> Any:
             if signs and not (options["yes"] or call.interactive):
                 raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-            return named(runner)(call, lambda *on: named(work)(*on, **options), **how)
+            if check is not None:
+                check(**options)
+            where = {place: options.pop(place)} if place else {}
+            return named(runner)(call, lambda *on: named(work)(*on, **options), **how, **where)
 
         carry_out.work = work  # type: ignore[attr-defined]
         return desk_command(carry_out)  # type: ignore[return-value]
@@ -195,6 +207,8 @@ on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
 """On keys alone: ``work`` takes call and wallet first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """On the connected desk with a wallet that is ready: ``work`` takes the session first."""
+on_store = functools.partial(_carried_out, "partner_report:run_on_store", place="data")
+"""On the store of a service: ``work`` takes output, connection and time first."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """On the connected desk of a sandbox: ``work`` takes the session first."""
 

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli.effects import EFFECTS, Effect
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.schemas import DOCUMENTS
 
 OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
@@ -86,20 +86,18 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def report_commands(output: Output) -> None:
     listed = [_facts(name, command) for name, command in commands().items()]
-    if output.json:
-        from swapdesk.cli.main import swapdesk
+    from swapdesk.cli.main import swapdesk
 
-        whole = [one for one in swapdesk.params if one.name in OF_ALL]
-        output.document(CommandsDocument(tuple(listed), tuple(map(_option, _options(whole)))))
-    elif output.form is Form.PLAIN:
-        output.say(*(f"swapdesk {one.name} {one.effect}: {one.help}" for one in listed))
-    else:
-        heads = ("command", "effect", "read-only", "does")
-        rows = [
+    whole = [one for one in swapdesk.params if one.name in OF_ALL]
+    output.table(
+        ("command", "effect", "read-only", "does"),
+        [
             (one.name, one.effect, "works" if one.read_only else "refused", one.help)
             for one in listed
-        ]
-        output.table(heads, rows)
+        ],
+        plain=[f"swapdesk {one.name} {one.effect}: {one.help}" for one in listed],
+        document=CommandsDocument(tuple(listed), tuple(map(_option, _options(whole)))),
+    )
 
 
 def _facts(name: str, command: click.Command) -> CommandFacts:

@@ -63,7 +63,8 @@ def _settings(context: click.Context) -> Settings:
         raise ValueError(str(error)) from None
 
 
-def _tokens(settings: Settings, beginning: str) -> Iterable[str]:
+@_offering
+def tokens(settings: Settings, beginning: str) -> Iterable[str]:
     from swapdesk.database_reading import reading
     from swapdesk.flows.catalog.catalog_file import token_names
 
@@ -71,20 +72,23 @@ def _tokens(settings: Settings, beginning: str) -> Iterable[str]:
         return token_names(db, beginning)
 
 
-def _chains(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def chains(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.database_reading import reading
 
     with reading(settings.places.catalog) as db:
         return [name for (name,) in db.execute("SELECT DISTINCT short_name FROM chain ORDER BY 1")]
 
 
-def _payees(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def payees(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.toml_document import read_document
 
     return [f"@{name}" for name in read_document(settings.places.address_book, _BOOK_LIMIT).content]
 
 
-def _open_orders(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def open_orders(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.database_reading import reading
 
     with reading(settings.places.journal) as db:
@@ -95,7 +99,8 @@ def _open_orders(settings: Settings, _: str) -> Iterable[str]:
         return [name for (name,) in found]
 
 
-def _accounts(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def accounts(settings: Settings, _: str) -> Iterable[str]:
     """By name; by address where the name cannot be typed as it is."""
     import json
 
@@ -107,20 +112,13 @@ def _accounts(settings: Settings, _: str) -> Iterable[str]:
     return [str(one if _HARMLESS.fullmatch(str(one)) else at) for at, one in names.items()]
 
 
-def _profiles(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def profiles(settings: Settings, _: str) -> Iterable[str]:
     return settings.profiles
 
 
-def _themes(settings: Settings, _: str) -> Iterable[str]:
+@_offering
+def themes(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.tui.palette_files import read_palettes
 
     return sorted(read_palettes(settings.home.themes).all)
-
-
-tokens = _offering(_tokens)
-chains = _offering(_chains)
-payees = _offering(_payees)
-open_orders = _offering(_open_orders)
-accounts = _offering(_accounts)
-profiles = _offering(_profiles)
-themes = _offering(_themes)

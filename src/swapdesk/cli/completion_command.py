@@ -159,10 +159,7 @@ def completion(call: CliContext, shell: str) -> None:
     from the files of the profile; no service is asked.
     """
     script = script_of(shell)
-    if call.output.json:
-        call.output.document(CompletionDocument(shell, script))
-    else:
-        call.output.file(script.encode())
+    call.output.file(script.encode(), document=CompletionDocument(shell, script))
 
 
 def script_of(shell: str) -> str:

@@ -45,13 +45,13 @@ def show(call: CliContext) -> None:
 
     settings = call.settings(mending=True)
     rows = list(settings.rows())
-    if call.output.json:
-        values = {name: SettingValue(value, origin) for name, value, origin in rows}
-        call.output.document(ConfigDocument(values))
-    elif call.output.form == "plain":
-        call.output.say(*(f"{name} is {value or 'not set'} ({why})." for name, value, why in rows))
-    else:
-        call.output.table(("name", "value", "origin"), rows)
+    values = {name: SettingValue(value, origin) for name, value, origin in rows}
+    call.output.table(
+        ("name", "value", "origin"),
+        rows,
+        plain=[f"{name} is {value or 'not set'} ({why})." for name, value, why in rows],
+        document=ConfigDocument(values),
+    )
     problems = [*wrong_in_config(settings), *read_palettes(settings.home.themes).problems]
     if problems:
         raise config_error(problems)
@@ -100,14 +100,12 @@ def list_profiles(call: CliContext) -> None:
         _facts(name, tables.get(name, {}), chosen=name == settings.profile.value)
         for name in settings.profiles
     )
-    if call.output.json:
-        call.output.document(ProfilesDocument(found))
-        return
     rows = [
         (one.name, one.access or "nothing yet", one.url or "", "used" if one.chosen else "")
         for one in found
     ]
-    call.output.table(("profile", "access", "service", ""), rows)
+    document = ProfilesDocument(found)
+    call.output.table(("profile", "access", "service", ""), rows, document=document)
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
@@ -146,11 +144,9 @@ def use(call: CliContext, name: str) -> None:
         ) from None
     live = name != SANDBOX
     top = settings.config.top if settings.config is not None else {}
-    if call.output.json:
-        call.output.document(ChosenDocument(name, str(top.get("profile", SANDBOX)), live))
-    else:
-        said = " It is LIVE: this is real money." if live else ""
-        call.output.say(f"The profile is {name} now.{said}")
+    said = " It is LIVE: this is real money." if live else ""
+    document = ChosenDocument(name, str(top.get("profile", SANDBOX)), live)
+    call.output.say(f"The profile is {name} now.{said}", document=document)
     if settings.profile.origin in (Origin.ENVIRONMENT, Origin.OPTION):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")

@@ -11,18 +11,20 @@ from typing import Any, TypeVar
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
 from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.listed_help import WithExchanges, WithVenues
 from swapdesk.cli.quote_command import ROUTES
 from swapdesk.cli.quote_options import (
+    CreateRequest,
     RouteWish,
     preset_option,
+    read_digits,
     receive_option,
+    require_middle,
     require_no_options,
+    require_refund,
     route_options,
     slippage_option,
 )
@@ -33,17 +35,17 @@ NO_MEMO = "NO MEMO"
 DEFAULT_MAX_LOSS = "3"
 
 
-def read_max_loss(context: click.Context, option: click.Parameter, value: str) -> MaxLoss:
-    """``any``, or a percentage from 0 to 100."""
+def read_max_loss(context: click.Context, option: click.Parameter, value: str) -> Decimal | None:
+    """A percentage from 0 to 100; None for ``any``."""
     if value == "any":
-        return MaxLoss(None)
+        return None
     try:
         percent = Decimal(value)
     except InvalidOperation:
         raise click.BadParameter(f"{value!r} is neither a number nor any.") from None
     if not (percent.is_finite() and 0 <= percent <= 100):
         raise click.BadParameter("A loss is 0 to 100 percent, or any.")
-    return MaxLoss(percent)
+    return percent
 
 
 def create_options(command: F) -> F:
@@ -73,6 +75,7 @@ def create_options(command: F) -> F:
         ),
         click.option(
             "--min-out",
+            callback=read_digits,
             metavar="AMOUNT",
             help="Least to arrive, in the token received: a quote below is exit 3, and an order"
             " that gives less than its quote is accepted down to it.",
@@ -105,7 +108,7 @@ def create_options(command: F) -> F:
 
 
 @click.command(cls=WithVenues)
-@click.argument("amount")
+@click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
 @create_options
@@ -150,7 +153,7 @@ def swap(
 
 
 @click.command(cls=WithExchanges)
-@click.argument("amount")
+@click.argument("amount", callback=read_digits)
 @click.argument("token", shell_complete=completion.tokens)
 @create_options
 @desk_command
@@ -165,8 +168,6 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
     """Exit 2 for what cannot work, before a quote is spent on it."""
-    if options["min_out"] is not None:
-        require_digits(options["min_out"], field="min-out")
     require_refund(options["refund"], wish.promises)
     if options["preset"] is None:
         require_middle(options["middle_refund"], wish.use_xmr)
@@ -198,7 +199,6 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
-    require_digits(amount)
     named = named_route(call, options["quote_id"])
     on_chain = types == ("dex",) or named == "dex"
     if options["to"] is None:
@@ -303,9 +303,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
     if not dry_run:
         message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
         raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
-    from swapdesk.cli.create_request import CreateRequest, MaxLoss
     from swapdesk.cli.quote_cache import QuoteCache
-    from swapdesk.cli.quote_options import RouteWish
 
     shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     if shown is None:
@@ -335,7 +333,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         preset=None,
         min_out=None,
         middle_refund=None,
-        max_loss=MaxLoss(None),
+        max_loss=None,
         accept_warnings=True,
         fund=False,
         yes=False,

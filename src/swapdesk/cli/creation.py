@@ -14,10 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.error_table import UNPAID
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
@@ -27,11 +25,12 @@ from swapdesk.cli.order_document import (
     order_document,
     shown_order,
 )
-from swapdesk.cli.output import Exact, Form, Output
+from swapdesk.cli.output import Exact, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token, require_usable
+from swapdesk.cli.token_argument import find_token, read_amount, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
@@ -122,7 +121,9 @@ class Creation:
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
-            print_withheld(self._output, tracked, self._desk.service_clock.now())
+            # Without where to pay: its id must not be lost.
+            document = order_document(tracked, self._desk.service_clock.now())
+            self._output.say(f"Order {tracked.service_id}", document=document)
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
         funded = paid if isinstance(paid, Funded) else None
@@ -241,33 +242,29 @@ class Creation:
     ) -> None:
         now = self._desk.service_clock.now()
         order, summary = tracked.order, order_status(tracked, now)
-        deposit = deposit_of(tracked, now)
-        if self._output.json:
-            self._output.document(
-                CreatedDocument(
-                    service_id=order.service_id,
-                    intent_id=intent.id,
-                    found_again=created.found_again,
-                    display_status=display_of(order),
-                    deposit=deposit,
-                    funded=funded,
-                    check=created.check,
-                    money=summary.money if funded is None else "on its way to the exchange.",
-                    next=summary.next if funded is None else "the chain",
-                    order=shown_order(order, withheld=tracked.withheld),
-                )
-            )
-            return
-        plain = self._output.form is Form.PLAIN
-        facts = [("Order", order.service_id)]
-        if funded is None:
-            facts += deposit_facts(tracked, now, grouped=not plain)
-        else:
+        paid = funded is not None
+        if funded is not None and not self._output.json:
             self._output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
-        if plain:
-            self._output.say(*(f"{label} {value}." for label, value in facts if value))
-        else:
-            self._output.facts(facts)
+        facts = [("Order", order.service_id)]
+        plain = [*facts, *(() if paid else deposit_facts(tracked, now, grouped=False))]
+        self._output.facts(
+            [*facts, *(() if paid else deposit_facts(tracked, now))],
+            plain=[f"{label} {value}." for label, value in plain if value],
+            document=CreatedDocument(
+                service_id=order.service_id,
+                intent_id=intent.id,
+                found_again=created.found_again,
+                display_status=display_of(order),
+                deposit=deposit_of(tracked, now),
+                funded=funded,
+                check=created.check,
+                money="on its way to the exchange." if paid else summary.money,
+                next="the chain" if paid else summary.next,
+                order=shown_order(order, withheld=tracked.withheld),
+            ),
+        )
+        if self._output.json:
+            return
         if created.check.provider_changed:
             self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
@@ -322,29 +319,18 @@ def print_dry_run(
     output: Output, intent: Intent, review: Sequence[str], checks: Iterable[CheckLine]
 ) -> None:
     """The body of the create and what the checks say. The service was asked for quotes alone."""
-    if output.json:
-        output.document(
-            CreateDryRunDocument(
-                dry_run=True,
-                quote_id=intent.quote_id,
-                provider=intent.provider,
-                body=create_body(intent),
-                checks=tuple(line.text for line in checks),
-                money=UNTOUCHED,
-                next="you: leave out --dry-run to create the order",
-            )
-        )
-        return
-    output.say(*review)
-    output.talk(f"The money is {UNTOUCHED}.")
-
-
-def print_withheld(output: Output, tracked: TrackedOrder, now: datetime) -> None:
-    """The order without where to pay: its id must not be lost."""
-    if output.json:
-        output.document(order_document(tracked, now))
-    else:
-        output.say(f"Order {tracked.service_id}")
+    document = CreateDryRunDocument(
+        dry_run=True,
+        quote_id=intent.quote_id,
+        provider=intent.provider,
+        body=create_body(intent),
+        checks=tuple(line.text for line in checks),
+        money=UNTOUCHED,
+        next="you: leave out --dry-run to create the order",
+    )
+    output.say(*review, document=document)
+    if not output.json:
+        output.talk(f"The money is {UNTOUCHED}.")
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:

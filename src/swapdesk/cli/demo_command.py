@@ -8,9 +8,9 @@ from decimal import Decimal
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input, own_refusal
+from swapdesk.cli.quote_options import read_digits
 from swapdesk.cli.serve_command import read_speed
 
 NAMES = ("private", "stuck")
@@ -33,7 +33,7 @@ MOST_SEED = 2**32 - 1
     metavar="X",
     help="How fast the world acts: as it runs, or as exchanges take with --auto.",
 )
-@click.option("--amount", metavar="A", help="What Alice pays.")
+@click.option("--amount", callback=read_digits, metavar="A", help="What Alice pays.")
 @click.option(
     "--token", metavar="T", shell_complete=completion.tokens, help="The token that Alice pays."
 )
@@ -61,8 +61,6 @@ def demo(
             "A demonstration needs the sandbox, and this profile is live.",
             next="you: leave out --profile, or choose sandbox",
         )
-    if amount is not None:
-        require_digits(amount)
     choice = DemoChoice(name, seed, speed, amount, token)
     if auto:
         from swapdesk.cli.demo_transcript import tell_demo

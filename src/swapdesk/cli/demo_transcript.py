@@ -20,7 +20,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import require_sandbox
 from swapdesk.cli.token_argument import find_token
-from swapdesk.client.chain_transfers import ChainUnreadable
+from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
@@ -47,7 +47,7 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
         if error.field:
             raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
         raise _failed(str(error)) from None
-    except ChainUnreadable as error:
+    except LookupFailed as error:
         raise _failed(f"{error}.") from None
     except ClientError as error:
         raise of_client_error(error) from None

@@ -12,16 +12,15 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.consent import consent, review_text
-from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token
+from swapdesk.cli.token_argument import find_token, read_amount
 from swapdesk.cli.wallet_session import account_on, make_ready, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
@@ -45,14 +44,6 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
-
-
-class Chosen(Struct, frozen=True):
-    """What would be confirmed: the intent, who is paid, and what is said of the tokens."""
-
-    intent: Intent
-    payees: Payees
-    warned: list[CheckLine]
 
 
 class SwappedDocument(Struct, frozen=True, rename="camel"):
@@ -156,18 +147,21 @@ class DexCreation(Creation):
             self._look,
         )
         await self._take_on(flow)
-        chosen = await self._chosen(account, token_in)
-        self._confirm(chosen.intent, chosen.payees, chosen.warned)
-        outcome = await flow.swap(chosen.intent)
+        intent, payees, warned = await self._chosen(account, token_in)
+        self._confirm(intent, payees, warned)
+        outcome = await flow.swap(intent)
         if not outcome.done:
             raise _not_swapped(outcome)
         assert outcome.order is not None  # of a swap that is done
         link.tracker.adopt(outcome.order.service_id)
-        self._tell(chosen.intent, outcome.order, outcome.hash)
+        self._tell(intent, outcome.order, outcome.hash)
         return Exit.DONE
 
-    async def _chosen(self, account: Account, token_in: Token) -> Chosen:
-        """The intent of the route that is taken, locked and not written down."""
+    async def _chosen(
+        self, account: Account, token_in: Token
+    ) -> tuple[Intent, Payees, list[CheckLine]]:
+        """The intent of the route that is taken, locked and not written down; who is paid, and
+        what is said of the tokens."""
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
@@ -178,7 +172,7 @@ class DexCreation(Creation):
         request = replace(request, receiver=receiver)
         board, row = await choose_quote(self._session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
-        return Chosen(self._frozen(board, row, payees, account), payees, warned)
+        return self._frozen(board, row, payees, account), payees, warned
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
@@ -230,32 +224,29 @@ class DexCreation(Creation):
         promise = promise_of(intent)
         least = short(from_base_units(promise.least_units, promise.buy.decimals))
         venue = intent.provider_name or intent.provider
-        if self._output.json:
-            self._output.document(
-                SwappedDocument(
-                    service_id=order.service_id,
-                    intent_id=intent.id,
-                    display_status=display_of(order),
-                    provider=intent.provider,
-                    account=promise.account,
-                    recipient=intent.recipient,
-                    hash=hash_,
-                    signed=self._signed,
-                    least_out=least,
-                    money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
-                    next="the venue",
-                    order=order,
-                )
-            )
-            return
         self._output.facts(
             [
                 ("Order", order.service_id),
                 ("Transaction", hash_ or "none: the venue settles it"),
                 ("Arrives", f"at least {least:f} {promise.buy.symbol}"),
-            ]
+            ],
+            document=SwappedDocument(
+                service_id=order.service_id,
+                intent_id=intent.id,
+                display_status=display_of(order),
+                provider=intent.provider,
+                account=promise.account,
+                recipient=intent.recipient,
+                hash=hash_,
+                signed=self._signed,
+                least_out=least,
+                money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
+                next="the venue",
+                order=order,
+            ),
         )
-        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+        if not self._output.json:
+            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:
@@ -293,7 +284,7 @@ class DexDryRun(DexCreation):
         await make_ready(session)
         token_in = find_token(self._request.sell, self._desk, field="from")
         account = await self._account(token_in)
-        intent = (await self._chosen(account, token_in)).intent
+        intent, _, _ = await self._chosen(account, token_in)
         try:
             told = await dry_run(session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:

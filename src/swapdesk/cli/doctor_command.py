@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor import home_checks
@@ -48,10 +47,8 @@ def doctor(call: CliContext) -> int:
     """
     findings = examine(call.profile, SystemClock())
     whole = all(one.state != "wrong" for one in findings)
-    if call.output.json:
-        call.output.document(DoctorDocument(whole, tuple(findings)))
-    else:
-        report(call.output, findings)
+    lines = _lines(findings, plain=call.output.form == "plain")
+    call.output.say(*lines, document=DoctorDocument(whole, tuple(findings)))
     return Exit.DONE if whole else Exit.OWN_REFUSAL
 
 
@@ -145,14 +142,13 @@ def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
         return [wrong(check, said, f"chmod -R u+rwX {shell_word(place)}")]
 
 
-def report(output: Output, findings: list[Finding]) -> None:
+def _lines(findings: list[Finding], *, plain: bool) -> Iterator[str]:
     """Every finding with its command."""
-    plain = output.form == "plain"
     width = max(len(one.check) for one in findings)
     for one in findings:
         if plain:
-            output.say(f"{one.check}, {one.state}: {one.said}")
+            yield f"{one.check}, {one.state}: {one.said}"
         else:
-            output.say(f"{one.state:9}  {one.check:{width}}  {one.said}")
+            yield f"{one.state:9}  {one.check:{width}}  {one.said}"
         if one.mend:
-            output.say(f"Mend it: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}")
+            yield f"Mend it: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"

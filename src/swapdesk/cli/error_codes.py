@@ -151,10 +151,7 @@ def _of_calls() -> Iterator[ErrorCodeFacts]:
         client.RequestRefused("The request cannot be made"),
         client.Unreachable(""),
         client.NoAnswer(""),
-        *(
-            client.AnswerRefused("", reason, client.Answered(200))
-            for reason in client.ANSWER_REASONS
-        ),
+        *(client.AnswerRefused("", reason, 200) for reason in client.ANSWER_REASONS),
     )
     for error in kinds:
         told = of_client_error(error)
@@ -194,21 +191,14 @@ def _of_rules() -> Iterator[ErrorCodeFacts]:
 
 def report_errors(output: Output) -> None:
     found = error_codes()
-    if output.json:
-        exits = (ExitFacts(end.value, said) for end, said in MEANINGS.items())
-        output.document(ErrorsDocument(found, tuple(exits)))
-        return
-    rows = [
-        (
-            one.code,
-            " or ".join(map(str, one.exits)),
-            one.retry,
-            one.means,
-            one.money,
-            one.next,
-        )
-        for one in found
-    ]
-    output.table(("code", "exit", "again", "means", "money", "next"), rows)
+    exits = tuple(ExitFacts(end.value, said) for end, said in MEANINGS.items())
+    output.table(
+        ("code", "exit", "again", "means", "money", "next"),
+        [
+            (one.code, " or ".join(map(str, one.exits)), one.retry, one.means, one.money, one.next)
+            for one in found
+        ],
+        document=ErrorsDocument(found, exits),
+    )
     if output.form is Form.TABLE:
         output.talk(*(f"Exit {end.value}: {said}." for end, said in MEANINGS.items()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 EXCHANGES = (
@@ -12,28 +14,7 @@ ON_CHAIN = ("On-chain venues of the sandbox", "CODE of a route of type dex.")
 OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
 
 Rows = list[tuple[str, str]]
-
-
-class WithExchanges(click.Command):
-    """A command with a CODE of an exchange among its options."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_list(formatter, *EXCHANGES, exchange_rows())
-
-
-class WithVenues(WithExchanges):
-    """A command whose CODE may also be an on-chain venue."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_epilog(ctx, formatter)
-        write_list(formatter, *ON_CHAIN, on_chain_rows())
-
-
-class WithOperations(click.Command):
-    """A command that makes any call of the API."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_list(formatter, *OPERATIONS, operation_rows())
+Lists = tuple[tuple[str, str, Callable[[], Rows]], ...]
 
 
 def exchange_rows() -> Rows:
@@ -59,8 +40,31 @@ def operation_rows() -> Rows:
     return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in TABLE]
 
 
-def write_list(formatter: click.HelpFormatter, title: str, said: str, rows: Rows) -> None:
-    """A section with one sentence, then the rows."""
-    with formatter.section(title):
-        formatter.write_text(said)
-        formatter.write_dl(rows)
+class WithLists(click.Command):
+    """A command with ``lists`` under its help, each with a title, a sentence and rows."""
+
+    lists: Lists
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, said, rows in self.lists:
+            with formatter.section(title):
+                formatter.write_text(said)
+                formatter.write_dl(rows())
+
+
+class WithExchanges(WithLists):
+    """A command with a CODE of an exchange among its options."""
+
+    lists: Lists = ((*EXCHANGES, exchange_rows),)
+
+
+class WithVenues(WithExchanges):
+    """A command whose CODE may also be an on-chain venue."""
+
+    lists = (*WithExchanges.lists, (*ON_CHAIN, on_chain_rows))
+
+
+class WithOperations(WithLists):
+    """A command that makes any call of the API."""
+
+    lists = ((*OPERATIONS, operation_rows),)

@@ -157,8 +157,8 @@ def order_facts(
         ("Next", summary.next),
         ("By", summary.by),
         *(
-            (one.label, f"{one.amount:,f} {one.symbol}{f' on {one.chain}' if one.chain else ''}")
-            for one in sent_amounts(tracked, made)
+            (label, f"{amount:,f} {symbol}{f' on {chain}' if chain else ''}")
+            for label, amount, symbol, chain in sent_amounts(tracked, made)
         ),
         (
             get_label(got.outcome, theirs=theirs),

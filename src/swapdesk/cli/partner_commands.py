@@ -1,46 +1,79 @@
-"""``partner``: accounts and books of the partners, for whoever operates the service."""
+"""``partner``: accounts and books of the partners, for whoever operates the service.
+
+A change stands in the store; a service that runs on it takes it up within two seconds. A secret is
+printed once, by the command that draws it.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import click
-from msgspec import Struct
 
-from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.partner_accounts import ACCOUNT_COMMANDS
-from swapdesk.cli.partner_store import MONEY, of_data, open_store
+from swapdesk.cli.cli_context import on_store
 
+TIERS = ("FREE", "PRO")
+MOST_CALLS = 999_999_999
+MOST_MARKUP = 4
+"""Percent (contract 6.13)."""
 
-class DayOfPartner(Struct, frozen=True):
-    """``day`` is ``YYYY-MM-DD``, UTC."""
+OVERRIDES = {
+    "quote": "quote",
+    "exchange": "exchange",
+    "read": "read",
+    "fee-share": "fee_share",
+    "markup": "default_markup",
+    "fixed-rates": "fixed_rates",
+}
+"""Names of overrides as they are typed, and those of the store."""
 
-    partner: str
-    day: str
-
-
-class SumsDocument(Struct, frozen=True):
-    """How many sums of days there are, those that differ from their orders, and how many orders
-    had no entry."""
-
-    sums: int
-    differing: tuple[DayOfPartner, ...]
-    unentered: int
-    rebuilt: bool
+_WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
+_PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 
-class BookedDocument(Struct, frozen=True):
-    """An entry in US dollars; ``partner`` is None where the order names it."""
+def read_windows(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[int | None, ...] | None:
+    """Calls a minute, an hour and a day, as ``5/20/50``; None for a ``-``."""
+    if value is None:
+        return None
+    found = _WINDOWS.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(
+            f"{value!r} is no minute/hour/day like 5/20/50, each from 0 to {MOST_CALLS}"
+            " or - for what it is now."
+        )
+    return tuple(None if digits == "-" else int(digits) for digits in found.groups())
 
-    partner: str | None
-    month: str
-    amount: Decimal
+
+def limits(option: str, calls: str) -> Callable[[Any], Any]:
+    """An option with calls in three windows."""
+    said = f"{calls} a minute/hour/day: 10/100/1000. A - keeps a window: 10/-/-."
+    return click.option(option, callback=read_windows, metavar="M/H/D", help=said)
+
+
+def _percent_to(most: int) -> Any:
+    def read(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
+        if value is None:
+            return None
+        if _PERCENT.fullmatch(value) is None or Decimal(value) > most:
+            raise click.BadParameter(f"{value!r} is no percentage from 0 to {most}.")
+        return Decimal(value)
+
+    return read
+
+
+which = click.argument("which", metavar="ID|NAME")
+as_tier = click.Choice(TIERS, case_sensitive=False)
+of_data = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory of the service; that of this home's sandbox by default.",
+)
 
 
 @click.group()
@@ -48,103 +81,148 @@ def partner() -> None:
     """Keep the accounts and the books of the partners of a service of your own."""
 
 
-for account_command in ACCOUNT_COMMANDS:
-    partner.add_command(account_command)
+@partner.command()
+@click.argument("name")
+@click.option("--tier", type=as_tier, default="FREE", show_default=True, help="Terms it begins on.")
+@of_data
+@on_store("partner_report:create_account")
+def create() -> None:
+    """Create an account with a full key, and print its secret once."""
+
+
+@partner.command(name="list")
+@of_data
+@on_store("partner_report:list_accounts")
+def list_partners() -> None:
+    """List the accounts of a service."""
+
+
+@partner.command()
+@which
+@of_data
+@on_store("partner_report:show_account")
+def show() -> None:
+    """Show an account: terms in force, overrides, pages and keys, without any secret."""
+
+
+@partner.command()
+@which
+@click.option(
+    "--scope",
+    type=click.Choice(["full", "read"]),
+    default="full",
+    show_default=True,
+    help="Whether it may create, or only read.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["contract", "vendor"]),
+    help="Whose names its answers have; those of the service by default.",
+)
+@of_data
+@on_store("partner_report:add_key")
+def key() -> None:
+    """Give an account a further key, and print its secret once."""
+
+
+@partner.command()
+@click.argument("api_key", metavar="KEY")
+@of_data
+@on_store("partner_report:revoke_key")
+def revoke() -> None:
+    """Refuse a key from now on; a service that runs does so within two seconds. Streams that were
+    opened with it end."""
+
+
+@partner.command()
+@which
+@click.option("--lift", is_flag=True, help="Take its calls again.")
+@of_data
+@on_store("partner_report:suspend_account")
+def suspend() -> None:
+    """Refuse every call of an account; its orders go on."""
+
+
+@partner.command()
+@which
+@click.argument("tier", type=as_tier)
+@of_data
+@on_store("partner_report:give_tier")
+def tier() -> None:
+    """Give an account the terms of a tier; its overrides stay."""
+
+
+@partner.command()
+@which
+@limits("--quote", "Quotes")
+@limits("--exchange", "Exchanges")
+@limits("--read", "Reads")
+@click.option(
+    "--fee-share", callback=_percent_to(100), metavar="PERCENT", help="Share of the venue's fee."
+)
+@click.option(
+    "--markup",
+    callback=_percent_to(MOST_MARKUP),
+    metavar="PERCENT",
+    help="Markup where a request names none.",
+)
+@click.option(
+    "--fixed-rates", type=click.Choice(["on", "off"]), help="Whether it may ask for them."
+)
+@click.option(
+    "--remove",
+    type=click.Choice([*OVERRIDES, "all"]),
+    multiple=True,
+    help="Let the tier decide again; may be given more than once.",
+)
+@of_data
+@on_store("partner_report:override_terms")
+def override() -> None:
+    """Give an account terms that are not those of its tier, or remove them.
+
+    What is not named stays as it is.
+    """
+
+
+@partner.command()
+@which
+@click.argument("action", type=click.Choice(["add", "remove", "list"]))
+@click.argument("origin", required=False)
+@of_data
+@on_store("partner_report:change_origins")
+def origin() -> None:
+    """Say which pages may use the partner-id of an account: https://shop.example, without a path.
+
+    Without any origin every page may.
+    """
 
 
 @partner.command()
 @click.option("--rebuild", is_flag=True, help="Write anew what differs.")
 @of_data
-@desk_command
-def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
+@on_store("partner_report:check_sums")
+def sums() -> None:
     """Count every order anew and compare with the sums that statistics are answered from.
 
     Ends with 9 when something differs and is not rebuilt.
     """
-    from swapdesk.service.store import books
-
-    with open_store(call, data) as (db, _):
-        found = books.recount(db)
-        if rebuild and not found.agrees:
-            books.rebuild(db, found)
-        names = _names(db)
-    days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
-    if call.output.json:
-        rebuilt = rebuild and not found.agrees
-        call.output.document(SumsDocument(found.sums, days, found.unentered, rebuilt))
-    else:
-        call.output.table(("partner", "day"), [(each.partner, each.day) for each in days])
-        wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
-        end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
-        said = "all right." if found.agrees else f"{wrong}. {end}"
-        call.output.say(f"Sums of days {found.sums}: {said}")
-    return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
 
 
 @partner.command()
 @click.argument("name", metavar="PARTNER")
 @click.argument("month", metavar="MONTH")
 @of_data
-@desk_command
-def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
+@on_store("partner_report:book_payout")
+def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
     Books what was earned at least 30 days ago and not paid before. It moves no money.
     """
-    from swapdesk.flows.account.chart import MONTH
-    from swapdesk.service.store import books
-
-    if MONTH.fullmatch(month) is None:
-        message = f"{month!r} is no month like 2026-11."
-        raise bad_input("NO_SUCH_MONTH", message, field="month", money=MONEY)
-    with open_store(call, data) as (db, now), _due():
-        names = _names(db)
-        found = next((of for of, known in names.items() if name in (of, known)), None)
-        if found is None:
-            message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
-            raise bad_input("NO_SUCH_PARTNER", message, field="partner", money=MONEY)
-        amount = books.pay_out(db, found, month, now)
-    _tell_booked(call, names[found], month, amount, f"{names[found]} is paid for {month}")
-    return Exit.DONE
 
 
 @partner.command()
 @click.argument("order")
 @of_data
-@desk_command
-def reverse(call: CliContext, order: str, data: Path | None) -> int:
+@on_store("partner_report:book_reversal")
+def reverse() -> None:
     """Book that an order earned no commission after all, as a negative entry of this month."""
-    from swapdesk.service.store import books
-
-    with open_store(call, data) as (db, now), _due():
-        amount = books.reverse(db, order, now)
-    _tell_booked(call, None, f"{now:%Y-%m}", -amount, f"The commission of {order} is reversed")
-    return Exit.DONE
-
-
-def _tell_booked(
-    call: CliContext, partner: str | None, month: str, amount: Decimal, said: str
-) -> None:
-    from swapdesk.flows.notation import usd
-
-    if call.output.json:
-        call.output.document(BookedDocument(partner, month, amount))
-    else:
-        call.output.say(f"{said}: {usd(amount)}.")
-
-
-def _names(db: sqlite3.Connection) -> dict[str, str]:
-    """Names of the partners by their ids."""
-    from swapdesk.service.store import partners
-
-    return {each.partner_id: each.name for each in partners.read(db).partners}
-
-
-@contextmanager
-def _due() -> Iterator[None]:
-    from swapdesk.service.store.books import NothingDue
-
-    try:
-        yield
-    except NothingDue as error:
-        raise CommandError(Exit.OWN_REFUSAL, "NOTHING_DUE", str(error), MONEY) from None

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_request import CreateRequest
+from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import needs_refund_address
 from swapdesk.flows.desk import Desk

@@ -81,32 +81,29 @@ class QuoteCache(Struct, frozen=True):
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
         """A quote that is kept with the answer it was in; None for one that was never shown."""
-        for board in self._read():
-            for quote in board.quotes:
-                if quote.quote_id == quote_id:
-                    return board, quote
-        return None
+        every = ((board, quote) for board in self._read() for quote in board.quotes)
+        return next((one for one in every if one[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
         """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
-        for board in self._read():
-            if all(quote.quote_id != quote_id for quote in board.quotes):
-                continue
-            token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
-            if token_in is None or token_out is None:
-                return None
-            wish = QuoteRequest(
-                token_in,
-                token_out,
-                Decimal(board.amount),
-                board.receive,
-                board.private_send,
-                markup=board.markup,
-                slippage=board.slippage,
-            )
-            ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-            return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
-        return None
+        shown = self.shown(quote_id)
+        if shown is None:
+            return None
+        board, _ = shown
+        token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
+        if token_in is None or token_out is None:
+            return None
+        wish = QuoteRequest(
+            token_in,
+            token_out,
+            Decimal(board.amount),
+            board.receive,
+            board.private_send,
+            markup=board.markup,
+            slippage=board.slippage,
+        )
+        ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
+        return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
 
     def _read(self) -> Sequence[CachedResult]:
         """What is kept; a file that cannot be used is as good as an empty one."""

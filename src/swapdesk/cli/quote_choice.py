@@ -6,25 +6,15 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_request import (
-    CreateRequest,
-    MaxLoss,
-    require_middle,
-    require_refund,
-)
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.quote_cache import QuoteCache
-from swapdesk.cli.quote_report import no_route, preset_options
+from swapdesk.cli.quote_options import CreateRequest, require_middle, require_refund
+from swapdesk.cli.quote_report import ask_quotes, no_route, preset_options
 from swapdesk.cli.session import CommandSession
+from swapdesk.cli.token_argument import read_amount
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import (
-    QuoteOptions,
-    QuoteRequest,
-    WishRefused,
-    with_slippage,
-)
+from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -86,21 +76,18 @@ async def _best(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    quotes = session.link.quotes
-    try:
-        wish = QuoteRequest.of(
-            with_slippage(_options(session, request), request.slippage),
-            token_in,
-            token_out,
-            amount,
-            receive=request.wish.receive,
-            private_send=request.buy is None,
-            sender=request.sender,
-            receiver=request.receiver,
-        )
-    except WishRefused as refused:
-        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
-    board = await quotes.ask(wish)
+    board = await ask_quotes(
+        session,
+        _options(session, request),
+        request.slippage,
+        token_in,
+        token_out,
+        amount,
+        receive=request.wish.receive,
+        private_send=request.buy is None,
+        sender=request.sender,
+        receiver=request.receiver,
+    )
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
     on_chain = request.on_chain
@@ -174,18 +161,18 @@ def _named(
     return board, row
 
 
-def require_value(board: QuoteResult, row: RankedQuote, limit: MaxLoss) -> None:
-    """Exit 3 when more value is lost than allowed; a loss nobody knows is never allowed
-    silently."""
-    if limit.percent is None:
+def require_value(board: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
+    """Exit 3 when more value is lost than allowed, in percent, None for any loss; one that nobody
+    knows is never allowed silently."""
+    if limit is None:
         return
     found = board.value_difference(row).percent
-    if found is not None and -found <= limit.percent:
+    if found is not None and -found <= limit:
         return
     if found is None:
         message = "The value difference is not known: a price is missing."
         next_ = "you: choose another token, or add --max-loss any"
     else:
-        message = f"The value difference is {percent(found)}, more than {limit.percent:f}%."
+        message = f"The value difference is {percent(found)}, more than {limit:f}%."
         next_ = "you: wait, send less, or raise --max-loss"
     raise CommandError(Exit.THRESHOLD, "MAX_LOSS", f"{message} Nothing was created.", next=next_)

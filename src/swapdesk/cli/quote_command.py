@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.amount_argument import require_digits
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import on_desk
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithVenues
 from swapdesk.cli.quote_options import (
-    QuoteArguments,
     RouteWish,
     preset_option,
+    read_digits,
     receive_option,
     require_no_options,
     route_options,
@@ -25,8 +23,18 @@ from swapdesk.cli.quote_options import (
 ROUTES = ("standard", "private", "dex")
 
 
+def _require_sense(*, both: bool, preset: str | None, **options: Any) -> None:
+    """Exit 2 for what cannot go together."""
+    wish = RouteWish.taken_from(options)
+    if both and wish.receive:
+        message = "--receive asks for fixed rates; leave out --both."
+        raise bad_input("BAD_OPTION", message, field="both")
+    typed = bool(options["types"] or options["providers"] or both) or wish != RouteWish()
+    require_no_options(preset, typed)
+
+
 @click.command(cls=WithVenues)
-@click.argument("amount")
+@click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
 @route_options
@@ -50,38 +58,11 @@ ROUTES = ("standard", "private", "dex")
     help="The account of the wallet that would sign: routes that pay nobody else are told.",
 )
 @click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
-@desk_command
-def quote(
-    call: CliContext,
-    amount: str,
-    sell: str,
-    buy: str,
-    types: tuple[str, ...],
-    providers: tuple[str, ...],
-    both: bool,
-    preset: str | None,
-    explain: bool,
-    slippage: Decimal | None,
-    account: str | None,
-    **options: Any,
-) -> int:
+@on_desk("quote_report:report_quotes", check=_require_sense)
+def quote() -> None:
     """Compare routes for selling AMOUNT of FROM for TO.
 
     A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
     "swap --quote" while it is valid: a minute, or ten where something has to be approved first.
     Exit 4 when no route is usable.
     """
-    require_digits(amount)
-    wish = RouteWish.taken_from(options)
-    if both and wish.receive:
-        message = "--receive asks for fixed rates; leave out --both."
-        raise bad_input("BAD_OPTION", message, field="both")
-    typed = bool(types or providers or both) or wish != RouteWish()
-    require_no_options(preset, typed)
-    request = QuoteArguments(
-        amount, sell, buy, types, providers, wish, both, preset, explain, slippage, account
-    )
-    from swapdesk.cli.quote_report import report_quotes
-    from swapdesk.cli.session import run_session
-
-    return run_session(call, lambda session: report_quotes(session, request))

@@ -1,4 +1,5 @@
-"""How quotes are asked for, as options and arguments of ``quote``, ``swap`` and ``send``."""
+"""What ``quote``, ``swap`` and ``send`` ask for, as options and arguments; nothing of it needs a
+service."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
@@ -83,6 +84,24 @@ class RouteWish(Struct, frozen=True):
             raise bad_input("BAD_OPTION", refused.message, field=name) from None
 
 
+def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """As typed. Exit 2 for what is no amount of any token; needs no service."""
+    from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+
+    try:
+        if text is not None:
+            parse_amount(text)
+    except AmountError as error:
+        name = (option.name or "").replace("_", "-")
+        raise bad_amount(error.message, error.position, name) from None
+    return text
+
+
+def bad_amount(message: str, place: int, field: str) -> CommandError:
+    said = f"{message} The mistake is at character {place + 1}."
+    return bad_input("BAD_AMOUNT", said, field=field, place=place)
+
+
 def read_percent(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> Decimal | None:
@@ -105,15 +124,14 @@ def read_slippage(
     return None if value == "auto" else read_percent(context, option, value)
 
 
-def slippage_option(command: F) -> F:
-    """For commands that ask for on-chain routes."""
-    return click.option(
-        "--slippage",
-        callback=read_slippage,
-        metavar="PCT|auto",
-        help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
-        " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
-    )(command)
+slippage_option = click.option(
+    "--slippage",
+    callback=read_slippage,
+    metavar="PCT|auto",
+    help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
+    " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
+)
+"""For commands that ask for on-chain routes."""
 
 
 def route_options(command: F) -> F:
@@ -144,20 +162,18 @@ def route_options(command: F) -> F:
     return command
 
 
-def receive_option(command: F) -> F:
-    """For commands with two tokens."""
-    return click.option(
-        "--receive",
-        is_flag=True,
-        help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
-    )(command)
+receive_option = click.option(
+    "--receive",
+    is_flag=True,
+    help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
+)
+"""For commands with two tokens."""
 
 
-def preset_option(command: F) -> F:
-    """Options that the desk keeps under a name, in place of typed ones."""
-    return click.option(
-        "--preset", metavar="NAME", help="Options kept under this name in the desk."
-    )(command)
+preset_option = click.option(
+    "--preset", metavar="NAME", help="Options kept under this name in the desk."
+)
+"""Options that the desk keeps under a name, in place of typed ones."""
 
 
 def require_no_options(preset: str | None, typed: bool) -> None:
@@ -167,18 +183,50 @@ def require_no_options(preset: str | None, typed: bool) -> None:
         raise bad_input("TWO_CHOICES", message, field="preset")
 
 
-class QuoteArguments(Struct, frozen=True):
-    """What the command line asks for. ``both``: floating rates beside the fixed ones.
-    ``account`` would sign an on-chain swap, by name or address."""
+class CreateRequest(Struct, frozen=True):
+    """What the command line asks for. ``buy`` is None for a private send."""
 
     amount: str
     sell: str
-    buy: str
+    buy: str | None
+    to: str
+    memo: str | None
+    memo_waived: bool
+    refund: str | None
+    refund_memo: str | None
     types: tuple[str, ...]
-    providers: tuple[str, ...]
+    provider: str | None
+    quote_id: str | None
     wish: RouteWish
-    both: bool
     preset: str | None
-    explain: bool
-    slippage: Decimal | None = None
+    min_out: str | None
+    middle_refund: str | None
+    max_loss: Decimal | None
+    """Percent of value that may be lost, fees included; None for any loss."""
+    accept_warnings: bool
+    fund: bool
+    yes: bool
     account: str | None = None
+    """Who signs a swap on chains, by name or address."""
+    on_chain: bool = False
+    """Whether the wallet of this profile swaps: by ``--type dex`` alone, or by its quote."""
+    slippage: Decimal | None = None
+    dry_run: bool = False
+    sender: str | None = None
+    """The address of ``account``, once it is known."""
+    receiver: str | None = None
+    """Who is paid by a swap on chains, once that is known."""
+
+
+def require_middle(refund: str | None, use_xmr: bool | None) -> None:
+    """Exit 2 for an address in the middle of a route whose middle is not chosen."""
+    if refund and use_xmr is not True:
+        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
+        raise bad_input("BAD_OPTION", message, field="middle-refund")
+
+
+def require_refund(refund: str | None, fixed: bool) -> None:
+    """Exit 2 for a promised rate without a way back."""
+    if fixed and not refund:
+        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
+        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")

@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
-from swapdesk.cli.quote_options import QuoteArguments
+from swapdesk.cli.quote_options import RouteWish
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.token_argument import find_token, usability
+from swapdesk.cli.token_argument import find_token, read_amount, usability
 from swapdesk.flows.notation import (
     Moment,
     clock_time,
@@ -28,7 +27,7 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, share, value_text
+from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import (
     QuoteOptions,
@@ -36,7 +35,7 @@ from swapdesk.flows.quotes.quote_request import (
     WishRefused,
     with_slippage,
 )
-from swapdesk.flows.quotes.quoting import DifferenceLevel, QuoteResult
+from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, share
 from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote, fees_kind
 from swapdesk.flows.quotes.waterfall import (
     Unit,
@@ -56,13 +55,6 @@ from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 
-class ValueFacts(Struct, frozen=True):
-    """Percent of value lost or gained, fees included; null when a price is missing."""
-
-    percent: Decimal | None
-    level: DifferenceLevel
-
-
 class QuoteDocument(Struct, frozen=True, rename="camel"):
     """What the desk derived of a quote, and beside it the quote as the service told it. ``net`` is
     what arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` with ``--explain``."""
@@ -75,7 +67,7 @@ class QuoteDocument(Struct, frozen=True, rename="camel"):
     sends: Decimal
     vs_best_percent: Decimal | None
     vs_best_amount: Decimal
-    value_difference: ValueFacts
+    value_difference: ValueDifference
     fees: FeesKind
     expires_at: Moment
     badges: tuple[str, ...]
@@ -142,46 +134,81 @@ def _remark(found: Waterfall) -> str:
     return remark(found, table_amount(found.lines), table_amount(found.net))
 
 
-async def report_quotes(session: CommandSession, request: QuoteArguments) -> int:
-    """Ask, keep and print. Exit 4 when no route is usable."""
-    options = _options(session, request)
+async def report_quotes(
+    session: CommandSession,
+    amount: str,
+    sell: str,
+    buy: str,
+    types: tuple[str, ...],
+    providers: tuple[str, ...],
+    both: bool,
+    preset: str | None,
+    explain: bool,
+    slippage: Decimal | None,
+    account: str | None,
+    **typed: Any,
+) -> None:
+    """Ask, keep and print; ``both``: floating rates beside the fixed ones, and ``account`` would
+    sign an on-chain swap. Exit 4 when no route is usable."""
+    route = RouteWish(**typed)
+    if preset is not None:
+        options = preset_options(session, preset)
+    else:
+        options = route.read(types, providers)
+    if both:
+        options = replace(options, fixed=True, floating=True)
     await session.load_catalog()
     desk = session.desk
-    token_in = find_token(request.sell, desk, field="from")
-    token_out = find_token(request.buy, desk, field="to")
+    token_in = find_token(sell, desk, field="from")
+    token_out = find_token(buy, desk, field="to")
     for token in {one.id: one for one in (token_in, token_out)}.values():
         said = (line.text for line in usability(token, desk).lines if line.level == "refuse")
         session.call.output.talk(*said)
-    amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
-    try:
-        wish = QuoteRequest.of(
-            with_slippage(options, request.slippage),
-            token_in,
-            token_out,
-            amount,
-            receive=request.wish.receive,
-            sender=await _sender(session, request.account),
-        )
-    except WishRefused as refused:
-        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
-    board = await session.link.quotes.ask(wish)
+    board = await ask_quotes(
+        session,
+        options,
+        slippage,
+        token_in,
+        token_out,
+        read_amount(amount, token_out if route.receive else token_in),
+        receive=route.receive,
+        sender=await _sender(session, account),
+    )
     QuoteCache.of(session.settings.places).put(board)
     output = session.call.output
-    if output.json:
-        name_of = session.desk.catalog.provider_name
-        output.document(quotes_document(board, name_of, explain=request.explain))
-    elif output.form is Form.PLAIN:
-        output.say(*_sentences(board))
-    else:
-        _table(session, board)
-    if request.explain and not output.json:
+    columns = [column for column in QUOTE_COLUMNS if column.head is not None]
+    output.table(
+        [column.head_of(board.wish) for column in columns],
+        [[column.text(board, row) for column in columns] for row in board.ranking.rows],
+        numbers=[place for place, column in enumerate(columns) if column.name == "net"],
+        plain=_sentences(board),
+        document=quotes_document(board, desk.catalog.provider_name, explain=explain),
+    )
+    if output.form is Form.TABLE:
+        output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
+        output.talk(quotes_arrived(board))
+    if explain and not output.json:
         say_waterfalls(output, board)
     if board.refused is not None:
         failure = failure_of_error(board.refused)
         output.talk(f"{failure.cause} {code_and_request(board.refused)}")
     if board.ranking.best is None:
         raise no_route(board)
-    return Exit.DONE
+
+
+async def ask_quotes(
+    session: CommandSession,
+    options: QuoteOptions,
+    slippage: Decimal | None,
+    *wanted: Any,
+    **how: Any,
+) -> QuoteResult:
+    """Ask for quotes as :meth:`QuoteRequest.of` says. Exit 2 for options that do not go."""
+    try:
+        wish = QuoteRequest.of(with_slippage(options, slippage), *wanted, **how)
+    except WishRefused as refused:
+        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
+    return await session.link.quotes.ask(wish)
 
 
 async def _sender(session: CommandSession, named: str | None) -> str | None:
@@ -191,14 +218,6 @@ async def _sender(session: CommandSession, named: str | None) -> str | None:
     from swapdesk.cli.wallet_session import account_named
 
     return account_named(await session.desk.wallet.accounts(), named).address
-
-
-def _options(session: CommandSession, request: QuoteArguments) -> QuoteOptions:
-    """The options as typed, or those of a preset. Exit 2 for contradictions, 5 for no preset."""
-    if request.preset is not None:
-        return preset_options(session, request.preset)
-    options = request.wish.read(request.types, request.providers)
-    return replace(options, fixed=True, floating=True) if request.both else options
 
 
 def preset_options(session: CommandSession, name: str) -> QuoteOptions:
@@ -249,7 +268,6 @@ def quotes_document(
 def _quote(
     board: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
 ) -> QuoteDocument:
-    difference = board.value_difference(row)
     return QuoteDocument(
         provider=provider,
         place=row.place,
@@ -257,7 +275,7 @@ def _quote(
         sends=board.amount_in(row),
         vs_best_percent=share(row.vs_best_percent),
         vs_best_amount=row.vs_best_amount,
-        value_difference=ValueFacts(share(difference.percent), difference.level),
+        value_difference=board.value_difference(row),
         fees=fees_kind(row.quote),
         expires_at=row.expires_at,
         badges=row.badges,
@@ -277,19 +295,6 @@ def _token_name(token: Token) -> TokenName:
         contract=token.address,
         decimals=token.decimals,
     )
-
-
-def _table(session: CommandSession, board: QuoteResult) -> None:
-    output = session.call.output
-    columns = [column for column in QUOTE_COLUMNS if column.head is not None]
-    output.table(
-        [column.head_of(board.wish) for column in columns],
-        [[column.text(board, row) for column in columns] for row in board.ranking.rows],
-        numbers=[place for place, column in enumerate(columns) if column.name == "net"],
-    )
-    for entry in board.ranking.unusable:
-        output.talk(f"{_route(entry)}: {_reason(entry)}")
-    output.talk(quotes_arrived(board))
 
 
 def _sentences(board: QuoteResult) -> list[str]:

@@ -26,12 +26,12 @@ _ORDER = "order_document:OrderDocument"
 _BATCH = "batch_result:BatchDocument"
 _PLAN = "swapdesk.flows.batch.plan:PlanDocument"
 _CASES = "support_report:CaseListDocument"
-_REPLACED = "wallet_transactions:ReplacedDocument"
+_REPLACED = "wallet_acts:ReplacedDocument"
 _POLICY = "wallet_policy:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
-_PARTNER = "partner_accounts:PartnerDocument"
-_NEW_KEY = "partner_accounts:NewPartnerKeyDocument"
+_PARTNER = "partner_report:PartnerDocument"
+_NEW_KEY = "partner_report:NewPartnerKeyDocument"
 _SIGNED = "dex_creation:SwapDryRunDocument"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
@@ -72,7 +72,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "account weekly": ("account_report:WeeksDocument",),
     "account chart": ("account_report:ChartDocument",),
     "partner create": (_NEW_KEY,),
-    "partner list": ("partner_accounts:PartnersDocument",),
+    "partner list": ("partner_report:PartnersDocument",),
     "partner show": (_PARTNER,),
     "partner key": (_NEW_KEY,),
     "partner revoke": (_PARTNER,),
@@ -80,9 +80,9 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner tier": (_PARTNER,),
     "partner override": (_PARTNER,),
     "partner origin": (_PARTNER,),
-    "partner sums": ("partner_commands:SumsDocument",),
-    "partner payout": ("partner_commands:BookedDocument",),
-    "partner reverse": ("partner_commands:BookedDocument",),
+    "partner sums": ("partner_report:SumsDocument",),
+    "partner payout": ("partner_report:BookedDocument",),
+    "partner reverse": ("partner_report:BookedDocument",),
     "wallet list": ("wallet_keys:AccountsDocument",),
     "wallet new": (_ACCOUNT,),
     "wallet import": (_ACCOUNT,),
@@ -90,13 +90,13 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet lock": ("wallet_keys:LockedDocument",),
     "wallet balance": ("wallet_chains:BalancesDocument",),
     "wallet allowances": ("wallet_chains:AllowancesDocument",),
-    "wallet revoke": ("wallet_chains:RevokedDocument",),
-    "wallet transactions": ("wallet_transactions:TransactionsDocument",),
+    "wallet revoke": ("wallet_acts:RevokedDocument",),
+    "wallet transactions": ("wallet_acts:TransactionsDocument",),
     "wallet cancel": (_REPLACED,),
     "wallet bump": (_REPLACED,),
     "wallet policy show": (_POLICY,),
     "wallet policy set": (_POLICY,),
-    "wallet withdraw": ("wallet_withdrawing:WithdrawalDocument",),
+    "wallet withdraw": ("wallet_acts:WithdrawalDocument",),
     "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),

@@ -237,15 +237,7 @@ def node(
     from swapdesk.cli.sandbox_lifetime import require_sandbox
 
     require_sandbox()
-    from swapdesk.sandbox.node.evm.standalone import NodeOptions, run_node
+    from swapdesk.sandbox.node.evm.standalone import run_node
 
     home = data or call.settings(lenient=True).home.sandbox.parent / "node"
-    return run_node(
-        NodeOptions(
-            data=home.absolute(),
-            host=host,
-            port=port,
-            speed=speed or Decimal(1),
-            ids=chain_ids,
-        )
-    )
+    return run_node(home.absolute(), host=host, port=port, speed=speed or Decimal(1), ids=chain_ids)

@@ -4,62 +4,38 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import shown_order
-from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.notation import Moment, iso
-from swapdesk.flows.orders.order_history import updates_of
-from swapdesk.flows.orders.situations import Certainty
-from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.notation import iso
+from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_history import Update, updates_of
+from swapdesk.flows.support.diagnosis import Diagnosis
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
-from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, ReadAs, read_pasted
+from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
 from swapdesk.wire.orders import Order
-
-
-class ReadingFacts(Struct, frozen=True):
-    """One thing that the text can be, as it is looked for."""
-
-    kind: ReadAs
-    value: str
-    called: str
-
-
-class UpdateFacts(Struct, frozen=True):
-    """When something happened to the order, when it was seen, from whom, and what changed."""
-
-    at: Moment
-    seen: Moment
-    source: str
-    state: str
-    changed: tuple[str, ...]
 
 
 class CaseDocument(Struct, frozen=True, rename="camel"):
     """An order that was found, with its diagnosis: who owns it, who acts and by when, what it was
     concluded from, and what to write to the customer and to the service."""
 
+    MERGED: ClassVar = "diagnosis"
+
     found_by: str
     service_id: str
     request_id: str | None
-    rule: str
-    certainty: Certainty
-    cause: str
-    money: str
-    owner: Owner
-    acts: str
-    by: str
-    facts: tuple[str, ...]
+    diagnosis: Diagnosis
     reply: str
     escalation: str
-    updates: tuple[UpdateFacts, ...]
+    updates: tuple[Update, ...]
     order: Order
 
 
@@ -67,7 +43,7 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
     """How the text was read, where orders were searched, and what was found. ``reply`` and
     ``escalation`` are what to write where that is nothing."""
 
-    read_as: tuple[ReadingFacts, ...]
+    read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]
     orders: tuple[CaseDocument, ...]
     reply: str | None = None
@@ -220,25 +196,21 @@ def _tell(
             )
             for one in reversed(updates_of(case.facts.seen))
         ]
-    if output.form is Form.PLAIN:
-        output.say(*(f"{label}: {value}" for label, value in rows))
-    else:
-        output.facts(rows)
+    output.facts(rows)
     output.say("", "Reply:", *case.reply.splitlines())
 
 
 def _tell_nothing(session: CommandSession, search: OrderSearch) -> None:
     """What to write where nothing was found."""
     output, reply, escalation = session.call.output, search.reply, search.escalation
-    if output.json:
-        output.document(replace(_document(search), reply=reply, escalation=escalation))
-        return
-    output.say("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines())
+    output.say(
+        *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
+        document=replace(_document(search), reply=reply, escalation=escalation),
+    )
 
 
 def _document(search: OrderSearch, orders: tuple[CaseDocument, ...] = ()) -> CaseListDocument:
-    readings = (ReadingFacts(one.kind, one.value, one.called) for one in search.pasted.readings)
-    return CaseListDocument(tuple(readings), tuple(search.searched), orders)
+    return CaseListDocument(tuple(search.pasted.readings), tuple(search.searched), orders)
 
 
 def _readings(pasted: PastedText) -> list[str]:
@@ -251,24 +223,14 @@ def _readings(pasted: PastedText) -> list[str]:
 
 
 def _case(case: SupportCase, found_by: str) -> CaseDocument:
-    found, tracked = case.diagnosis, case.facts.tracked
+    tracked = case.facts.tracked
     return CaseDocument(
         found_by=found_by,
         service_id=tracked.service_id,
         request_id=case.facts.request_id,
-        rule=found.rule,
-        certainty=found.certainty,
-        cause=found.cause,
-        money=found.money,
-        owner=found.owner,
-        acts=found.acts,
-        by=found.by,
-        facts=found.facts,
+        diagnosis=case.diagnosis,
         reply=case.reply,
         escalation=case.escalation,
-        updates=tuple(
-            UpdateFacts(one.happened, one.at, one.source, one.state, one.changed)
-            for one in updates_of(case.facts.seen)
-        ),
+        updates=tuple(updates_of(case.facts.seen)),
         order=shown_order(tracked.order, withheld=tracked.withheld),
     )

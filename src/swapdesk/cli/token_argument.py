@@ -1,9 +1,12 @@
-"""A token named on the command line: found, not ambiguous, and allowed to be used."""
+"""Tokens and amounts of the command line: a token is found, not ambiguous, and may be used."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.quote_options import bad_amount
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
@@ -54,3 +57,14 @@ def usability(token: Token, desk: Desk) -> TokenCheck:
     row = desk.catalog.row(token.id)
     imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
     return check_token(token, now=desk.clock.now(), imitates=imitates)
+
+
+def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
+    """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
+    from swapdesk.flows.quotes.amount_check import typed_amount
+    from swapdesk.wire.encoding.numbers import AmountError
+
+    try:
+        return typed_amount(text, token)
+    except AmountError as error:
+        raise bad_amount(error.message, error.position, field) from None

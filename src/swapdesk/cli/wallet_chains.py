@@ -1,6 +1,4 @@
-"""Balances and allowances on the command line, at once or chain by chain as they answer, and ending
-an allowance.
-"""
+"""Balances and allowances on the command line, at once or chain by chain as they answer."""
 
 from __future__ import annotations
 
@@ -9,19 +7,16 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output, cells
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
-from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
+from swapdesk.flows.notation import exact_amount, iso, usd
 from swapdesk.flows.notation.amounts import split_at_point
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -37,16 +32,6 @@ class AllowancesDocument(Struct, frozen=True):
     """The chains in their order."""
 
     allowances: tuple[ChainAllowances, ...]
-
-
-class RevokedDocument(Struct, frozen=True):
-    """An allowance that ended, and the transaction that ended it."""
-
-    account: str
-    chain: str
-    token: str | None
-    spender: str
-    hash: str | None
 
 
 class BalanceTable:
@@ -121,9 +106,6 @@ def unread_words(one: ChainHoldings | ChainAllowances) -> str:
     )
 
 
-UNREAD = "UNREAD"
-
-
 def allowed_words(one: Allowance) -> str:
     if one.unlimited:
         return "unlimited"
@@ -140,7 +122,7 @@ async def show_balances(session: CommandSession, account: str | None) -> int:
     """One document, or the chains in their order; on a terminal as they answer, because a chain
     may be silent for long and a person waits."""
     output, wallet = session.call.output, session.desk.wallet
-    whose = await _account(wallet, account)
+    whose = await account_or_all(wallet, account)
     owned = smart_accounts(session.desk.journal)
     if output.to_person:
         held = BalanceTable(output)
@@ -168,7 +150,7 @@ async def show_balances(session: CommandSession, account: str | None) -> int:
 
 async def show_allowances(session: CommandSession, account: str | None) -> int:
     output, wallet = session.call.output, session.desk.wallet
-    told = await wallet.allowances(await _account(wallet, account))
+    told = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
         (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
          each.spender, spender_words(each, session.desk.catalog.provider_name))
@@ -199,65 +181,5 @@ def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
     return Exit.UNREACHABLE if unread else Exit.DONE
 
 
-async def revoke_allowance(
-    session: CommandSession,
-    token: str,
-    spender: str,
-    chain: str,
-    account: str | None,
-    permit2: bool | None,
-    yes: bool,
-) -> None:
-    """End the allowance of a token, by symbol or contract, to a spender, by address, or by code or
-    name of its venue. ``permit2``: whether it was given in Permit2; None for either."""
-    wallet = session.desk.wallet
-    link = wallet.link(chain)
-    if link is None:
-        known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {chain!r}; there are {known}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
-    provider_name = session.desk.catalog.provider_name
-
-    def fits(one: Allowance) -> bool:
-        tokens = {one.token.symbol.lower(), (one.token.contract or "").lower()}
-        names = (one.spender, one.venue, provider_name(one.venue))
-        spenders = {name.lower() for name in names if name}
-        kept = permit2 is None or permit2 is one.permit2
-        return kept and token.lower() in tokens and spender.lower() in spenders
-
-    # No other chain is read: that takes a node hundreds of calls.
-    told = await wallet.allowances(await _account(wallet, account), link)
-    for one in told:
-        if one.problem is not None:
-            raise CommandError(
-                Exit.UNREACHABLE, UNREAD, f"{one.chain_name} could not be read: {one.problem}.",
-            )  # fmt: skip
-    found = [(one.account, each) for one in told for each in one.allowances if fits(each)]
-    if not found:
-        said = f"{spender} may take no {token} on {link.name}."
-        raise CommandError(Exit.NOT_FOUND, "NO_ALLOWANCE", said)
-    if len(found) > 1:
-        several = "; ".join(
-            f"{owner.name}: {each.token.contract} to {each.spender}"
-            f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
-            for owner, each in found
-        )
-        raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
-    [(owner, allowance)] = found
-    revoking = Revoking(wallet, session.desk.clock)
-    step = await revoking.propose(owner, link, allowance)
-    before = "This revocation was signed before. The same transaction is sent again."
-    await prepare(session, step, yes=yes, before=before)
-    outcome = await revoking.send(step)
-    require_done(outcome)
-    contract, taker = allowance.token.contract, allowance.spender
-    session.call.output.say(
-        f"Revoked: {grouped_address(taker)} may take no {allowance.token.symbol}"
-        f" of {owner.name} on {link.name} any more.",
-        f"Transaction {outcome.hash}",
-        document=RevokedDocument(owner.address, link.name, contract, taker, outcome.hash),
-    )
-
-
-async def _account(wallet: LocalWallet, named: str | None) -> Account | None:
+async def account_or_all(wallet: LocalWallet, named: str | None) -> Account | None:
     return None if named is None else account_named(await wallet.accounts(), named)

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import random
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Generic, Self, TypeVar
 
 import httpx2
 from msgspec import Struct
-from pydantic import BaseModel
+from pydantic import BaseModel, StrictBool
 from pydantic.alias_generators import to_snake
 
 from swapdesk.client.credentials import Credentials
@@ -324,7 +324,7 @@ class PartnerApi:
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
         """Whether the venue may take the tokens already."""
-        return await self._call("dex_allowance", bool, body=request, read=_boolean)
+        return await self._call("dex_allowance", StrictBool, body=request)
 
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
@@ -339,12 +339,12 @@ class PartnerApi:
 
     async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
         """Tell the order's transaction; False when the service does not see it yet."""
-        return await self._call("dex_confirm_transaction", bool, body=request, read=_boolean)
+        return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
         """The effective limits; the budget learns them too."""
         limits = await self._call("get_rate_limits", RateLimits)
-        self.budget.learn(limits)
+        self.budget.limits = limits
         return limits
 
     async def get_commissions(self, query: CommissionQuery | None = None) -> CommissionSummary:
@@ -370,7 +370,6 @@ class PartnerApi:
         query: BaseModel | None = None,
         body: BaseModel | None = None,
         wrapped: str | None = None,
-        read: Callable[[object], T] | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> T:
         operation = BY_NAME[name]
@@ -382,7 +381,7 @@ class PartnerApi:
             on_repeat=on_repeat,
         )
         try:
-            return self._read(operation, answer, kind, path=path, wrapped=wrapped, read=read)
+            return self._read(operation, answer, kind, path=path, wrapped=wrapped)
         except ClientError as error:
             await self._transport.look(error)
             raise
@@ -408,13 +407,12 @@ class PartnerApi:
         *,
         path: Mapping[str, str] | None = None,
         wrapped: str | None = None,
-        read: Callable[[object], T] | None = None,
     ) -> T:
         try:
             found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
             if wrapped is not None and isinstance(found, dict) and wrapped in found:
                 found = found[wrapped]
-            result = read(found) if read is not None else validate(kind, found, side="client")
+            result = validate(kind, found, side="client")
         except ShapeError as error:
             raise refuse_answer(answer, "wrong_shape", str(error)) from None
         except CodecError as error:
@@ -430,12 +428,6 @@ class PartnerApi:
         self._raw_orders.move_to_end(service_id)
         if len(self._raw_orders) > _RAW_ORDERS:
             self._raw_orders.popitem(last=False)
-
-
-def _boolean(found: object) -> bool:
-    if not isinstance(found, bool):
-        raise ShapeError([("", "is not true or false")])
-    return found
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:

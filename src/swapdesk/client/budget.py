@@ -61,25 +61,19 @@ class Budget:
     of the profile called."""
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
-        self._now = now
+        self.now = now
+        """The service's time."""
+        self.limits: RateLimits | None = None
+        """The answer of ``GET /rateLimits``, once it is known."""
         self._own = own
-        self._limits: RateLimits | None = None
         self._told: dict[RateClass, Told] = {}
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
-
-    @property
-    def limits(self) -> RateLimits | None:
-        return self._limits
-
-    def learn(self, limits: RateLimits) -> None:
-        """Take the answer of ``GET /rateLimits``."""
-        self._limits = limits
 
     def count(self, rate_class: RateClass) -> None:
         """One call of this class was charged now."""
         if rate_class is RateClass.NONE:
             return
-        now = self._now()
+        now = self.now()
         if self._own is not None:
             self._own.add(rate_class, now)
         seconds = now.timestamp()
@@ -97,7 +91,7 @@ class Budget:
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
             return
-        told = Told(limit, min(left, limit), self._now().timestamp() + reset)
+        told = Told(limit, min(left, limit), self.now().timestamp() + reset)
         known = self._told.get(rate_class)
         if known is not None and known.limit == limit and abs(known.ends - told.ends) <= 2.0:
             told = Told(limit, min(told.left, known.left), told.ends)
@@ -105,7 +99,7 @@ class Budget:
 
     def _told_now(self, rate_class: RateClass) -> Allowance | None:
         told = self._told.get(rate_class)
-        seconds = self._now().timestamp()
+        seconds = self.now().timestamp()
         if told is None or told.ends <= seconds:
             return None
         resets_in = told.ends - seconds
@@ -113,7 +107,7 @@ class Budget:
         return Allowance(window, told.limit, told.limit - told.left, resets_in)
 
     def used(self, rate_class: RateClass, window: Window) -> int:
-        number = int(self._now().timestamp() // window.value)
+        number = int(self.now().timestamp() // window.value)
         known, used = self._used[rate_class, window]
         return used if known == number else 0
 
@@ -128,7 +122,7 @@ class Budget:
         windows = self._windows(rate_class)
         if windows is None:
             return ()
-        seconds = self._now().timestamp()
+        seconds = self.now().timestamp()
         limits = (windows.per_minute, windows.per_hour, windows.per_day)
         return tuple(
             Allowance(
@@ -136,10 +130,6 @@ class Budget:
             )
             for window, limit in zip(Window, limits, strict=True)
         )
-
-    def now(self) -> datetime:
-        """The service's time."""
-        return self._now()
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
         """As :meth:`allowances`, with the calls of every process of the profile, and of the
@@ -149,7 +139,7 @@ class Budget:
         for one in self.allowances(rate_class):
             used = one.used
             if self._own is not None:
-                used = max(used, self._own.used(rate_class, one.window.value, self._now()))
+                used = max(used, self._own.used(rate_class, one.window.value, self.now()))
             if told is not None and (told.window, told.limit) == (one.window, one.limit):
                 used = max(used, told.used)
             found.append(replace(one, used=used))
@@ -177,11 +167,11 @@ class Budget:
         return wait
 
     def _windows(self, rate_class: RateClass) -> RateWindows | None:
-        if self._limits is None:
+        if self.limits is None:
             return None
         if rate_class is RateClass.QUOTE:
-            return self._limits.quote
-        return self._limits.exchange if rate_class is RateClass.EXCHANGE else None
+            return self.limits.quote
+        return self.limits.exchange if rate_class is RateClass.EXCHANGE else None
 
 
 def _whole(text: str | None) -> int | None:

@@ -20,7 +20,7 @@ from swapdesk.wire.encoding.text import identity_text
 
 DEADLINE = 5.0
 MOST_PAYMENTS = 200
-_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
 MOST_TOKENS = 8
@@ -183,7 +183,7 @@ def _coin(transaction: Mapping[str, Any]) -> tuple[Payment, ...]:
 
 def _moves(log: Mapping[str, Any]) -> bool:
     topics = log.get("topics") or []
-    return len(topics) == 3 and topics[0] == _TRANSFER and len(str(log.get("data"))) == 66
+    return len(topics) == 3 and topics[0] == TRANSFER and len(str(log.get("data"))) == 66
 
 
 def _token(log: Mapping[str, Any]) -> Payment:

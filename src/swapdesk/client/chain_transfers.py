@@ -15,18 +15,13 @@ import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.node_http import NodeHttp
+from swapdesk.client.chain_lookup import TRANSFER, LookupFailed
 
 DEADLINE = 25.0
 """Longer than a chain takes that is opened first."""
 BLOCKS_AT_ONCE = 50
 
-_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-"""Topic of ``Transfer(address,address,uint256)``."""
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
-
-
-class ChainUnreadable(Exception):
-    """The node of a chain gave no answer of use."""
 
 
 class ChainTransfer(Struct, frozen=True):
@@ -47,7 +42,7 @@ class ChainTransfer(Struct, frozen=True):
 class EvmBlocks(NodeHttp):
     """Reads a chain block by block: every block once."""
 
-    unreachable = uncertain = ChainUnreadable
+    unreachable = uncertain = LookupFailed
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -59,13 +54,13 @@ class EvmBlocks(NodeHttp):
         """Everything from ``first`` to ``height`` has been read."""
 
     async def begin(self) -> None:
-        """Read from the next block on. Raises ChainUnreadable."""
+        """Read from the next block on. Raises LookupFailed."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """What moved in the blocks since the last call, oldest first. Raises ChainUnreadable."""
+        """What moved in the blocks since the last call, oldest first. Raises LookupFailed."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         found: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
@@ -75,7 +70,7 @@ class EvmBlocks(NodeHttp):
         return found
 
     async def fee(self, transaction_hash: str) -> int | None:
-        """What a transaction cost in wei; None while it is in no block. Raises ChainUnreadable."""
+        """What a transaction cost in wei; None while it is in no block. Raises LookupFailed."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
@@ -85,7 +80,7 @@ class EvmBlocks(NodeHttp):
         logs: dict[str, Any] = {
             "fromBlock": hex(first),
             "toBlock": hex(last),
-            "topics": [_TRANSFER],
+            "topics": [TRANSFER],
         }
         wanted = range(first, last + 1)
         *blocks, found = await self._ask_all(
@@ -100,7 +95,7 @@ class EvmBlocks(NodeHttp):
                 transfers += self._coins(block, height, times[height])
             transfers += self._tokens(found, times)
         except (KeyError, TypeError, IndexError) as error:
-            raise ChainUnreadable(f"the node of {self.chain} answered another shape") from error
+            raise LookupFailed(f"the node of {self.chain} answered another shape") from error
         return sorted(transfers, key=lambda each: (each.height, each.hash, each.position))
 
     def _coins(self, block: Any, height: int, at: datetime) -> Iterator[ChainTransfer]:
@@ -139,12 +134,12 @@ class EvmBlocks(NodeHttp):
 
 def _number(text: Any) -> int:
     if not isinstance(text, str) or _HEX.fullmatch(text) is None:
-        raise ChainUnreadable("the node answered something that is no number")
+        raise LookupFailed("the node answered something that is no number")
     return int(text, 16)
 
 
 def _word(text: Any, digits: int) -> str:
     """Hexadecimal of that length, in lower case."""
     if not isinstance(text, str) or _HEX.fullmatch(text) is None or len(text) != digits + 2:
-        raise ChainUnreadable("the node answered something that is no address and no hash")
+        raise LookupFailed("the node answered something that is no address and no hash")
     return text.lower()

@@ -10,13 +10,11 @@ for a writing call whether its outcome is known (``definite``)::
       NoAnswer            a reading call left and no whole answer came; asking again is harmless
       AnswerRefused       a reading call was answered with what no client should read
       OutcomeUnknown      a writing call left and nobody knows whether it was carried out
-      ApiError            the service refused, with a code or at least a status
-        BadRequest        400, 405, 413, 415 and every other 4xx
+      ApiError            the service refused, with a code or at least a status: 4xx but for these
         AccessError       401, 403
         PaymentRequired   402
         NotFound          404
         Conflict          409
-        ValidationFailed  422, with ``fields``
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
@@ -68,15 +66,6 @@ class NoAnswer(ClientError):
     sent = True
 
 
-class Answered(Struct, frozen=True):
-    """What is known of an answer that cannot be used. ``begin`` is safe to show."""
-
-    status: int
-    content_type: str = ""
-    begin: str = ""
-    request_id: str | None = None
-
-
 ANSWER_REASONS = (
     "redirect",
     "content_encoding",
@@ -96,18 +85,13 @@ class AnswerRefused(ClientError):
 
     sent = True
 
-    def __init__(self, message: str, reason: str, answer: Answered) -> None:
+    def __init__(
+        self, message: str, reason: str, status: int, request_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
-        self.answer = answer
-
-    @property
-    def status(self) -> int:
-        return self.answer.status
-
-    @property
-    def request_id(self) -> str | None:
-        return self.answer.request_id
+        self.status = status
+        self.request_id = request_id
 
 
 class Refusal(Struct, frozen=True):
@@ -123,7 +107,8 @@ class Refusal(Struct, frozen=True):
 
 
 class ApiError(ClientError):
-    """The service said no. Branch on the class or on ``code``, never on the message."""
+    """The service said no. Branch on the class or on ``code``, never on the message. ``fields``
+    say where and why an input was refused (422), and may be empty."""
 
     sent = True
 
@@ -136,10 +121,6 @@ class ApiError(ClientError):
         self.message = refusal.message
         self.request_id = refusal.request_id
         self.fields = refusal.fields
-
-
-class BadRequest(ApiError):
-    """The request itself is wrong; repeating it is useless."""
 
 
 class AccessError(ApiError):
@@ -169,10 +150,6 @@ class NotFound(ApiError):
 
 class Conflict(ApiError):
     """The call does not fit the present state (409)."""
-
-
-class ValidationFailed(ApiError):
-    """The input was refused (422); ``fields`` says where and why, and may be empty."""
 
 
 class RateLimited(ApiError):
@@ -225,10 +202,10 @@ _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.NOT_FOUND: NotFound,
     ErrorCode.TOKEN_NOT_FOUND: NotFound,
     ErrorCode.TOKEN_DISABLED: NotFound,
-    ErrorCode.VALIDATION_ERROR: ValidationFailed,
-    ErrorCode.AMOUNT_TOO_LOW: ValidationFailed,
-    ErrorCode.QUOTE_OVER_LIMIT: ValidationFailed,
-    ErrorCode.INVALID_SWAP: ValidationFailed,
+    ErrorCode.VALIDATION_ERROR: ApiError,
+    ErrorCode.AMOUNT_TOO_LOW: ApiError,
+    ErrorCode.QUOTE_OVER_LIMIT: ApiError,
+    ErrorCode.INVALID_SWAP: ApiError,
     ErrorCode.RATE_LIMIT_EXCEEDED: RateLimited,
 }
 _ENDED = re.compile(r"expir|max(imum)? age|too old", re.IGNORECASE)
@@ -238,7 +215,6 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
     403: AccessError,
     404: NotFound,
     409: Conflict,
-    422: ValidationFailed,
     429: RateLimited,
 }
 
@@ -253,7 +229,7 @@ def api_error(refusal: Refusal) -> ApiError:
         return ServiceFailed(refusal)
     if _quote_ended(refusal):
         refusal = replace(refusal, code=QUOTE_EXPIRED)
-    by_status = _BY_STATUS.get(refusal.status, BadRequest)
+    by_status = _BY_STATUS.get(refusal.status, ApiError)
     return _BY_CODE.get(refusal.code or "", by_status)(refusal)
 
 

@@ -51,7 +51,8 @@ class ExchangeLog:
         self._body_bytes = body_bytes
         self._total_bytes = total_bytes
         self._held = 0
-        self._number = 0
+        self.count = 0
+        """How many were recorded so far, also those that are not kept any more."""
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
@@ -80,9 +81,9 @@ class ExchangeLog:
         stands in the place of the signature."""
         if operation in UNRECORDED:
             return
-        self._number += 1
+        self.count += 1
         entry = Exchange(
-            number=self._number,
+            number=self.count,
             at=at,
             operation=operation,
             method=method,
@@ -102,11 +103,6 @@ class ExchangeLog:
         self._held += _size(entry)
         while self._ring and (len(self._ring) > self._entries or self._held > self._total_bytes):
             self._held -= _size(self._ring.popleft())
-
-    @property
-    def count(self) -> int:
-        """How many were recorded so far, also those that are not kept any more."""
-        return self._number
 
     def __iter__(self) -> Iterator[Exchange]:
         """Oldest first."""

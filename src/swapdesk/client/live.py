@@ -17,7 +17,6 @@ import logging
 import random
 from collections import deque
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Self
 
 from swapdesk.background import BackgroundTasks
@@ -27,7 +26,6 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.client.order_reading import OrderReading
 from swapdesk.client.stream_events import (
-    Gap,
     OrderSeen,
     Source,
     StateChanged,
@@ -136,9 +134,8 @@ class OrderStream:
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
         self._heard = clock.monotonic()
-        self._heard_at = clock.now()
-        self._lost_at: datetime | None = None
-        self._lost_because = ""
+        self._live_since: float | None = None
+        """When this connection became live, if it did."""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -187,10 +184,6 @@ class OrderStream:
     def unwatch(self, ids: Iterable[str]) -> None:
         self._reading.unwatch(ids)
 
-    def refresh(self) -> None:
-        """Ask now."""
-        self._polls.ask_within(0.0)
-
     # The two loops
 
     async def _run(self) -> None:
@@ -204,9 +197,7 @@ class OrderStream:
     async def _connect_and_poll(self) -> None:
         try:
             await together(self._connect_for_ever(), self._poll_for_ever())
-        except BaseException as error:
-            if self._state is StreamState.LIVE:
-                self._lost_at, self._lost_because = self._heard_at, type(error).__name__
+        except BaseException:
             self._state = StreamState.RESUMING
             self._polls.ask_within(0.0)
             raise
@@ -218,23 +209,20 @@ class OrderStream:
             return
         reached = True
         while True:
-            live_since: float | None = None
-            try:
-                await self._session()
-            except _SessionEnded as ended:
-                lost, live_since = ended.lost, ended.live_since
-            if live_since is not None:
-                self._backoff.held(self._clock.monotonic() - live_since)
-                self._lost_at, self._lost_because = self._heard_at, lost.reason
-                await self._enter(StreamState.RESUMING, lost.reason)
+            self._live_since = None
+            lost = await self._session()
+            log.info("order stream: %s", lost.reason)
+            if self._live_since is not None:
+                self._backoff.held(self._clock.monotonic() - self._live_since)
+                await self._enter(StreamState.RESUMING)
                 self._polls.ask_within(self._times.poll_down)
             else:
                 # Not told, so ask; the answer decides between polling and offline.
                 stale = self._reading.answered is None or self.age() >= self._times.poll_down
                 self._polls.ask_within(0.0 if stale or reached else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
-                    await self._enter(StreamState.POLLING, lost.reason)
-            reached = live_since is not None
+                    await self._enter(StreamState.POLLING)
+            reached = self._live_since is not None
             if lost.fatal:
                 self.refused = lost.reason
                 log.warning("order stream: %s", lost.reason)
@@ -245,43 +233,40 @@ class OrderStream:
     async def _poll_for_ever(self) -> None:
         while True:
             await self._polls.due()
-            live = self._polls.connected
+            live, state = self._polls.connected, StreamState.POLLING
             self._polls.asked()
             try:
                 await self._reading.read(Source.POLL)
             except ClientError as error:
                 log.info("order poll: %s", error)
-                if not live and not self._polls.connected:
-                    await self._enter(StreamState.OFFLINE, str(error))
-            else:
-                if not live and not self._polls.connected:
-                    await self._enter(StreamState.POLLING, self.refused or self._lost_because)
+                state = StreamState.OFFLINE
+            if not live and not self._polls.connected:
+                await self._enter(state)
             self._polls.asked()
 
     # One connection
 
-    async def _session(self) -> None:
-        """Open, subscribe, read up to date, follow. Always ends by :class:`_SessionEnded`."""
-        live_since: list[float] = []
+    async def _session(self) -> SocketLost:
+        """Open, subscribe, read up to date, follow; why it ended."""
         try:
             socket = await OrderSocket.open(
                 self.url, self._credentials, self._clock, self._times, self._heard_now
             )
         except SocketLost as lost:
-            raise _SessionEnded(lost, None) from None
+            return lost
+        ended = SocketLost("the stream ended")
         try:
             self._polls.connected = True
             self._held = deque(maxlen=HELD_BACK)
-            await self._enter(StreamState.RESUMING, "connected")
-            await together(
-                self._follow(socket), socket.heartbeat(), self._catch_up(socket, live_since)
-            )
+            await self._enter(StreamState.RESUMING)
+            await together(self._follow(socket), socket.heartbeat(), self._catch_up(socket))
         except SocketLost as lost:
-            raise _SessionEnded(lost, live_since[0] if live_since else None) from None
+            ended = lost
         finally:
             self._polls.connected = False
             self._held = None
             await socket.close()
+        return ended
 
     async def _follow(self, socket: OrderSocket) -> None:
         async for frame in socket.frames():
@@ -295,24 +280,21 @@ class OrderStream:
                 else:
                     self._held.append(frame)
 
-    async def _catch_up(self, socket: OrderSocket, live_since: list[float]) -> None:
+    async def _catch_up(self, socket: OrderSocket) -> None:
         await socket.subscribe()
         await socket.acknowledged()
-        if self._lost_at is not None:
-            await self._tell(Gap(self._lost_at, self._clock.now(), self._lost_because))
         try:
             await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
             told = error.refusal.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
-        self._lost_at = None
         while self._held:
             await self._see(self._held.popleft(), Source.STREAM)
         self._held = None
-        live_since.append(self._clock.monotonic())
+        self._live_since = self._clock.monotonic()
         self._polls.asked()
-        await self._enter(StreamState.LIVE, "")
+        await self._enter(StreamState.LIVE)
 
     # Reading and telling
 
@@ -320,28 +302,18 @@ class OrderStream:
         await self._events.put(event)
 
     async def _see(self, order: Order, source: Source) -> None:
-        await self._tell(OrderSeen(order, source, self._clock.now()))
+        await self._tell(OrderSeen(order, source))
 
-    async def _enter(self, state: StreamState, reason: str) -> None:
+    async def _enter(self, state: StreamState) -> None:
         if state is not self._state or self._state is StreamState.RESUMING:
             self._state = state
-            await self._tell(StateChanged(state, self._clock.now(), reason))
+            await self._tell(StateChanged(state, self._clock.now()))
 
     def _heard_now(self) -> None:
         self._heard = self._clock.monotonic()
-        self._heard_at = self._clock.now()
 
     def _running(self) -> bool:
         return self._task is not None and not (self._task.done() and self._events.empty())
 
     def _left_over(self) -> StreamEvent | None:
         return None if self._events.empty() else self._events.get_nowait()
-
-
-class _SessionEnded(Exception):
-    """Why one connection ended, and when it became live, if it did."""
-
-    def __init__(self, lost: SocketLost, live_since: float | None) -> None:
-        super().__init__(lost.reason)
-        self.lost = lost
-        self.live_since = live_since

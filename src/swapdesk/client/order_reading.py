@@ -106,7 +106,7 @@ class OrderReading:
             skipped += found.skipped
             for order in found.orders:
                 seen.add(order.service_id)
-                await self._tell(OrderSeen(order, source, self._clock.now()))
+                await self._tell(OrderSeen(order, source))
             if found.empty or page >= found.total_pages:
                 break
         await self._tell(OrdersListed(skipped))
@@ -125,4 +125,4 @@ class OrderReading:
             log.warning("order %s: %s", service_id, error)
         else:
             self.answered = self._clock.monotonic()
-            await self._tell(OrderSeen(order, source, self._clock.now()))
+            await self._tell(OrderSeen(order, source))

@@ -72,18 +72,14 @@ class RetryBudget:
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
         self._most = reserve
-        self._left = reserve
-
-    @property
-    def left(self) -> float:
-        return self._left
+        self.left = reserve
 
     def earn(self) -> None:
-        self._left = min(self._most, self._left + self._share)
+        self.left = min(self._most, self.left + self._share)
 
     def spend(self) -> bool:
         """Take one retry; False when none is left."""
-        if self._left < 1.0:
+        if self.left < 1.0:
             return False
-        self._left -= 1.0
+        self.left -= 1.0
         return True

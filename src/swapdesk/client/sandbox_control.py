@@ -16,7 +16,6 @@ from msgspec import Struct
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
     ApiError,
     NoAnswer,
@@ -43,9 +42,8 @@ _LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
 
 
 class LegSide(Struct, frozen=True):
-    """What an exchange takes or pays; ``token`` is its id."""
+    """What an exchange takes or pays."""
 
-    token: str
     symbol: str
     chain: str
     amount: Decimal
@@ -60,8 +58,6 @@ class OrderLeg(Struct, frozen=True):
     bought: LegSide
     deposit_address: str
     status: str
-    deposit_hash: str | None
-    payout_hash: str | None
     confirmations: int | None
     confirmations_needed: int
 
@@ -235,8 +231,6 @@ def _leg(told: dict[str, Any]) -> OrderLeg:
         bought=bought,
         deposit_address=str(told["depositAddress"]),
         status=str(told["status"]),
-        deposit_hash=_text(told["depositHash"]),
-        payout_hash=_text(told["payoutHash"]),
         confirmations=None if counted is None else int(str(counted)),
         confirmations_needed=int(str(told["confirmationsNeeded"])),
     )
@@ -244,11 +238,7 @@ def _leg(told: dict[str, Any]) -> OrderLeg:
 
 def _side(told: dict[str, Any]) -> LegSide:
     symbol = safe_text(str(told["symbol"]), 32)
-    return LegSide(str(told["token"]), symbol, str(told["chain"]), Decimal(str(told["amount"])))
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    return LegSide(symbol, str(told["chain"]), Decimal(str(told["amount"])))
 
 
 def _object(response: httpx2.Response) -> dict[str, Any] | None:
@@ -265,9 +255,4 @@ def _failure(response: httpx2.Response, answer: dict[str, Any]) -> ApiError | An
         code = safe_text(str(answer["code"]), 64) if "code" in answer else None
         said = safe_text(str(answer.get("message", "")), 200)
         return api_error(Refusal(status=status, code=code, message=said))
-    answered = Answered(
-        status=status,
-        content_type=response.headers.get("content-type", ""),
-        begin=safe_text(response.text[:300], 300),
-    )
-    return AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", answered)
+    return AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", status)

@@ -34,7 +34,6 @@ class OrderSeen(Struct, frozen=True):
 
     order: Order
     source: Source
-    at: datetime
 
 
 class OrdersListed(Struct, frozen=True):
@@ -53,18 +52,9 @@ class OrderMissing(Struct, frozen=True):
 class StateChanged(Struct, frozen=True):
     state: StreamState
     since: datetime
-    reason: str = ""
 
 
-class Gap(Struct, frozen=True):
-    """Nothing was told between these moments; what follows was read afresh."""
-
-    since: datetime
-    until: datetime
-    reason: str
-
-
-StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged | Gap
+StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class StreamTimes(Struct, frozen=True):

@@ -30,7 +30,6 @@ from swapdesk.certificates import certificates
 from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
     ApiError,
     ClientError,
@@ -114,7 +113,6 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
 
 
 ERROR_LIMIT = 64 * 1024
-BEGIN_CHARACTERS = 200
 _MAX_FIELDS = 50
 
 
@@ -141,17 +139,6 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
             fields=_fields(found.get("fields")),
             retry_after=wait,
         )
-    )
-
-
-def answered(status: int, headers: Mapping[str, str], body: bytes) -> Answered:
-    """What to say of an answer that was refused."""
-    text = body[: BEGIN_CHARACTERS * 4].decode("utf-8", "replace")
-    return Answered(
-        status=status,
-        content_type=safe_text(headers.get("content-type", ""), 100),
-        begin=safe_text(text, BEGIN_CHARACTERS),
-        request_id=request_id_of(headers),
     )
 
 
@@ -182,14 +169,13 @@ def _fields(found: Any) -> dict[str, FieldProblem]:
 
 
 class RawAnswer(Struct, frozen=True):
-    """A whole answer of 200 to 299. Header names are lower case; ``ms`` is its last attempt."""
+    """A whole answer of 200 to 299. Header names are lower case."""
 
     operation: Operation
     status: int
     headers: Mapping[str, str]
     body: bytes
     request_id: str | None
-    ms: float
     payment: CallAuthorization | None = None
 
 
@@ -460,7 +446,6 @@ class ApiTransport:
             headers=progress.headers,
             body=progress.body,
             request_id=request_id_of(progress.headers),
-            ms=(self._clock.monotonic() - began) * 1000.0,
         )
 
     async def _receive(
@@ -508,14 +493,18 @@ async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def _refused(progress: AttemptProgress, reason: str, said: str) -> AnswerRefused:
-    answer = answered(progress.status or 0, progress.headers, progress.body)
-    return AnswerRefused(f"{progress.operation.name}: {said}", reason, answer)
+    return AnswerRefused(
+        f"{progress.operation.name}: {said}",
+        reason,
+        progress.status or 0,
+        request_id_of(progress.headers),
+    )
 
 
 def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
     """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
-    seen = answered(answer.status, answer.headers, answer.body)
-    refused = AnswerRefused(f"{answer.operation.name}: {said}", reason, seen)
+    said = f"{answer.operation.name}: {said}"
+    refused = AnswerRefused(said, reason, answer.status, answer.request_id)
     error = as_outcome(answer.operation, refused)
     error.payment = answer.payment
     return error

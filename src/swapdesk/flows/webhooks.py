@@ -161,8 +161,6 @@ class AttemptDocument(Struct, frozen=True):
     ms: int
     status: int | None = None
     problem: str | None = None
-    retry_after: float = 0.0
-    """Seconds for which the receiver wants to hear nothing."""
 
     @property
     def taken(self) -> bool:
@@ -354,7 +352,6 @@ class OrderWebhooks:
             round((self._clock.monotonic() - begin) * 1000),
             status,
             problem,
-            held,
         )
         self._told(made)
         return made

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
-from email.utils import format_datetime
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.http_server import CUT
-from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
+from swapdesk.sandbox.http_server import CUT, refuse
+from swapdesk.wire.errors import STATUS_OF, ErrorCode
 
 _LEAVING_SECONDS = 0.05
 """What was written leaves the process before the connection is cut."""
@@ -79,22 +76,13 @@ async def _truncated(request: BrokenRequest) -> None:
 
 
 def _refused(code: ErrorCode, message: str) -> Callable[[BrokenRequest], Awaitable[None]]:
-    async def refuse(request: BrokenRequest) -> None:
-        request_id = str(uuid.uuid4())
-        body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"date", format_datetime(request.clock.now(), usegmt=True).encode()),
-            (b"x-request-id", request_id.encode()),
-        ]
-        if code is ErrorCode.RATE_LIMIT_EXCEEDED:
-            headers.append((b"retry-after", str(max(1, round(request.seconds))).encode()))
-        start = {"type": "http.response.start", "status": STATUS_OF[code], "headers": headers}
-        await request.send(start)
-        await request.send({"type": "http.response.body", "body": body})
+    async def answer(request: BrokenRequest) -> None:
+        limited = code is ErrorCode.RATE_LIMIT_EXCEEDED
+        more = {"retry-after": str(max(1, round(request.seconds)))} if limited else {}
+        status = STATUS_OF[code]
+        await refuse(request.scope, request.send, request.clock, status, message, code, more)
 
-    return refuse
+    return answer
 
 
 BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {

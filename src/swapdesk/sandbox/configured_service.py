@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import random
-import signal
 import socket
 import sys
 from collections.abc import Iterable, Mapping
@@ -21,11 +20,11 @@ from contextlib import ExitStack
 import uvloop
 from msgspec import Struct, to_builtins
 
-from swapdesk.chain.rpc.evm_answers import EvmError
+from swapdesk.chain.rpc.evm_answers import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
@@ -221,7 +220,7 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
     until then its chain has no quotes."""
     for reader in readers:
         try:
-            told = (await reader.client.identity()).chain_id
+            told = quantity(await reader.client.ask("eth_chainId"))
         except EvmError as error:
             logger.warning("the node of %s does not answer: %s", reader.place.name, error)
             continue
@@ -239,9 +238,7 @@ def serve_configured(config: ServiceConfig) -> None:
 
 
 async def _serve(config: ServiceConfig, clock: Clock) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_event()
     with ExitStack() as held:
         try:
             make_directories(config.data)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -19,12 +20,18 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, LedgerRefused
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.control_bodies import DepositBody, FaultBody, GiftBody
 from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.params import ClockSet, TransferOf
+from swapdesk.sandbox.node.params import (
+    Address,
+    ChainName,
+    ClockSet,
+    FaultAdd,
+    PayerName,
+    TransferOf,
+)
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -32,7 +39,9 @@ from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
-from swapdesk.wire.encoding.numbers import NumberError, from_base_units, to_base_units
+from swapdesk.wire.encoding.ids import OrderId, QuoteId
+from swapdesk.wire.encoding.numbers import BodyNumber, NumberError, from_base_units, to_base_units
+from swapdesk.wire.encoding.text import Identity
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.faults import (
     DELETE,
@@ -56,6 +65,40 @@ _VENUE_NAMES = {row.code: row.name for row in VENUE_ROWS}
 
 B = TypeVar("B", bound=RequestModel)
 Operation = Callable[[Request], Awaitable[dict[str, Any]]]
+
+
+Amount = Annotated[BodyNumber, Field(gt=0)]
+
+
+class DepositBody(RequestModel):
+    """``payer`` names a customer of the sandbox, whose own account on the embedded EVM chain
+    pays in place of the faucet; the first payment makes and fills it."""
+
+    service_id: OrderId
+    amount: Amount | None = None
+    memo: Annotated[str, Identity(64)] | None = None
+    payer: PayerName | None = None
+
+
+class GiftBody(RequestModel):
+    """``token`` is an id, a contract or a symbol of the chain; absent it is the chain's coin.
+    ``amount`` is in units of the token."""
+
+    chain: ChainName
+    address: Address
+    token: Annotated[str, Identity(200)] | None = None
+    amount: Amount
+
+
+class FaultBody(FaultAdd):
+    """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
+    (1; what stays, as a node that is down, stays until faults are cleared); ``seconds`` how long
+    it lasts, or what ``retry-after`` says (2)."""
+
+    operation: Annotated[str, Identity(200)] | None = None
+    quote_id: QuoteId | None = None
+    multi_id: OrderId | None = None
+    seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None
 
 
 class ControlRefused(Exception):

@@ -7,9 +7,6 @@ units.
 
 A fixed rate is a promise that every process can check: its name carries the moment it was given
 and a digest of what was promised, so nothing is kept (contract 6.28).
-
-A ``PriceList`` keeps what one exchange says of a pair, as long as it stands: two legs over an
-intermediary ask for the same pair with many amounts.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from swapdesk.chain.rpc.ledger import (
@@ -36,7 +33,6 @@ from swapdesk.sandbox.market import (
     Market,
     OrderBook,
     book_of,
-    bucket_of,
     limits_of,
     minutes_of,
     noise,
@@ -177,44 +173,6 @@ def report_of(answer: dict[str, Any]) -> LegReport:
 
 Pair = tuple[WorldToken, WorldToken]
 
-KEPT = 1_024
-"""Pairs that are remembered of each kind."""
-
-
-class PriceList:
-    """Bounds stand always, the estimate of minutes at a speed, a book for a bucket of time. Tokens
-    are looked up by their ids, which are hashed sooner than their rows."""
-
-    def __init__(self, row: VenueRow, market: Market) -> None:
-        tokens = world_tokens()
-
-        @lru_cache(KEPT)
-        def limits(token_in: str) -> VenueLimits:
-            return limits_of(row, tokens[token_in])
-
-        @lru_cache(KEPT)
-        def minutes(token_in: str, token_out: str, speed: Decimal) -> Decimal:
-            return minutes_of(row, tokens[token_in], tokens[token_out], speed)
-
-        @lru_cache(KEPT)
-        def book(token_in: str, token_out: str, bucket: datetime, terms: Terms) -> OrderBook:
-            return book_of(market, row, tokens[token_in], tokens[token_out], bucket, terms)
-
-        self._limits, self._minutes, self._book = limits, minutes, book
-
-    def limits(self, token_in: WorldToken) -> VenueLimits:
-        """As :func:`limits_of`."""
-        return self._limits(token_in.token_id)
-
-    def minutes(self, pair: Pair, speed: Decimal) -> Decimal:
-        """As :func:`minutes_of`."""
-        return self._minutes(pair[0].token_id, pair[1].token_id, speed)
-
-    def book(self, pair: Pair, at: datetime, terms: Terms) -> OrderBook:
-        """As :func:`book_of`."""
-        return self._book(pair[0].token_id, pair[1].token_id, bucket_of(at), terms)
-
-
 _Amounts = tuple[Decimal, Decimal]
 
 _CLOSED = "the exchange is closed for the moment"
@@ -237,7 +195,6 @@ class SimulatedExchange:
         self._ledger = ledger
         self._speed = speed
         self._provider = provider_of(row)
-        self._prices = PriceList(row, market)
 
     @property
     def provider(self) -> SwapProvider:
@@ -268,10 +225,10 @@ class SimulatedExchange:
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        world_in = _world(token_in)
+        world_in = world_tokens().get(token_in.id)
         if world_in is None or not self.supports(token_in, token_out):
             return None
-        return self._prices.limits(world_in)
+        return limits_of(self._row, world_in)
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
@@ -287,8 +244,8 @@ class SimulatedExchange:
         reason = self._unable(terms)
         if reason is not None:
             return Unavailable(reason)
-        limits = self._prices.limits(pair[0])
-        book = self._prices.book(pair, now, terms)
+        limits = limits_of(self._row, pair[0])
+        book = book_of(self._market, self._row, *pair, now, terms)
         amounts = _amounts(book, pair, amount, terms)
         if amounts is None:
             return Unavailable("above maximum: this exchange does not hold as much", limits)
@@ -297,7 +254,7 @@ class SimulatedExchange:
             return out_of_bounds
         if amounts[1] <= 0:
             return Unavailable("the amount is too small to be paid out", limits)
-        minutes = self._prices.minutes(pair, self._speed())
+        minutes = minutes_of(self._row, *pair, self._speed())
         if not terms.fixed:
             return VenueQuote(*amounts, minutes, limits)
         rate = self._rate(pair, amounts, terms, now)
@@ -330,14 +287,14 @@ class SimulatedExchange:
             raise Rejected(reason)
         if self._row.requires_refund_address and leg.refund_address is None:
             raise Rejected("this exchange needs a refund address")
-        limits = self._prices.limits(pair[0])
+        limits = limits_of(self._row, pair[0])
         if not limits.minimum <= leg.amount_in <= limits.maximum:
             raise Rejected("the amount is out of bounds")
         if leg.terms.fixed:
             paid, bought = self._promised(leg, pair, now)
         else:
             paid = _payable(leg.amount_in, pair[0])
-            bought = self._prices.book(pair, now, leg.terms).bought(paid)
+            bought = book_of(self._market, self._row, *pair, now, leg.terms).bought(paid)
         return {
             "venue": self._row.code,
             "key": leg.key,
@@ -387,7 +344,7 @@ class SimulatedExchange:
         return None
 
     def _pair(self, token_in: Token, token_out: Token) -> Pair | None:
-        world_in, world_out = _world(token_in), _world(token_out)
+        world_in, world_out = (world_tokens().get(token.id) for token in (token_in, token_out))
         if world_in is None or world_out is None or not self.supports(token_in, token_out):
             return None
         return world_in, world_out
@@ -419,10 +376,6 @@ class SimulatedExchange:
             raise kind(str(error)) from error
         except LedgerError as error:
             raise Transient(str(error)) from error
-
-
-def _world(token: Token) -> WorldToken | None:
-    return world_tokens().get(token.id)
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:

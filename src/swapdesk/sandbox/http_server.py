@@ -131,11 +131,18 @@ def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, s
 
 
 async def refuse(
-    scope: Any, send: Any, clock: Clock, status: int, message: str, code: ErrorCode
+    scope: Any,
+    send: Any,
+    clock: Clock,
+    status: int,
+    message: str,
+    code: ErrorCode,
+    more_headers: Mapping[str, str] | None = None,
 ) -> None:
     """Answer a request, or a handshake, in place of the application."""
     kind = "websocket.http" if scope["type"] == "websocket" else "http"
     headers, body = refusal_of(clock, code, message)
+    headers |= more_headers or {}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": f"{kind}.response.start", "status": status, "headers": pairs})
     await send({"type": f"{kind}.response.body", "body": body})

@@ -83,6 +83,10 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 BUCKET_SECONDS = 10
 """A price stands for one bucket of sandbox time."""
 
+KEPT = 16_384
+"""Answers that are remembered of each kind: two legs over an intermediary ask for the same pair
+with many amounts."""
+
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
 _PERCENT = Decimal("0.01")
@@ -158,7 +162,18 @@ def book_of(
     terms: Terms = FLOATING,
 ) -> OrderBook:
     """The book of a pair at a moment. Raises ValueError for fixed terms where there are none."""
-    moment = bucket_of(at)
+    return _book(market, venue, token_in, token_out, bucket_of(at), terms)
+
+
+@lru_cache(KEPT)
+def _book(
+    market: Market,
+    venue: VenueRow,
+    token_in: WorldToken,
+    token_out: WorldToken,
+    moment: datetime,
+    terms: Terms,
+) -> OrderBook:
     spread = venue.fixed_spread if terms.fixed else venue.spread
     if spread is None:
         raise ValueError(f"{venue.name} has no fixed rates")
@@ -184,19 +199,7 @@ def book_of(
     )
 
 
-def amount_out(
-    market: Market,
-    venue: VenueRow,
-    token_in: WorldToken,
-    token_out: WorldToken,
-    amount_in: Decimal,
-    at: datetime,
-    terms: Terms = FLOATING,
-) -> Decimal:
-    """Units of the token bought, rounded down to what the exchange pays out; may be 0."""
-    return book_of(market, venue, token_in, token_out, at, terms).bought(amount_in)
-
-
+@lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
     """Bounds from base prices, so that they stand still while prices move."""
     asset = _asset(token_in)
@@ -209,6 +212,7 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
     )
 
 
+@lru_cache(KEPT)
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:

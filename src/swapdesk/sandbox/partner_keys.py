@@ -21,6 +21,8 @@ from swapdesk.wire.webhook_signature import secret_of
 KEY_FILE = "sandbox.key"
 _KEY_BYTES = 32
 
+Scope = Literal["full", "read"]
+
 
 class PartnerKeys(Struct, frozen=True):
     """A key of the sandbox with its secret and the account it is of. ``tier`` is PRO or FREE,
@@ -31,7 +33,7 @@ class PartnerKeys(Struct, frozen=True):
     partner_id: str
     api_key: str
     api_secret: str
-    scope: Literal["full", "read"] = "full"
+    scope: Scope = "full"
     suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
@@ -51,26 +53,17 @@ class SandboxKeyRefused(Exception):
     """The key file is not ours alone, or is damaged."""
 
 
-class _KeyRow(Struct, frozen=True):
-    """``further`` tells the keys of an account apart; the first one has none."""
-
-    name: str
-    tier: str
-    further: str = ""
-    scope: Literal["full", "read"] = "full"
-    suspended: bool = False
-
-
-_KEYS = (
-    _KeyRow("alice", "PRO"),
-    _KeyRow("carol", "PRO"),
-    _KeyRow("frank", "FREE"),
-    _KeyRow("alice", "PRO", further="second"),
-    _KeyRow("alice", "PRO", further="reader", scope="read"),
-    _KeyRow("dora", "PRO", suspended=True),
-    _KeyRow("erin", "PRO"),
+_KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
+    ("alice", "PRO", "", "full", False),
+    ("carol", "PRO", "", "full", False),
+    ("frank", "FREE", "", "full", False),
+    ("alice", "PRO", "second", "full", False),
+    ("alice", "PRO", "reader", "read", False),
+    ("dora", "PRO", "", "full", True),
+    ("erin", "PRO", "", "full", False),
 )
-"""New ones come last: programs take keys by their place."""
+"""Name and tier of the account, what tells a further key of it apart, its scope, and whether the
+account is suspended. New ones come last: programs take keys by their place."""
 
 
 def load_key(directory: Path) -> bytes:
@@ -102,20 +95,22 @@ def _read(path: Path) -> bytes:
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
     """The keys of the sandbox; the first PRO account is the desk's own."""
-    return [_key_of(key, row) for row in _KEYS]
+    return [_key_of(key, *row) for row in _KEYS]
 
 
-def _key_of(key: bytes, row: _KeyRow) -> PartnerKeys:
-    whose = f"{row.name}\0{row.further}" if row.further else row.name
+def _key_of(
+    key: bytes, name: str, tier: str, further: str, scope: Scope, suspended: bool
+) -> PartnerKeys:
+    whose = f"{name}\0{further}" if further else name
     secret = _derived(key, whose, "api secret")
     return PartnerKeys(
-        row.name,
-        row.tier,
-        _derived(key, row.name, "partner").hex()[:24],
+        name,
+        tier,
+        _derived(key, name, "partner").hex()[:24],
         _derived(key, whose, "api key").hex()[:32],
         base64.urlsafe_b64encode(secret).decode().rstrip("="),
-        row.scope,
-        row.suspended,
+        scope,
+        suspended,
     )
 
 

@@ -12,11 +12,14 @@ import asyncio
 import contextlib
 import fcntl
 import json
+import logging
 import os
 import shutil
 import signal
 import socket
+import sys
 import threading
+from collections.abc import Callable, Coroutine
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -121,6 +124,18 @@ def read_orders() -> dict[str, Any]:
     return orders
 
 
+def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
+    """Carry out the orders of the starter; an exit code, 1 where it is gone."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    try:
+        orders = read_orders()
+    except EOFError:
+        return 1
+    import uvloop  # on use: the starter's own loop is asyncio's
+
+    return uvloop.run(run(orders))
+
+
 def announce(document: dict[str, Any]) -> None:
     """Tell the starter one thing: ready, or why not. One that is gone hears nothing; the end of
     its pipe then ends this process."""
@@ -129,22 +144,22 @@ def announce(document: dict[str, Any]) -> None:
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
-def stop_on_end(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    """An event set by SIGTERM, SIGINT or the end of the pipe; after that the process has
-    ``GRACE_SECONDS`` before it ends the hard way."""
-    stop = asyncio.Event()
+def stop_event(lifeline: bool = False, *, hard: bool = False) -> asyncio.Event:
+    """An event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
+    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def begin() -> None:
-        if not stop.is_set():
-            stop.set()
+        if hard and not stop.is_set():
             timer = threading.Timer(GRACE_SECONDS, os._exit, (1,))
             timer.daemon = True
             timer.start()
+        stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, begin)
-    watch = threading.Thread(target=_watch, args=(loop, begin), daemon=True)
-    watch.start()
+    if lifeline:
+        threading.Thread(target=_watch, args=(loop, begin), daemon=True).start()
     return stop
 
 

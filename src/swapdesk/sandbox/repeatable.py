@@ -51,11 +51,7 @@ from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
-from swapdesk.sandbox.service_process import (
-    DATABASE,
-    ServiceOptions,
-    build_sandbox_service,
-)
+from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
 from swapdesk.sandbox.supervisor import makers_of
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.service.store.database import LoopWriter
@@ -180,18 +176,16 @@ async def open_world(
         store = SqliteStore.open(data / DATABASE, LoopWriter)
         try:
             service = await build_sandbox_service(
-                ServiceOptions(
-                    data=data,
-                    node_url=f"{_ORIGIN}/",
-                    control_token=token,
-                    host=_HOST,
-                    transport=transport,
-                ),
+                data,
                 ledger,
                 await ledger.call(LedgerMethod.CLOCK_GET),
                 clock,
                 store,
                 random.Random(seed),
+                node_url=f"{_ORIGIN}/",
+                control_token=token,
+                host=_HOST,
+                transport=transport,
             )
             transport.add("/v2", service.door)
             transport.add("/sandbox", service.control)

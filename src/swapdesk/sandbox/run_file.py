@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
@@ -44,26 +45,7 @@ class ReadyLine(Struct, frozen=True):
     @classmethod
     def from_line(cls, line: str | bytes) -> ReadyLine:
         """Reads a line, ignoring names it does not know. Raises ValueError."""
-        try:
-            found: dict[str, Any] = json.loads(line)
-            return cls(
-                url=str(found["url"]),
-                control=str(found["control"]),
-                controlToken=str(found["controlToken"]),
-                partners=[
-                    {str(name): str(value) for name, value in partner.items()}
-                    for partner in found["partners"]
-                ],
-                pid=int(found["pid"]),
-                chains=[dict(chain) for chain in found.get("chains", [])],
-                makers=[
-                    {str(name): str(value) for name, value in maker.items()}
-                    for maker in found.get("makers", [])
-                ],
-                putAside=str(found.get("putAside", "")),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"no ready line: {error!r}") from error
+        return msgspec.json.decode(line, type=cls)
 
 
 def write_run_file(directory: Path, ready: ReadyLine) -> Path:

@@ -89,16 +89,13 @@ class Scanner:
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
         """What a scan finds that ends at ``now``."""
         row = self._rows.get(token.id)
-        chance = self._chance(token.id, "verdict")
+        chance = _chance(self._seed, token.id, "verdict")
         found = _guess(token, chance) if row is None else row.verdict
-        if _PASSING & {found} and self._chance(token.id, int(now.timestamp()) // 900) < 96:
+        if _PASSING & {found} and _chance(self._seed, token.id, int(now.timestamp()) // 900) < 96:
             # What passes has passed, more often than not, when somebody looks again.
             found = "benign"
         bridged = row is not None and is_bridged(row)
         return scan_with(found, chance, now, bridged)
-
-    def _chance(self, *path: object) -> int:
-        return _chance(self._seed, *path)
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:

@@ -88,21 +88,17 @@ class ServiceConfig(Struct, frozen=True):
 class ServiceFileRefused(Exception):
     """The file cannot be used; each problem names its line and key."""
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("; ".join(problems))
-        self.problems = problems
-
 
 def read_service_file(file: Path) -> ServiceConfig:
     """Read and check the file. Raises ServiceFileRefused with everything that is wrong."""
     if not file.exists():
-        raise ServiceFileRefused([f"{file}: there is no such file"])
+        raise ServiceFileRefused(f"{file}: there is no such file")
     document = read_document(file, FILE_LIMIT, trusted=True)
     if not document.problems:
         config = _Reading(document).config()
         if not document.problems:
             return config
-    raise ServiceFileRefused([str(problem) for problem in document.problems])
+    raise ServiceFileRefused("; ".join(map(str, document.problems)))
 
 
 Check = Callable[[Any], bool]
@@ -129,12 +125,8 @@ def _list_of(check: Check) -> Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-def _table(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _truth(value: Any) -> bool:
-    return isinstance(value, bool)
+def _is(kind: type) -> Check:
+    return lambda value: isinstance(value, kind)
 
 
 def _address(value: Any) -> bool:
@@ -162,9 +154,9 @@ TOP: Keys = {
     "hosts": (_list_of(_matches(_HOST)), "must be a list of names without scheme and port"),
     "dialect": (_one_of("contract", "vendor"), "must be contract or vendor"),
     "intermediaries": (_list_of(_matches(_TOKEN)), "must be a list of SYMBOL.CHAIN"),
-    "chains": (_table, "must be tables: [chains.base]"),
-    "venues": (_table, "must be tables: [venues.CODE]"),
-    "payments": (_table, "must be a table"),
+    "chains": (_is(dict), "must be tables: [chains.base]"),
+    "venues": (_is(dict), "must be tables: [venues.CODE]"),
+    "payments": (_is(dict), "must be a table"),
 }
 CHAIN: Keys = {
     "rpc": (_node, "must be the http or https address of a node"),
@@ -175,9 +167,9 @@ CHAIN: Keys = {
 VENUE: Keys = {
     "kind": (_one_of(*KINDS), f"must be one of {', '.join(KINDS)}"),
     "name": (_text, "must be a text"),
-    "required": (_truth, "must be true or false"),
+    "required": (_is(bool), "must be true or false"),
     "contract": (_address, _AN_ADDRESS),
-    "pools": (_list_of(_table), "must be a list of { chain, address, token0, token1, fee }"),
+    "pools": (_list_of(_is(dict)), "must be a list of { chain, address, token0, token1, fee }"),
     "wallet_file": (_text, "must be the path of a file"),
     "credentials_file": (_text, "must be the path of a file"),
 }

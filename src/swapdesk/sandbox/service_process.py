@@ -12,7 +12,6 @@ credentials or without. Which pages of other sites are answered is the service's
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import socket
 import sys
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvloop
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.applications import Starlette
@@ -43,7 +41,7 @@ from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serv
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
+from swapdesk.sandbox.processes import announce, run_child, stop_event
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -113,21 +111,6 @@ NODE_SECONDS = 15.0
 """How long the service waits for the node to answer at its start."""
 
 
-class ServiceOptions(Struct, frozen=True):
-    """How the service of a sandbox is made. ``host`` is a name it is served under besides the
-    loopback ones; ``tokens`` is how many the catalogue shall have, if not the sandbox's own;
-    ``transport`` leads to a node in the same process."""
-
-    data: Path
-    node_url: str
-    control_token: str
-    host: str
-    tokens: int | None = None
-    chain_ids: ChainIds = "sandbox"
-    dialect: Dialect = Dialect.CONTRACT
-    transport: httpx2.AsyncBaseTransport | None = None
-
-
 class SandboxService(Struct, frozen=True):
     """The service and its control as applications, over one store."""
 
@@ -139,28 +122,38 @@ class SandboxService(Struct, frozen=True):
 
 
 async def build_sandbox_service(
-    options: ServiceOptions,
+    data: Path,
     ledger: LedgerClient,
     told: Mapping[str, Any],
     clock: SystemClock,
     store: Store,
     rng: random.Random,
+    *,
+    node_url: str,
+    control_token: str,
+    host: str,
+    tokens: int | None = None,
+    chain_ids: ChainIds = "sandbox",
+    dialect: Dialect = Dialect.CONTRACT,
+    transport: httpx2.AsyncBaseTransport | None = None,
 ) -> SandboxService:
-    """The service over the node behind ``ledger``, which ``told`` its time. ``rng`` draws ids.
-    Raises SandboxKeyRefused."""
+    """The service of a data directory over the node behind ``ledger``, which ``told`` its time.
+    ``rng`` draws ids. ``host`` is a name it is served under besides the loopback ones; ``tokens``
+    is how many the catalogue shall have, if not the sandbox's own; ``transport`` leads to a node in
+    the same process. Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
     faults = ActiveFaults()
-    key = load_key(options.data)
+    key = load_key(data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
-    chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
-    onchain = build_onchain(options.node_url, key, chains, tokens, clock, market, options.transport)
+    chains, catalog = _catalog(market.seed, tokens, clock, chain_ids)
+    onchain = build_onchain(node_url, key, chains, catalog, clock, market, transport)
     parts = assemble(
         clock=clock,
         rng=rng,
         store=store,
         chains=chains,
-        tokens=tokens,
+        tokens=catalog,
         venues=[
             FaultyVenue(
                 SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
@@ -175,17 +168,17 @@ async def build_sandbox_service(
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
         intervene=partial(bundle_end, faults),
-        dialect=options.dialect,
+        dialect=dialect,
         webhook_secrets={
             source: webhook_secret(key, source)
             for source in (*(row.code for row in VENUE_ROWS), BUNDLER)
         },
     )
-    hosts = frozenset({options.host})
+    hosts = frozenset({host})
     application = build_service(parts)
     layer = FaultLayer(application, faults, clock)
     control = Control(
-        token=options.control_token,
+        token=control_token,
         hosts=hosts,
         ledger=ledger,
         clock=clock,
@@ -199,17 +192,8 @@ async def build_sandbox_service(
 
 
 async def _run(orders: dict[str, Any]) -> int:
-    stop = stop_on_end(asyncio.get_running_loop())
+    stop = stop_event(lifeline=True, hard=True)
     data = Path(orders["data"])
-    options = ServiceOptions(
-        data=data,
-        node_url=orders["nodeUrl"],
-        control_token=orders["controlToken"],
-        host=str(orders["host"]),
-        tokens=orders["tokens"],
-        chain_ids=orders["chainIds"],
-        dialect=Dialect(orders["dialect"]),
-    )
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
         told = await _time_of(ledger, clock)
@@ -217,7 +201,20 @@ async def _run(orders: dict[str, Any]) -> int:
         try:
             # Ids are capabilities and must not be guessed, so they follow no seed.
             rng = random.SystemRandom()
-            service = await build_sandbox_service(options, ledger, told, clock, store, rng)
+            service = await build_sandbox_service(
+                data,
+                ledger,
+                told,
+                clock,
+                store,
+                rng,
+                node_url=orders["nodeUrl"],
+                control_token=orders["controlToken"],
+                host=str(orders["host"]),
+                tokens=orders["tokens"],
+                chain_ids=orders["chainIds"],
+                dialect=Dialect(orders["dialect"]),
+            )
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
@@ -279,13 +276,8 @@ async def _serve(
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    try:
-        orders = read_orders()
-    except EOFError:
-        return 1
     leave_out_validator_keys()
-    return uvloop.run(_run(orders))
+    return run_child(_run)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,7 @@ import json
 import logging
 import os
 import secrets
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from decimal import Decimal
@@ -33,7 +31,13 @@ from swapdesk.sandbox.chain_rows import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, put_aside
+from swapdesk.sandbox.processes import (
+    DirectoryInUse,
+    listen,
+    lock_directory,
+    put_aside,
+    stop_event,
+)
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
 START_SECONDS = 20.0
@@ -186,7 +190,7 @@ def serve(options: ServeOptions) -> int:
 async def _serve(options: ServeOptions, clock: Clock) -> int:
     """What an earlier world left in the directory is put aside, and a new one begins with its
     keys."""
-    stop = _stop_event(options.lifeline)
+    stop = stop_event(options.lifeline)
     try:
         return await _run(options, clock, stop)
     except OldWorld as old:
@@ -362,20 +366,3 @@ async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
     if isinstance(failure, Exception):
         raise failure
     return told
-
-
-def _stop_event(lifeline: bool) -> asyncio.Event:
-    """Set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    if lifeline:
-
-        def watch() -> None:
-            while os.read(0, 4096):
-                continue
-            loop.call_soon_threadsafe(stop.set)
-
-        threading.Thread(target=watch, daemon=True).start()
-    return stop

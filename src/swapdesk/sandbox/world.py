@@ -37,8 +37,8 @@ _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 """Chains on which a bundle, or one transaction, pays the deposits of a group."""
 
 
-class WorldToken(Struct, frozen=True):
-    """A token with what the simulation knows beyond the catalogue."""
+class WorldToken(Struct, frozen=True, eq=False):
+    """A token with what the simulation knows beyond the catalogue; there is one object of each."""
 
     token_id: str
     row: TokenSpec

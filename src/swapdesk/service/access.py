@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -108,7 +108,12 @@ class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class StoredKey(Struct, frozen=True):
-    """``dialect`` None: that of the service; ``revoked`` is when, None: it is taken."""
+    """``dialect`` None: that of the service; ``revoked`` is when, None: it is active."""
+
+    PRINTED: ClassVar = {
+        "apiKey": "key", "scope": "scope", "dialect": "dialect",
+        "created": "created", "revoked": "revoked",
+    }  # fmt: skip
 
     key: str
     secret_digest: bytes

@@ -96,6 +96,14 @@ class ServiceCatalog:
         """The token of a 24-hex id, in either case."""
         return self._by_id.get(token_id.lower())
 
+    def token_of_order(self, token_id: str | None) -> Token:
+        """A token that an order or its quote names. Raises LookupError where it is in no
+        catalogue any more."""
+        token = None if token_id is None else self.token(token_id)
+        if token is None:
+            raise LookupError(f"token {token_id} of an order is not in the catalogue")
+        return token
+
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
         """The token with this identifier on centralized exchanges.
 

@@ -19,7 +19,6 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from msgspec import Struct, field
-from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from swapdesk.clock import Clock
@@ -512,61 +511,48 @@ class StreamConnection:
         self._reply({"type": "unsubscribed"})
 
 
-Endpoint = Callable[[WebSocket, Callable[[], None], Caller | None], Awaitable[None]]
+Endpoint = Callable[[WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[None]]
 
 
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """What answers ``WS /ws``: authenticates a connection and serves it until it ends. What it
-    is given with the connection refuses parameters, by a ServiceError, once the caller is known;
-    a handshake that was paid for brings its caller along."""
+    """What answers ``WS /ws``: authenticates a connection and serves it until it ends.
 
-    async def serve(websocket: WebSocket, check: Callable[[], None], paying: Caller | None) -> None:
-        await _serve(websocket, hub, directory, clock, check, usual, paying)
+    It is given the headers that say who calls; what refuses parameters, by a ServiceError, once
+    the caller is known; and, where a handshake was paid for, its caller. Raises ServiceError for
+    a handshake that is answered with plain HTTP.
+    """
+
+    async def serve(
+        websocket: WebSocket,
+        sent_by: dict[str, str],
+        check: Callable[[], None],
+        paying: Caller | None,
+    ) -> None:
+        _require_form(sent_by)
+        try:
+            caller = paying or directory.authenticate(sent_by, Access.KEY)
+        except AccessRefused as refusal:
+            if "authorization" not in sent_by:
+                raise ServiceError(refusal.code, refusal.message) from None
+            await websocket.accept()
+            await websocket.send_text(_auth_failed(refusal.message))
+            await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
+            return
+        check()
+        await websocket.accept()
+        key = "" if caller.key is None else caller.key.key
+        connection = StreamConnection(
+            websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual), key
+        )
+        connection.welcome()
+        if caller.key is not None and not directory.accepts(key):
+            # It was revoked while the handshake was answered, when the hub did not know of it.
+            connection.end(CloseCode.AUTH_FAILED)
+        await connection.run()
 
     return serve
-
-
-async def _serve(
-    websocket: WebSocket,
-    hub: Hub,
-    directory: Directory,
-    clock: Clock,
-    check: Callable[[], None],
-    usual: Dialect,
-    paying: Caller | None,
-) -> None:
-    headers: dict[str, str] = {}
-    for name, value in websocket.headers.items():
-        # Two credentials are none: joined, they have no valid form.
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    try:
-        _require_form(headers)
-        caller = paying or directory.authenticate(headers, Access.KEY)
-        check()
-    except ServiceError as refusal:
-        await _deny(websocket, refusal)
-        return
-    except AccessRefused as refusal:
-        if "authorization" not in headers:
-            denial = ServiceError(refusal.code, refusal.message)
-            await _deny(websocket, denial)
-            return
-        await websocket.accept()
-        await websocket.send_text(_auth_failed(refusal.message))
-        await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
-        return
-    await websocket.accept()
-    key = "" if caller.key is None else caller.key.key
-    connection = StreamConnection(
-        websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual), key
-    )
-    connection.welcome()
-    if caller.key is not None and not directory.accepts(key):
-        # It was revoked while the handshake was answered, when the hub did not know of it.
-        connection.end(CloseCode.AUTH_FAILED)
-    await connection.run()
 
 
 def _auth_failed(message: str) -> str:
@@ -575,9 +561,9 @@ def _auth_failed(message: str) -> str:
     return encode_json(frame).decode()
 
 
-def _require_form(headers: dict[str, str]) -> None:
+def _require_form(sent_by: dict[str, str]) -> None:
     """``Authorization`` is ``<key>:<secret>``, both printable ASCII and neither empty."""
-    authorization = headers.get("authorization")
+    authorization = sent_by.get("authorization")
     if authorization is None:
         return
     key, colon, secret = authorization.partition(":")
@@ -586,15 +572,3 @@ def _require_form(headers: dict[str, str]) -> None:
         raise ServiceError(
             ErrorCode.BAD_REQUEST, "Authorization must be <ApiKey>:<ApiSecret>, sent as it is."
         )
-
-
-async def _deny(websocket: WebSocket, refusal: ServiceError) -> None:
-    """The plain HTTP error answer instead of the upgrade, with the id the surface gave it."""
-    await websocket.send_denial_response(
-        Response(
-            encode_json(refusal.body(websocket.state.request_id)),
-            status_code=refusal.status,
-            headers=refusal.headers,
-            media_type="application/json",
-        )
-    )

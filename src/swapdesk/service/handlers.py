@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -29,22 +30,12 @@ from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
-from swapdesk.wire.account import ChartPoint, CommissionSummary, VolumeStatistics, WeeklyVolume
 from swapdesk.wire.chains import ChainList
-from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
-from swapdesk.wire.multi import (
-    MultiExchange,
-    MultiExchangeStatus,
-    MultiSubmission,
-    MultiTransactions,
-)
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order
-from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.providers import SwapProvider
-from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
 from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 
@@ -106,50 +97,89 @@ class RequestContext(Struct):
         return self.caller
 
 
-class Encoded(Struct):
-    """A result that is JSON already."""
-
-    data: bytes
-
-
 Handler = Callable[[RequestContext], Awaitable[object]]
+"""What a handler returns is written as JSON; bytes are JSON already."""
+
+
+def _asking(room: Callable[..., Awaitable[object]], *inputs: str) -> Handler:
+    """A handler that hands these parts of the request on, in this order."""
+    parts = [attrgetter(name) for name in inputs]
+
+    async def handle(call: RequestContext) -> object:
+        return await room(*(part(call) for part in parts))
+
+    return handle
 
 
 class Handlers:
-    """Handlers over the rooms of one service; a method is named as its row."""
+    """Handlers over the rooms of one service, by the names of their rows."""
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
 
     def table(self) -> dict[str, Handler]:
         """Handlers by operation name; LookupError when a row and its handler do not meet."""
+        orders, groups, funding = self._parts.orders, self._parts.groups, self._parts.funding
+        dex, account = self._parts.dex, self._parts.account
+        table = {
+            "health": self._health,
+            "openapi": self._openapi,
+            "list_chains": self._list_chains,
+            "list_tokens": self._list_tokens,
+            "get_token": self._get_token,
+            "list_swaps": self._list_swaps,
+            "get_pair_limits": _asking(self._parts.pair_limits.limits, "by", "query"),
+            "get_quotes": _asking(self._parts.engine.quotes, "by", "query"),
+            "get_private_send_quotes": _asking(self._parts.engine.private_send, "by", "query"),
+            "create_exchange": self._create_exchange,
+            "create_private_send": self._create_private_send,
+            "create_multi_exchange": _asking(groups.create, "by", "body", "begins"),
+            "get_multi_exchange": _asking(groups.status, "by", "path.multi_id"),
+            "build_multi_transactions": _asking(funding.build, "by", "path.multi_id", "body"),
+            "get_multi_transactions": _asking(
+                funding.transactions, "by", "path.multi_id", "query.sender"
+            ),
+            "submit_multi_transactions": _asking(funding.submit, "by", "path.multi_id", "body"),
+            "get_order": _asking(orders.encoded, "by", "path.service_id"),
+            "list_orders": _asking(orders.encoded_list, "by", "query"),
+            "dex_approve": _asking(dex.approve, "by", "body"),
+            "dex_allowance": _asking(dex.allowance, "by", "body"),
+            "dex_chain_signatures": _asking(dex.next_signatures, "by", "body"),
+            "dex_confirm_transaction": _asking(dex.confirm, "by", "body"),
+            "get_rate_limits": _asking(self._parts.rates.limits, "by"),
+            "get_commissions": _asking(account.commissions, "by", "query"),
+            "get_volume": _asking(account.volume, "by"),
+            "get_weekly_volume": _asking(account.weeks, "by"),
+            "get_chart": _asking(account.chart, "by", "query"),
+            "receive_webhook": self._receive_webhook,
+        }
         rows = {operation.name for operation in OPERATIONS}
-        own = {name for name in vars(type(self)) if not name.startswith("_")} - {"table"}
-        if rows != own:
-            raise LookupError(f"rows without handlers, or handlers without rows: {rows ^ own}")
-        return {name: getattr(self, name) for name in rows}
+        if rows != table.keys():
+            wrong = rows ^ table.keys()
+            raise LookupError(f"rows without handlers, or handlers without rows: {wrong}")
+        return table
 
-    async def health(self, call: RequestContext) -> Health:
+    async def _health(self, call: RequestContext) -> Health:
         return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
 
-    async def openapi(self, call: RequestContext) -> Encoded:
-        return Encoded(encoded_document(self._parts.version, self._parts.dialect))
+    async def _openapi(self, call: RequestContext) -> bytes:
+        return encoded_document(self._parts.version, self._parts.dialect)
 
-    async def list_chains(self, call: RequestContext) -> ChainList:
+    async def _list_chains(self, call: RequestContext) -> ChainList:
         chains, total = self._parts.catalog.list_chains(call.query)
         return ChainList(
             chains=chains, total=total, total_pages=page_count(total, call.query.page_size)
         )
 
-    async def list_tokens(self, call: RequestContext) -> Encoded:
-        return Encoded(self._parts.catalog.encoded_page(call.query))
+    async def _list_tokens(self, call: RequestContext) -> bytes:
+        return self._parts.catalog.encoded_page(call.query)
 
-    async def get_token(self, call: RequestContext) -> Encoded:
+    async def _get_token(self, call: RequestContext) -> bytes:
         """TOKEN_DISABLED for a disabled one, which the list still shows (contract 5.8, 5.9)."""
         token = self._parts.catalog.enabled_token(call.path.id, "token")
-        return Encoded(self._parts.catalog.encoded_token(token))
+        return self._parts.catalog.encoded_token(token)
 
-    async def list_swaps(self, call: RequestContext) -> list[SwapProvider]:
+    async def _list_swaps(self, call: RequestContext) -> list[SwapProvider]:
         wanted = [
             (name, value)
             for name in ("is_dex", "markup_supported", "slippage_supported")
@@ -161,72 +191,13 @@ class Handlers:
             if all(getattr(provider, name) == value for name, value in wanted)
         ]
 
-    async def get_pair_limits(self, call: RequestContext) -> PairLimits:
-        return await self._parts.pair_limits.limits(call.by, call.query)
-
-    async def get_quotes(self, call: RequestContext) -> QuoteList:
-        return await self._parts.engine.quotes(call.by, call.query)
-
-    async def get_private_send_quotes(self, call: RequestContext) -> PrivateSendQuoteList:
-        return await self._parts.engine.private_send(call.by, call.query)
-
-    async def create_exchange(self, call: RequestContext) -> Order:
+    async def _create_exchange(self, call: RequestContext) -> Order:
         return await self._parts.orders.create(call.by, call.body, "exchange", call.begins)
 
-    async def create_private_send(self, call: RequestContext) -> Order:
+    async def _create_private_send(self, call: RequestContext) -> Order:
         return await self._parts.orders.create(call.by, call.body, "private_send", call.begins)
 
-    async def create_multi_exchange(self, call: RequestContext) -> MultiExchange:
-        return await self._parts.groups.create(call.by, call.body, call.begins)
-
-    async def get_multi_exchange(self, call: RequestContext) -> MultiExchangeStatus:
-        return await self._parts.groups.status(call.by, call.path.multi_id)
-
-    async def build_multi_transactions(self, call: RequestContext) -> MultiTransactions:
-        return await self._parts.funding.build(call.by, call.path.multi_id, call.body)
-
-    async def get_multi_transactions(self, call: RequestContext) -> MultiTransactions:
-        return await self._parts.funding.transactions(
-            call.by, call.path.multi_id, call.query.sender
-        )
-
-    async def submit_multi_transactions(self, call: RequestContext) -> MultiSubmission:
-        return await self._parts.funding.submit(call.by, call.path.multi_id, call.body)
-
-    async def get_order(self, call: RequestContext) -> Encoded:
-        return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))
-
-    async def list_orders(self, call: RequestContext) -> Encoded:
-        return Encoded(await self._parts.orders.encoded_list(call.by, call.query))
-
-    async def dex_approve(self, call: RequestContext) -> ApproveAnswer:
-        return await self._parts.dex.approve(call.by, call.body)
-
-    async def dex_allowance(self, call: RequestContext) -> bool:
-        return await self._parts.dex.allowance(call.by, call.body)
-
-    async def dex_chain_signatures(self, call: RequestContext) -> list[SignatureRequirement]:
-        return await self._parts.dex.next_signatures(call.by, call.body)
-
-    async def dex_confirm_transaction(self, call: RequestContext) -> bool:
-        return await self._parts.dex.confirm(call.by, call.body)
-
-    async def get_rate_limits(self, call: RequestContext) -> object:
-        return await self._parts.rates.limits(call.by)
-
-    async def get_commissions(self, call: RequestContext) -> CommissionSummary:
-        return await self._parts.account.commissions(call.by, call.query)
-
-    async def get_volume(self, call: RequestContext) -> VolumeStatistics:
-        return await self._parts.account.volume(call.by)
-
-    async def get_weekly_volume(self, call: RequestContext) -> list[WeeklyVolume]:
-        return await self._parts.account.weeks(call.by)
-
-    async def get_chart(self, call: RequestContext) -> list[ChartPoint]:
-        return await self._parts.account.chart(call.by, call.query)
-
-    async def receive_webhook(self, call: RequestContext) -> WebhookAcknowledgement:
+    async def _receive_webhook(self, call: RequestContext) -> WebhookAcknowledgement:
         if call.delivery is None:
             raise LookupError("a signed operation has a delivery")
         await self._parts.webhooks.take(call.delivery, call.body.model_extra or {})

@@ -287,12 +287,13 @@ class CallPayments:
 
     async def follow(self) -> None:
         """Look once at every payment that was sent and has no end yet."""
-        for sent in await self._store.payments_under_way(self._clock.now() - FOLLOWED):
-            settled = await self._facilitator.outcome(sent.transaction)
+        since = self._clock.now() - FOLLOWED
+        for payment, transaction in await self._store.payments_under_way(since):
+            settled = await self._facilitator.outcome(transaction)
             if settled.transaction is not None:
-                await self._store.settle_payment(sent.payment, settled.transaction)
+                await self._store.settle_payment(payment, settled.transaction)
             elif not settled.open:
-                await self._store.free_payment(sent.payment)
+                await self._store.free_payment(payment)
 
 
 def payer_of(partner_id: str) -> str | None:

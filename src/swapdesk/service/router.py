@@ -28,7 +28,7 @@ from starlette.websockets import WebSocket
 from swapdesk.service import browsers
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
+from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
 from swapdesk.service.payments import (
     PAGE_HEADERS,
     CallPayment,
@@ -288,8 +288,6 @@ class Surface:
         return stamp
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> None:
-        scope.setdefault("state", {})["request_id"] = seen.request_id
-
         async def stamped(message: Message) -> None:
             if message["type"] in ("websocket.http.response.start", "websocket.accept"):
                 message["headers"] = [*message.get("headers", ()), *self._stamp(seen)]
@@ -305,22 +303,17 @@ class Surface:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
+            seen.route = STREAM_PATH
+            check = partial(_no_parameters, scope["query_string"])
+            await self._parts.stream(websocket, sent_by, check, paying)
         except ServiceError as error:
             seen.refused(error)
-            denial = Response(
-                encode_json(error.body(seen.request_id)),
-                status_code=error.status,
-                media_type="application/json",
-            )
+            body = encode_json(error.body(seen.request_id))
+            denial = Response(body, error.status, error.headers, "application/json")
             await websocket.send_denial_response(denial)
-            return
         except PaymentNeeded as needed:
             denial = Response(b"{}", 402, needed.headers, "application/json")
             await websocket.send_denial_response(denial)
-            return
-        seen.route = STREAM_PATH
-        check = partial(_no_parameters, scope["query_string"])
-        await self._parts.stream(websocket, check, paying)
 
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
@@ -338,7 +331,7 @@ class Surface:
             if self._is_preflight(scope):
                 return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
-            data = result.data if isinstance(result, Encoded) else encode_json(result)
+            data = result if isinstance(result, bytes) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             seen.refused(error)

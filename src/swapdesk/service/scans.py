@@ -71,10 +71,10 @@ class TokenScans:
     async def _looked_at(self, scanner: TokenScanner, token: Token) -> None:
         try:
             now = self._clock.now()
-            known = await self._store.claim_scan(token.id, now, now + CLAIM)
-            if known.verdict is not None:
-                self._take_up(token.id, known.verdict)
-            if known.claimed:
+            written, claimed = await self._store.claim_scan(token.id, now, now + CLAIM)
+            if written is not None:
+                self._take_up(token.id, written)
+            if claimed:
                 verdict = await self._scan(scanner, token)
                 self._catalog.put_scan(token.id, verdict)
                 await self._store.save_scan(token.id, encode_json(verdict), verdict.expires_at)

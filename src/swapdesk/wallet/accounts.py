@@ -14,8 +14,6 @@ SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
 SIGNING_PACKAGES = ("eth_account", "solders", "coincurve")
 """What the extra ``wallet`` brings."""
-EVM_PATH = "m/44'/60'/0'/0/0"
-SOLANA_PATH = "m/44'/501'/0'/0'"
 
 
 class Kind(StrEnum):

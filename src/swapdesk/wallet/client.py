@@ -16,7 +16,7 @@ from swapdesk.wallet.accounts import (
     WalletPlace,
 )
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
-from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
+from swapdesk.wallet.encoding import S, from_json, payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.holdings import Allowances, Balances, CallData, SmartAccount, SolanaDraft
 from swapdesk.wallet.own_digest import held_against
@@ -31,8 +31,8 @@ from swapdesk.wallet.transactions import Signature, SignedTransaction
 class WalletClient:
     """One agent with the wallet of one profile. ``accounts`` are as last heard of.
 
-    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase, Locked,
-    ReadOnly among it) when the agent says no. Every method may be cancelled.
+    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
+    among it) when the agent says no. Every method may be cancelled.
     """
 
     def __init__(self, agent: AgentProcess, accounts: Accounts) -> None:
@@ -89,10 +89,13 @@ class WalletClient:
         """End the agent; its keys are gone with it."""
         await self._agent.close()
 
+    async def _told(self, kind: type[S], operation: AgentOperation, **arguments: Any) -> S:
+        return from_json(kind, await self._agent.ask(operation, arguments))
+
     # Keys
 
     async def read_accounts(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._agent.ask(AgentOperation.ACCOUNTS))
+        self.accounts = await self._told(Accounts, AgentOperation.ACCOUNTS)
         return self.accounts
 
     async def unlock(
@@ -107,7 +110,7 @@ class WalletClient:
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
     async def lock(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._agent.ask(AgentOperation.LOCK))
+        self.accounts = await self._told(Accounts, AgentOperation.LOCK)
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
@@ -186,7 +189,7 @@ class WalletClient:
 
     async def policy(self) -> PolicyStatus:
         """The spending policy, and how much of each limit is used."""
-        return from_json(PolicyStatus, await self._agent.ask(AgentOperation.POLICY))
+        return await self._told(PolicyStatus, AgentOperation.POLICY)
 
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
@@ -205,36 +208,46 @@ class WalletClient:
     ) -> Balances:
         """What an account of the wallet has on a chain of its kind, with ``fee`` also what one
         payment in the coin takes. Refused when the node does not answer or is of another chain."""
-        arguments = {
-            "address": address,
-            "chain": chain,
-            "assets": [to_json(a) for a in assets],
-            "fee": fee,
-        }
-        return from_json(Balances, await self._agent.ask(AgentOperation.BALANCES, arguments))
+        return await self._told(
+            Balances,
+            AgentOperation.BALANCES,
+            address=address,
+            chain=chain,
+            assets=[to_json(one) for one in assets],
+            fee=fee,
+        )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
         """Who may take which of ``tokens``; refused as ``balances``."""
-        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
-        return from_json(Allowances, await self._agent.ask(AgentOperation.ALLOWANCES, arguments))
+        return await self._told(
+            Allowances,
+            AgentOperation.ALLOWANCES,
+            address=address,
+            chain=chain,
+            assets=[to_json(one) for one in tokens],
+        )
 
     async def revocation(self, token: str, spender: str, *, permit2: bool = False) -> CallData:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
-        arguments = {"token": token, "spender": spender, "permit2": permit2}
-        return from_json(CallData, await self._agent.ask(AgentOperation.REVOCATION, arguments))
+        return await self._told(
+            CallData, AgentOperation.REVOCATION, token=token, spender=spender, permit2=permit2
+        )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaDraft:
         """The transaction that lets nobody take a token any more; refused as ``balances``."""
-        arguments = {"address": address, "chain": chain, "token": token}
-        answer = await self._agent.ask(AgentOperation.SOLANA_REVOCATION, arguments)
-        return from_json(SolanaDraft, answer)
+        return await self._told(
+            SolanaDraft,
+            AgentOperation.SOLANA_REVOCATION,
+            address=address,
+            chain=chain,
+            token=token,
+        )
 
     async def solana_deposit(self, promise: Promise) -> SolanaDraft:
         """The transaction that pays the deposit of a promise, to be reviewed and signed as any
         other payload; refused as ``balances``, and for a promise without a deposit."""
-        arguments = {"promise": to_json(promise)}
-        return from_json(
-            SolanaDraft, await self._agent.ask(AgentOperation.SOLANA_DEPOSIT, arguments)
+        return await self._told(
+            SolanaDraft, AgentOperation.SOLANA_DEPOSIT, promise=to_json(promise)
         )
 
     async def smart_account(
@@ -242,16 +255,18 @@ class WalletClient:
     ) -> SmartAccount:
         """What the smart account of an account has on a chain; refused as ``balances``, and where
         no factory of smart accounts is known."""
-        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
-        return from_json(
-            SmartAccount, await self._agent.ask(AgentOperation.SMART_ACCOUNT, arguments)
+        return await self._told(
+            SmartAccount,
+            AgentOperation.SMART_ACCOUNT,
+            address=address,
+            chain=chain,
+            assets=[to_json(one) for one in assets],
         )
 
     async def withdrawal(self, promise: Promise) -> CallData:
         """The call by which an account has its smart account pay it what a promise says, to be
         reviewed and signed as any other payload."""
-        arguments = {"promise": to_json(promise)}
-        return from_json(CallData, await self._agent.ask(AgentOperation.WITHDRAWAL, arguments))
+        return await self._told(CallData, AgentOperation.WITHDRAWAL, promise=to_json(promise))
 
     # Signing
 
@@ -260,12 +275,13 @@ class WalletClient:
     ) -> Review:
         """What the agent makes of a payload. ``replaces`` is the hash of a transaction whose
         nonce it takes, for a higher fee."""
-        arguments = {
-            "payload": payload_to_json(payload),
-            "promise": to_json(promise),
-            "replaces": replaces,
-        }
-        review = from_json(Review, await self._agent.ask(AgentOperation.REVIEW, arguments))
+        review = await self._told(
+            Review,
+            AgentOperation.REVIEW,
+            payload=payload_to_json(payload),
+            promise=to_json(promise),
+            replaces=replaces,
+        )
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
@@ -300,20 +316,15 @@ class WalletClient:
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""
-        return from_json(
-            SignedTransaction, await self._agent.ask(AgentOperation.BROADCAST, {"hash": hash_})
-        )
+        return await self._told(SignedTransaction, AgentOperation.BROADCAST, hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
         """What became of a transaction. One that the chain does not have is sent again, unless
         ``resend`` is False."""
-        return from_json(
-            SignedTransaction,
-            await self._agent.ask(AgentOperation.RESOLVE, {"hash": hash_, "resend": resend}),
+        return await self._told(
+            SignedTransaction, AgentOperation.RESOLVE, hash=hash_, resend=resend
         )
 
     async def abandon(self, hash_: str) -> SignedTransaction:
         """Give up a transaction that was never sent."""
-        return from_json(
-            SignedTransaction, await self._agent.ask(AgentOperation.ABANDON, {"hash": hash_})
-        )
+        return await self._told(SignedTransaction, AgentOperation.ABANDON, hash=hash_)

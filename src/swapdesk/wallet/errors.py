@@ -47,25 +47,11 @@ class WrongPassphrase(Refused):
     """No key opened with it."""
 
 
-class Locked(Refused):
-    """The keys are not open."""
-
-
-class ReadOnly(Refused):
-    """Another desk has the wallet; this one only looks."""
-
-
-_KINDS = {
-    RefusalCode.WRONG_PASSPHRASE: WrongPassphrase,
-    RefusalCode.LOCKED: Locked,
-    RefusalCode.READ_ONLY: ReadOnly,
-}
-
-
 def refusal_of(code: str, words: str, findings: tuple[RuleFinding, ...] = ()) -> Refused:
     """The error of a refusal; a code this desk does not know is told as a defect."""
     try:
         known = RefusalCode(code)
     except ValueError:
         known = RefusalCode.DEFECT
-    return _KINDS.get(known, Refused)(known, words, findings)
+    kind = WrongPassphrase if known is RefusalCode.WRONG_PASSPHRASE else Refused
+    return kind(known, words, findings)

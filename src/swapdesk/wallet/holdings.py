@@ -30,8 +30,6 @@ class Balances(Struct, frozen=True, forbid_unknown_fields=True):
     stay behind of the coin so that one payment in it goes through, in its smallest units as the
     node states fees; None where it was not asked for or is not stated."""
 
-    chain: str
-    account: str
     balances: tuple[Balance, ...]
     fee: int | None = None
 
@@ -72,8 +70,6 @@ class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     the node does not tell old events or tells too many, the known contracts alone were asked.
     """
 
-    chain: str
-    account: str
     allowances: tuple[Allowance, ...]
     complete: bool
 
@@ -86,13 +82,11 @@ class CallData(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
-    """The account that pays the bundles of ``owner`` on one chain, at its counterfactual
+    """The account that pays the bundles of its owner on one chain, at its counterfactual
     ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
     EntryPoint keeps for its gas, None where it did not tell. ``deployment`` is the call that puts
     it there, None where it stands."""
 
-    chain: str
-    owner: str
     address: str
     balances: tuple[Balance, ...]
     prepaid: int | None

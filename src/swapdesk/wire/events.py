@@ -6,7 +6,7 @@ and ``ping``. The server sends ``welcome``, ``order_update`` (``data`` is an Ord
 """
 
 from enum import IntEnum, StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -66,6 +66,3 @@ class ServerFrame(WireModel):
     data: Order | None = None
     code: Annotated[str, Identity(64)] | None = None
     message: Annotated[str, Display(500)] | None = None
-
-
-ClientFrameType = Literal["subscribe", "unsubscribe", "ping"]

@@ -78,17 +78,6 @@ def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
     return {"enum": [int(each) for each in known]}
 
 
-TERMINAL_DISPLAY = frozenset(
-    {
-        DisplayStatus.SWAP_COMPLETED,
-        DisplayStatus.EXPIRED,
-        DisplayStatus.FAILED,
-        DisplayStatus.REFUNDED,
-        DisplayStatus.DELETED,
-    }
-)
-
-
 class Order(WireModel):
     """An order as order details, the list and the stream return it.
 

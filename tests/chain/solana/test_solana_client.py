@@ -81,11 +81,7 @@ async def test_a_repeat_counts_as_sent_and_other_refusals_do_not() -> None:
     ).client() as client:
         with pytest.raises(SolanaRefused) as refused:
             await client.send(RAW)
-    assert (refused.value.code, refused.value.reason, refused.value.logs) == (
-        -32002,
-        "BlockhashNotFound",
-        ("a",),
-    )
+    assert (refused.value.code, refused.value.reason) == (-32002, "BlockhashNotFound")
     for odd in ("AlreadyProcessed", ["AlreadyProcessed"], None):
         async with error(-32002, failed, odd).client() as client:
             with pytest.raises(SolanaRefused):
@@ -178,7 +174,6 @@ async def test_what_a_simulation_moves_is_read() -> None:
                 {"accountIndex": 0, "owner": "o", "mint": "m", "uiTokenAmount": {"amount": "-1"}}
             ]
         },
-        {"fee": "1"},
         {"unitsConsumed": -1},
     ],
 )
@@ -209,8 +204,6 @@ async def test_a_status_of_another_shape_is_no_answer(lie: Any) -> None:
 async def test_an_unknown_transaction_is_none() -> None:
     async with value([None]).client() as client:
         assert await client.status(SIGNATURE) is None
-    async with result(None).client() as client:
-        assert await client.executed(SIGNATURE) is None
 
 
 @pytest.mark.parametrize("raw", [b"", b"\1" + bytes(63), b"\0" + bytes(200), b"\x80" + bytes(200)])

@@ -154,7 +154,7 @@ async def test_disabled_and_malicious_tokens_are_never_planned(
     planner: BatchPlanner, api: PartnerApi, catalog: Catalog
 ) -> None:
     disabled = next(row for row in catalog.rows if not row.enabled and row.kind == "evm")
-    malicious = next(row for row in catalog.rows if row.enabled and row.verdict.word == "malicious")
+    malicious = next(row for row in catalog.rows if row.enabled and row.verdict == "malicious")
     to = address("evm", "somebody")
     plan = await planned(
         planner,

@@ -85,7 +85,7 @@ async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
 async def test_a_token_that_is_never_swapped_is_named_and_refused(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:
-    scam = next(one for one in catalog.rows if one.enabled and one.verdict.word == "malicious")
+    scam = next(one for one in catalog.rows if one.enabled and one.verdict.value == "malicious")
     token, (finding,) = tokens.named(row(buy=scam.id), SheetColumn.BUY)
     assert token is not None
     assert tokens.refused(token)

@@ -23,7 +23,7 @@ class SolanaPlace(Place):
         return WalletPlace(str(keys), "sandbox", (link,), makers=makers)
 
     async def completed(self, order: Order) -> Order:
-        await self.floor.final(order.service_id)
+        await self.floor.ended(order.service_id)
         return await self.api.get_order(order.service_id)
 
 

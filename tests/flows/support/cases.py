@@ -23,7 +23,6 @@ from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sende
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     PaidTo,
-    PaymentMatch,
     SwapPayment,
     SwapStage,
 )
@@ -292,61 +291,56 @@ SITUATIONS = (
 else (``WITHHELD_FOREIGN``) says nothing to support; there is no case of it."""
 
 
-def on_chain(match: PaymentMatch, owner: Owner, place: str, **facts: Any) -> Case:
-    changes = {"order": WITH_COIN, "paid": paid(), **facts}
-    return Case(f"payment-{match.replace(' ', '-')}", owner, place, **changes)
+def on_chain(match: str, owner: Owner, place: str, **facts: Any) -> Case:
+    return Case(f"payment-{match}", owner, place, **{"order": WITH_COIN, "paid": paid(), **facts})
 
 
 PAYMENTS = (
     on_chain(
-        PaymentMatch.MISSING, _CUSTOMER, "wallet, if unsent",
+        "missing", _CUSTOMER, "wallet, if unsent",
         paid=paid(None, missing=True, to=""), made=sent(Fate.SENT),
     ),
-    on_chain(PaymentMatch.FAILED, _CUSTOMER, "wallet", paid=paid(failed=True)),
+    on_chain("failed", _CUSTOMER, "wallet", paid=paid(failed=True)),
     on_chain(
-        PaymentMatch.WRONG_CHAIN, _YOU, "to the service",
+        "wrong-chain", _YOU, "to the service",
         paid=paid(chain="litecoin", chain_name="Litecoin", symbol="LTC"),
     ),
     on_chain(
-        PaymentMatch.WRONG_TOKEN, _YOU, "to the service", paid=paid(token_id="f" * 24, symbol="X"),
+        "wrong-token", _YOU, "to the service", paid=paid(token_id="f" * 24, symbol="X"),
     ),
     on_chain(
-        PaymentMatch.WRONG_TOKEN, _YOU, "to the service",
+        "wrong-token", _YOU, "to the service",
         paid=paid(None, token_id=None, symbol=""),
     ),
-    on_chain(PaymentMatch.NO_MEMO, _YOU, "to the service", order=MEMO),
-    on_chain(PaymentMatch.WRONG_MEMO, _YOU, "to the service", order=MEMO, paid=paid(memo="7")),
+    on_chain("memo-missing", _YOU, "to the service", order=MEMO),
+    on_chain("another-memo", _YOU, "to the service", order=MEMO, paid=paid(memo="7")),
     on_chain(
-        PaymentMatch.UNDERPRICED, _CUSTOMER, "wallet",
+        "underpriced", _CUSTOMER, "wallet",
         paid=paid(confirmations=None, underpriced=True),
     ),
     on_chain(
-        PaymentMatch.UNDERPRICED, _CUSTOMER, "wallet",
+        "underpriced", _CUSTOMER, "wallet",
         order=DEX, paid=paid(confirmations=None, underpriced=True),
     ),
-    on_chain(PaymentMatch.UNCONFIRMED, _CHAIN, "to the service", paid=paid(confirmations=None)),
+    on_chain("not-in-a-block", _CHAIN, "to the service", paid=paid(confirmations=None)),
     on_chain(
-        PaymentMatch.CLOSED_BEFORE, _CUSTOMER, "wallet",
+        "closed-before", _CUSTOMER, "wallet",
         order={**EXPIRED, **WITH_COIN}, paid=paid(confirmations=None), now=LATER,
     ),
-    on_chain(PaymentMatch.LATE_STUCK, _YOU, "to the service", paid=paid(at=LATER), now=LATER),
+    on_chain("late-stuck", _YOU, "to the service", paid=paid(at=LATER), now=LATER),
     on_chain(
-        PaymentMatch.LATE, _SERVICE, "to the service",
+        "late", _SERVICE, "to the service",
         order={**WITH_COIN, "refund_address": REFUND}, paid=paid(at=LATER), now=LATER,
     ),
     on_chain(
-        PaymentMatch.CLOSED_WITHOUT, _YOU, "to the service",
+        "closed-without", _YOU, "to the service",
         order={**EXPIRED, **WITH_COIN}, now=LATER,
     ),
-    on_chain(PaymentMatch.TOO_LITTLE, _SERVICE, "to the service", paid=paid("0.4")),
-    on_chain(PaymentMatch.TOO_MUCH, _SERVICE, "to the service", paid=paid("0.6")),
-    on_chain(PaymentMatch.AS_ASKED, _SERVICE, "to the service"),
+    on_chain("too-little", _SERVICE, "to the service", paid=paid("0.4")),
+    on_chain("too-much", _SERVICE, "to the service", paid=paid("0.6")),
+    on_chain("as-asked", _SERVICE, "to the service"),
 )  # fmt: skip
 """What a chain shows of a payment that the service has not seen."""
-
-
-def without_payment(case: Case) -> Case:
-    return replace(case, paid=None)
 
 
 SILENT = DeskFacts(silent_since=NOW + timedelta(minutes=2))

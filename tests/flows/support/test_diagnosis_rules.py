@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from datetime import timedelta
 
 import pytest
@@ -21,10 +22,8 @@ from flows.support.cases import (
     Case,
     names,
     place_of,
-    without_payment,
 )
 from swapdesk.flows.orders import situations
-from swapdesk.flows.orders.payment_progress import PaymentMatch
 from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.support import diagnosis as table
 from swapdesk.flows.support.diagnosis import Owner
@@ -44,27 +43,21 @@ def test_each_rule_decides_its_case(case: Case) -> None:
         assert part is found.acts or not part[0].islower(), part
     assert found.facts
     assert found.certainty in Certainty
-
-
-@pytest.mark.parametrize("case", CASES, ids=names())
-def test_support_is_not_taken_for_the_customer(case: Case) -> None:
-    """ "You" is whoever helps, and has none of the customer's money; a batch is paid from here."""
-    if case.tracked.get("in_batch"):
-        return
-    found = case.diagnosis()
-    for part in (found.cause, found.money):
-        for words in ("your wallet", "you sent", "you confirmed", "you pay"):
-            assert words not in part, part
+    # "You" is whoever helps, and has none of the customer's money; a batch is paid from here.
+    if not case.tracked.get("in_batch"):
+        for part in (found.cause, found.money):
+            assert not re.search("your wallet|you sent|you confirmed|you pay", part), part
 
 
 def test_every_rule_of_the_tables_has_a_case() -> None:
     told = {case.rule for case in (*SITUATIONS, *PAYMENTS)}
     assert told == {row.code.replace(" ", "-") for row in set(Situation) - UNSAID}
-    shown = {case.rule for case in PAYMENTS}
-    assert shown == {f"payment-{match.replace(' ', '-')}" for match in PaymentMatch}
 
 
-@pytest.mark.parametrize("case", [*SITUATIONS, *PAYMENTS], ids=names((*SITUATIONS, *PAYMENTS)))
+LOOKED_UP = tuple(case for case in SITUATIONS if case.rule != "last-heard")
+
+
+@pytest.mark.parametrize("case", LOOKED_UP, ids=names(LOOKED_UP))
 def test_a_case_is_another_one_without_its_row(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Situation[case.rule.upper().replace("-", "_")]
     for name in ("_OF_DESK", "_OF_SERVICE"):
@@ -83,7 +76,7 @@ def test_a_case_is_another_one_without_its_row(case: Case, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("case", PAYMENTS, ids=names(PAYMENTS))
 def test_a_payment_on_the_chain_is_what_decides(case: Case) -> None:
-    assert not without_payment(case).diagnosis().rule.startswith("payment-")
+    assert not replace(case, paid=None).diagnosis().rule.startswith("payment-")
 
 
 @pytest.mark.parametrize("case", OVERLAYS, ids=names(OVERLAYS))
@@ -91,7 +84,7 @@ def test_what_comes_on_top_goes_with_its_fact(case: Case) -> None:
     plain = replace(case, known=None, now=NOW + timedelta(minutes=6), route="standard")
     assert plain.diagnosis().rule == "exchanging"
     top, below = case.diagnosis(), plain.diagnosis()
-    assert top.money == below.money
+    assert (top.money, top.certainty is Certainty.CERTAIN) == (below.money, False)
     assert below.cause.removesuffix(".") in top.cause
 
 
@@ -125,7 +118,10 @@ def test_support_is_told_what_to_pass_on() -> None:
 
 def test_facts_name_field_and_time() -> None:
     held = Case("held", Owner.SUPPORT, "service", {**EXCHANGING, "in_status": 8})
-    facts = held.diagnosis().facts
+    found = held.diagnosis(since=NOW)
+    assert "It has been so since 14:02:11 UTC." in found.cause
+    assert found.by == "No deadline is known."
+    facts = found.facts
     assert "displayStatus EXCHANGE_IN_PROGRESS, read 14:02:11 UTC" in facts
     assert "leg state 8, read 14:02:11 UTC" in facts
     assert "expires 14:32:11 UTC" in facts

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.base58 import BITCOIN_ALPHABET, XRP_ALPHABET
+from swapdesk.chain.addresses.base58 import XRP_ALPHABET
 from swapdesk.flows.support import pasted_secret
 from swapdesk.flows.support.pasted_secret import KEY, OWN, PHRASE
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
@@ -35,19 +35,6 @@ def read(text: str) -> PastedText:
 
 def octets(seed: str, size: int = 32) -> bytes:
     return hashlib.shake_256(seed.encode()).digest(size)
-
-
-def encoded(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    number, text = int.from_bytes(payload), ""
-    while number:
-        number, digit = divmod(number, 58)
-        text = alphabet[digit] + text
-    return alphabet[0] * (len(payload) - len(payload.lstrip(b"\0"))) + text
-
-
-def checked(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    check = hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
-    return encoded(payload + check, alphabet)
 
 
 def key_pair(seed: str) -> bytes:
@@ -69,12 +56,12 @@ KEYS = {
     "hex in a setting": f'export WALLET_KEY="0x{HEX}"',
     "hex of both halves": PAIR.hex(),
     "hex of both halves with its mark": "0x" + PAIR.hex(),
-    "wif": checked(b"\x80" + octets("wif")),
-    "wif of a compressed key": checked(b"\x80" + octets("wif") + b"\1"),
-    "litecoin wif": checked(b"\xb0" + octets("ltc") + b"\1"),
-    "dogecoin wif": checked(b"\x9e" + octets("doge") + b"\1"),
-    "xrp seed": checked(b"\x21" + octets("xrp", 16), XRP_ALPHABET),
-    "solana pair": encoded(PAIR),
+    "wif": base58.encode_check(b"\x80" + octets("wif")),
+    "wif of a compressed key": base58.encode_check(b"\x80" + octets("wif") + b"\1"),
+    "litecoin wif": base58.encode_check(b"\xb0" + octets("ltc") + b"\1"),
+    "dogecoin wif": base58.encode_check(b"\x9e" + octets("doge") + b"\1"),
+    "xrp seed": base58.encode_check(b"\x21" + octets("xrp", 16), XRP_ALPHABET),
+    "solana pair": base58.encode(PAIR),
     "solana file": json.dumps(list(PAIR)),
     "solana file without blanks": json.dumps(list(PAIR), separators=(",", ":")),
     "solana file in lines": json.dumps(list(PAIR), indent=1),
@@ -97,8 +84,8 @@ SURROUNDINGS: dict[str, Callable[[str], str]] = {
     "behind a nul": lambda key: f"\0\0{key}\0",
     "turned around": lambda key: f"\u202e{key}\u202c",
     "behind other letters": lambda key: f"мой ключ: {key} 私の鍵",
-    "behind a long text": lambda key: "so it goes " * 3_000 + key,
-    "before a long text": lambda key: key + " so it goes" * 3_000,
+    "behind a long text": lambda key: "so it goes " * 300 + key,
+    "before a long text": lambda key: key + " so it goes" * 300,
 }
 
 
@@ -285,7 +272,7 @@ HONEST = (
     "Transaction hash: 0x" + "ab" * 32 + " from my wallet to yours, please help me with this.",
     "I never share my seed phrase or my private key with anybody. Tx " + "cd" * 32,
     "My wallet key ring is lost, anyway: order h8Kq2PdT5mXcVbN3wRtY7z",
-    "signature " + encoded(octets("signed", 64)),
+    "signature " + base58.encode(octets("signed", 64)),
     json.dumps(list(octets("signed", 64))),
     "Dear support, I have been waiting for two days now and my money is still not here. I did what"
     " your page says and sent the amount to the address. What should I do? Please answer soon.",
@@ -330,7 +317,7 @@ def test_of_very_many_pairs_only_some_are_looked_into(monkeypatch: pytest.Monkey
         return False
 
     monkeypatch.setattr(pasted_secret, "_is_key_pair", is_key_pair)
-    read("\n".join(encoded(octets(f"pair {at}", 64)) for at in range(500)))
+    read("\n".join(base58.encode(octets(f"pair {at}", 64)) for at in range(500)))
     assert len(looked) == pasted_secret.MOST_PAIRS
 
 
@@ -338,7 +325,3 @@ def test_the_list_of_words_is_the_published_one() -> None:
     assert len(WORDS) == len(set(WORDS)) == 2048
     digest = hashlib.sha256(("\n".join(WORDS) + "\n").encode()).hexdigest()
     assert digest == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
-
-
-def test_base58_here_is_that_of_the_desk() -> None:
-    assert base58.decode(encoded(PAIR)) == PAIR

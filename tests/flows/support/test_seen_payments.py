@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -115,14 +116,17 @@ class Played(Struct):
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     with running_sandbox(tmp_path_factory.mktemp("practice"), speed=STILL) as sandbox:
         partner = sandbox.partner()
-        with httpx2.Client(
+        api = httpx2.Client(
             base_url=sandbox.ready["url"],
             headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
             trust_env=False,
             timeout=PATIENCE,
             verify=PLAIN,
-        ) as api:
-            orders = {paid.name: ordered(api, paid) for paid in PAYMENTS}
+        )
+        # An exchange takes its time to quote.
+        with api, ThreadPoolExecutor(len(PAYMENTS)) as side_by_side:
+            made = side_by_side.map(lambda paid: ordered(api, paid), PAYMENTS)
+            orders = {paid.name: order for paid, order in zip(PAYMENTS, made, strict=True)}
         for venue in {order["in"] for order in orders.values()}:
             sandbox.fault("venue_down", venue=venue)
         pay_all(sandbox, orders, mined=True)

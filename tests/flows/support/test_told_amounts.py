@@ -177,17 +177,6 @@ def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
     assert "\nYou sent 0.055 BTC; your order asked for 0.09 BTC. Your 0.055" in after.reply
 
 
-def test_two_payments_are_told_together() -> None:
-    facts = {"in_token": COIN, "in_token_id": COIN.id}
-    twice = (paid(hash="a" * 64), paid(hash="b" * 64))
-    one = TrackedOrder(order(**facts), None, None, False, NOW, "read", payments=twice)
-    found = support_case(CaseFacts(NOW + timedelta(minutes=6), one)).diagnosis
-    assert (found.rule, found.money) == (
-        "payment-too-much", "1 BTC at the deposit address on Bitcoin.",
-    )  # fmt: skip
-    assert sum(fact.startswith("chain: 0.5 BTC") for fact in found.facts) == 2
-
-
 def test_what_this_desk_sent_counts_with_what_a_customer_sent_beside_it() -> None:
     own = sent(Fate.CONFIRMED)
     of = intent(token_in=TokenFacts.of(COIN))

@@ -21,7 +21,7 @@ from web3.logs import DISCARD
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts, token_storage
+from swapdesk.sandbox.evm_world.genesis import Allowances, token_storage
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 COINS = 10**24
@@ -64,16 +64,12 @@ class Bench:
         contract: TokenContract,
         symbol: str,
         decimals: int,
-        accounts: TokenAccounts,
+        units: Mapping[str, int],
+        allowed: Allowances | None = None,
     ) -> None:
-        held = accounts.held
-        storage = token_storage(contract, symbol, decimals, held, accounts)
-        self.put(
-            address,
-            contract.kind,
-            storage,
-            held if contract.kind == TokenContractKind.WRAPPED else 0,
-        )
+        storage = token_storage(contract, symbol, decimals, units, allowed or {})
+        coins = sum(units.values()) if contract.kind == TokenContractKind.WRAPPED else 0
+        self.put(address, contract.kind, storage, coins)
 
     def open(self) -> Bench:
         state: dict[bytes, dict[str, Any]] = {

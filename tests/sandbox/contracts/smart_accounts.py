@@ -27,7 +27,7 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.chain.user_operation import UserOperation, pack, user_operation_hash
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts, account_places
+from swapdesk.sandbox.evm_world.genesis import account_contracts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 DOLLAR = place(0)
@@ -39,10 +39,10 @@ FEE = 3 * 10**9
 def bench_with(*owners: LocalAccount) -> Bench:
     """EntryPoint, factory and a token that the accounts of the owners hold."""
     bench = Bench()
-    for each in account_places():
-        bench.put(each.address, each.artefact, each.storage)
-    accounts = TokenAccounts({account_address(one.address): HELD for one in owners})
-    bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, accounts)
+    for address, (name, storage) in account_contracts().items():
+        bench.put(address, name, storage)
+    units = {account_address(one.address): HELD for one in owners}
+    bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, units)
     return bench.open()
 
 
@@ -125,9 +125,7 @@ def said(failed: TransactionFailed) -> bytes:
     (text,) = failed.args
     told = str(text).removeprefix("execution reverted: ")
     if told.startswith(("b'", 'b"')):
-        data = ast.literal_eval(told)
-        assert isinstance(data, bytes)
-        return data
+        return bytes(ast.literal_eval(told))
     return words(told)
 
 

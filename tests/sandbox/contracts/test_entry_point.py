@@ -108,10 +108,7 @@ def test_an_account_stands_where_it_was_said_to(bench):
         for _ in range(2):
             bench.send(factory.functions.createAccount(owner.address, salt), BOB)
         assert len(bench.web3.eth.get_code(said)) == 45
-        assert (
-            bench.ask(bench.web3.eth.contract(said, abi=artefact("Account").abi).functions.owner())
-            == owner.address
-        )
+        assert bench.ask(at_account(bench, said).owner()) == owner.address
 
 
 def test_the_entry_point_tells_where_an_account_will_stand(bench):
@@ -225,11 +222,6 @@ def reverted(index: int, inner: bytes) -> bytes:
     return FAILED_OP_WITH_REVERT + encode(["uint256", "string", "bytes"], arguments)
 
 
-def flipped(signature: bytes, **changed: bytes) -> bytes:
-    r, s, v = signature[:32], signature[32:64], signature[64:]
-    return changed.get("r", r) + changed.get("s", s) + changed.get("v", v)
-
-
 NONCE = failed(0, "AA25 invalid account nonce")
 REFUSED = {
     "an account that is made again": (
@@ -297,22 +289,23 @@ def test_gas_that_nobody_pays_is_refused(bench):
 def test_signatures_of_others_and_bent_ones_are_refused(bench):
     deposit(bench, MINE)
     operation = made(transfers(1), creates=True)
-    stranger = signed(operation, bench.chain_id, BOB)
-    assert error_of(bench, stranger) == failed(0, "AA24 signature error")
-    elsewhere = signed(operation, bench.chain_id + 1)
-    assert error_of(bench, elsewhere) == failed(0, "AA24 signature error")
     good = signed(operation, bench.chain_id).signature
-    for wrong in (good[:64], good + b"\0"):
-        told = keccak(b"ECDSAInvalidSignatureLength(uint256)")[:4]
-        told += len(wrong).to_bytes(32, "big")
-        assert error_of(bench, operation.signed(wrong)) == reverted(0, told)
     high = (ORDER - int.from_bytes(good[32:64], "big")).to_bytes(32, "big")
-    bent = operation.signed(flipped(good, s=high, v=bytes([55 - good[64]])))
-    told = keccak(b"ECDSAInvalidSignatureS(bytes32)")[:4] + high
-    assert error_of(bench, bent) == reverted(0, told)
-    nobody = operation.signed(flipped(good, v=b"\0"))
-    told = keccak(b"ECDSAInvalidSignature()")[:4]
-    assert error_of(bench, nobody) == reverted(0, told)
+    bent = good[:32] + high + bytes([55 - good[64]])
+    stranger, elsewhere = (
+        signed(operation, bench.chain_id, BOB),
+        signed(operation, bench.chain_id + 1),
+    )
+    length = keccak(b"ECDSAInvalidSignatureLength(uint256)")[:4]
+    for signature, error in (
+        (stranger.signature, failed(0, "AA24 signature error")),
+        (elsewhere.signature, failed(0, "AA24 signature error")),
+        (good[:64], reverted(0, length + (64).to_bytes(32, "big"))),
+        (good + b"\0", reverted(0, length + (66).to_bytes(32, "big"))),
+        (bent, reverted(0, keccak(b"ECDSAInvalidSignatureS(bytes32)")[:4] + high)),
+        (good[:64] + b"\0", reverted(0, keccak(b"ECDSAInvalidSignature()")[:4])),
+    ):
+        assert error_of(bench, operation.signed(signature)) == error
     assert outcomes(bench, run(bench, operation.signed(good)))[0].success
 
 
@@ -340,17 +333,13 @@ def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
     assert error_of(bench, same, same) == failed(1, "AA25 invalid account nonce")
 
 
-def test_a_paymaster_that_is_cut_short_is_refused(bench):
-    cut = tuple(
-        pack(ready(bench, transfers(1), creates=True))._replace(paymaster_and_data=b"\1" * 51)
-    )
+def test_a_paymaster_that_is_cut_short_and_a_bundle_without_a_payee_are_refused(bench):
+    whole = pack(ready(bench, transfers(1), creates=True))
+    cut = tuple(whole._replace(paymaster_and_data=b"\1" * 51))
     call = bench.at(ENTRY_POINT).functions.handleOps([cut], PURSE)
     bench.refused(call, "AA93 invalid paymasterAndData", KEEPER)
-
-
-def test_a_bundle_needs_somebody_to_pay_the_gas_to(bench):
-    nobody = "0x" + "00" * 20
-    bench.refused(handle(bench, beneficiary=nobody), "AA90 invalid beneficiary", KEEPER)
+    unpaid = handle(bench, beneficiary="0x" + "00" * 20)
+    bench.refused(unpaid, "AA90 invalid beneficiary", KEEPER)
 
 
 def test_a_bundle_with_too_little_gas_is_refused_whole(bench):
@@ -377,27 +366,29 @@ def test_a_bundle_inside_a_bundle_is_refused(bench):
 
 def account(bench: Bench):
     bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
-    return bench.web3.eth.contract(MINE, abi=artefact("Account").abi).functions
+    return at_account(bench, MINE)
+
+
+def at_account(bench: Bench, address: str):
+    return bench.web3.eth.contract(address, abi=artefact("Account").abi).functions
 
 
 def test_only_owner_and_entry_point_move_anything(bench):
     mine = account(bench)
     batch = mine.executeBatch([DOLLAR], [], [transfers(1)[0].data])
-    bench.refused(batch, "account: not Owner or EntryPoint", BOB)
-    bench.refused(
-        mine.execute(DOLLAR, 0, transfers(1)[0].data), "account: not Owner or EntryPoint", BOB
-    )
-    bench.refused(mine.withdrawDepositTo(BOB.address, 0), "only owner", BOB)
-    empty = tuple(pack(made(transfers(1))))
-    bench.refused(mine.validateUserOp(empty, b"\0" * 32, 0), "account: not from EntryPoint", ALICE)
+    one = mine.execute(DOLLAR, 0, transfers(1)[0].data)
+    checked = mine.validateUserOp(tuple(pack(made(transfers(1)))), b"\0" * 32, 0)
+    for call, words_, by in (
+        (batch, "account: not Owner or EntryPoint", BOB),
+        (one, "account: not Owner or EntryPoint", BOB),
+        (mine.withdrawDepositTo(BOB.address, 0), "only owner", BOB),
+        (checked, "account: not from EntryPoint", ALICE),
+        (mine.executeBatch([DOLLAR], [], []), "wrong array lengths", ALICE),
+        (mine.executeBatch([DOLLAR], [0, 0], [b""]), "wrong array lengths", ALICE),
+    ):
+        bench.refused(call, words_, by)
     bench.send(batch, ALICE)
     assert bench.balance(DOLLAR, receivers(1)[0]) == 5
-
-
-def test_lists_of_different_lengths_are_refused(bench):
-    mine = account(bench)
-    bench.refused(mine.executeBatch([DOLLAR], [], []), "wrong array lengths", ALICE)
-    bench.refused(mine.executeBatch([DOLLAR], [0, 0], [b""]), "wrong array lengths", ALICE)
 
 
 def test_what_a_call_inside_says_is_said_by_the_account(bench):
@@ -412,11 +403,9 @@ def test_what_a_call_inside_says_is_said_by_the_account(bench):
 
 def test_an_account_gets_its_owner_once(bench):
     mine = account(bench)
-    with pytest.raises(TransactionFailed):
-        bench.ask(mine.initialize(BOB.address), BOB)
-    code = bench.at(SANDBOX_ACCOUNT).functions
-    with pytest.raises(TransactionFailed):
-        bench.ask(code.initialize(BOB.address), BOB)
+    for each in (mine, bench.at(SANDBOX_ACCOUNT).functions):
+        with pytest.raises(TransactionFailed):
+            bench.ask(each.initialize(BOB.address), BOB)
     assert bench.ask(mine.entryPoint()) == ENTRY_POINT
     assert bench.ask(mine.getNonce()) == 0
 

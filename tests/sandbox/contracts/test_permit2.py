@@ -17,7 +17,6 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -31,11 +30,9 @@ PERMISSIONS = "address token,uint256 amount"
 @pytest.fixture(scope="module")
 def opened() -> Bench:
     bench = Bench()
-    accounts = TokenAccounts({ALICE.address: 10**6})
-    accounts.allowed[ALICE.address, PERMIT2] = UNLIMITED
-    bench.put_token(
-        TOKEN, TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT", 6, accounts
-    )
+    tether = TokenContract(TokenContractKind.TETHER, "Tether USD")
+    allowed = {(ALICE.address, PERMIT2): UNLIMITED}
+    bench.put_token(TOKEN, tether, "USDT", 6, {ALICE.address: 10**6}, allowed)
     bench.put(PERMIT2, "Permit2", {})
     bench.put(MULTICALL3, "Multicall", {})
     return bench.open()
@@ -95,18 +92,21 @@ def test_signatures_over_allowances_that_are_refused(bench: Bench) -> None:
     given, document = single(bench)
     good = packed(document, ALICE)
     bench.ask(permit(ALICE.address, given, good))
-    bench.refused(permit(ALICE.address, given, packed(document, BOB)), "InvalidSigner")
-    bench.refused(permit(ALICE.address, given, good[:64]), "InvalidSignatureLength")
-    bench.refused(permit(ALICE.address, given, good[:64] + b"\x1d"), "InvalidSignature")
     s = ORDER - int.from_bytes(good[32:64], "big")
     high = good[:32] + s.to_bytes(32, "big") + bytes([55 - good[64]])
-    bench.refused(permit(ALICE.address, given, high), "InvalidSignature")
     more = ((TOKEN, 501, *given[0][2:]), *given[1:])
-    bench.refused(permit(ALICE.address, more, good), "InvalidSigner")
     other, _ = single(bench, nonce=1)
-    bench.refused(permit(ALICE.address, other, good), "InvalidNonce")
     late, expired = single(bench, sigDeadline=bench.now - 1)
-    bench.refused(permit(ALICE.address, late, packed(expired, ALICE)), "SignatureExpired")
+    for asked, signature, words in (
+        (given, packed(document, BOB), "InvalidSigner"),
+        (given, good[:64], "InvalidSignatureLength"),
+        (given, good[:64] + b"\x1d", "InvalidSignature"),
+        (given, high, "InvalidSignature"),
+        (more, good, "InvalidSigner"),
+        (other, good, "InvalidNonce"),
+        (late, packed(expired, ALICE), "SignatureExpired"),
+    ):
+        bench.refused(permit(ALICE.address, asked, signature), words)
 
 
 def test_an_allowance_by_transaction_may_be_endless_and_is_taken_back(bench: Bench) -> None:

@@ -18,7 +18,6 @@ from sandbox.contracts.contract_world import (
     signed,
 )
 from swapdesk.sandbox.evm_world.genesis import (
-    TokenAccounts,
     addresses_storage,
     pool_storage,
     router_storage,
@@ -51,16 +50,13 @@ FATHOM = [(COIN, DOLLAR, COIN_DOLLAR), (LINK, COIN, LINK_COIN)]
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in TOKENS.items():
-        accounts = TokenAccounts()
+        units = dict.fromkeys((ALICE.address, ARBITRAGE), 10**6 * 10**decimals)
         for pool, (token0, token1, reserve0, reserve1, _) in POOLS.items():
             for token, reserve in ((token0, reserve0), (token1, reserve1)):
                 if token == address:
-                    accounts.give(pool, reserve)
-        for holder in (ALICE.address, ARBITRAGE):
-            accounts.give(holder, 10**6 * 10**decimals)
-        if address != DOLLAR:
-            accounts.allowed[ALICE.address, ROUTER] = UNLIMITED
-        bench.put_token(address, contract, symbol, decimals, accounts)
+                    units[pool] = reserve
+        allowed = {} if address == DOLLAR else {(ALICE.address, ROUTER): UNLIMITED}
+        bench.put_token(address, contract, symbol, decimals, units, allowed)
     for pool, words in POOLS.items():
         bench.put(pool, "Pool", pool_storage(*words))
     bench.put(ROUTER, "Router", router_storage("Router", COIN, BASALT))
@@ -95,9 +91,12 @@ def test_a_pool_swaps_what_was_sent_to_it(bench: Bench) -> None:
     quoted = pool.functions.getAmountOut(ETHER, COIN).call()
     assert quoted == amount_out(ETHER, *before, 30)
     bench.send(coin.functions.transfer(COIN_DOLLAR, ETHER))
-    bench.refused(pool.functions.swap(COIN, quoted + 1, BOB.address), "slippage", BOB)
-    bench.refused(pool.functions.swap(DOLLAR, 0, BOB.address), "slippage", BOB)
-    bench.refused(pool.functions.swap(LINK, 0, BOB.address), "not in this pool", BOB)
+    for token, least, words in (
+        (COIN, quoted + 1, "slippage"),
+        (DOLLAR, 0, "slippage"),
+        (LINK, 0, "not in this pool"),
+    ):
+        bench.refused(pool.functions.swap(token, least, BOB.address), words, BOB)
     receipt = bench.send(pool.functions.swap(COIN, quoted, BOB.address), BOB)
     assert bench.balance(DOLLAR, BOB.address) == quoted
     after = reserves(bench, COIN_DOLLAR)
@@ -129,11 +128,14 @@ def test_a_router_swaps_along_a_path_for_who_approved_it(bench: Bench) -> None:
     assert amounts[2] == amount_out(expected, *reserves(bench, LINK_COIN)[::-1], 25)
     swap = router.functions.swapExactTokensForTokens
     end = later(bench)
-    bench.refused(swap(amounts[0], amounts[2] + 1, path, BOB.address, end), "slippage")
-    bench.refused(swap(amounts[0], amounts[2], path, BOB.address, bench.now - 1), "expired")
-    bench.refused(swap(amounts[0], 1, path[:1], BOB.address, end), "invalid path")
-    bench.refused(swap(amounts[0], 1, [TETHER, LINK], BOB.address, end), "no pool")
-    bench.refused(swap(amounts[0], 1, path, BOB.address, end), "allowance", CAROL)
+    for least, along_, until, words, by in (
+        (amounts[2] + 1, path, end, "slippage", ALICE),
+        (amounts[2], path, bench.now - 1, "expired", ALICE),
+        (1, path[:1], end, "invalid path", ALICE),
+        (1, [TETHER, LINK], end, "no pool", ALICE),
+        (1, path, end, "allowance", CAROL),
+    ):
+        bench.refused(swap(amounts[0], least, along_, BOB.address, until), words, by)
     bench.send(swap(amounts[0], amounts[2], path, BOB.address, end))
     assert bench.balance(LINK, BOB.address) == amounts[2]
     assert bench.balance(TETHER, ALICE.address) == (10**6 - 1_000) * DOLLARS
@@ -192,10 +194,13 @@ def test_a_permit_and_its_swap_are_one_transaction(bench: Bench) -> None:
     path = [DOLLAR, COIN, LINK]
     amount = 5_000 * DOLLARS
     quoted = bench.at(PERMIT_ROUTER).functions.getAmountsOut(amount, path).call()
-    bench.refused(with_permit(bench, amount, quoted[2] + 1, path), "slippage")
-    bench.refused(with_permit(bench, amount, 1, path, signer=BOB), "insufficient allowance")
-    bench.refused(with_permit(bench, amount, 1, path), "insufficient allowance", CAROL)
-    bench.refused(with_permit(bench, amount, 1, [DOLLAR]), "invalid path")
+    for swap, words, by in (
+        (with_permit(bench, amount, quoted[2] + 1, path), "slippage", ALICE),
+        (with_permit(bench, amount, 1, path, signer=BOB), "insufficient allowance", ALICE),
+        (with_permit(bench, amount, 1, path), "insufficient allowance", CAROL),
+        (with_permit(bench, amount, 1, [DOLLAR]), "invalid path", ALICE),
+    ):
+        bench.refused(swap, words, by)
     bench.send(with_permit(bench, amount, quoted[2], path))
     assert bench.balance(LINK, BOB.address) == quoted[2]
     dollar = bench.at(DOLLAR).functions

@@ -20,7 +20,7 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts, addresses_storage
+from swapdesk.sandbox.evm_world.genesis import addresses_storage
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -44,10 +44,9 @@ def opened() -> Bench:
         (LINK, TokenContract(TokenContractKind.TOKEN, "Chainlink"), "LINK"),
         (TETHER, TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT"),
     ):
-        accounts = TokenAccounts({ALICE.address: 10**6, SOLVER.address: 10**6})
-        accounts.allowed[SOLVER.address, SETTLEMENT] = UNLIMITED
-        accounts.allowed[RELAYER.address, PORTAL] = UNLIMITED
-        bench.put_token(address, contract, symbol, 6, accounts)
+        units = {ALICE.address: 10**6, SOLVER.address: 10**6}
+        allowed = {(SOLVER.address, SETTLEMENT): UNLIMITED, (RELAYER.address, PORTAL): UNLIMITED}
+        bench.put_token(address, contract, symbol, 6, units, allowed)
     bench.put(SETTLEMENT, "Settlement", addresses_storage("Settlement", {"solver": SOLVER.address}))
     bench.put(PERMIT2, "Permit2", {})
     bench.put(PORTAL, "Portal", addresses_storage("Portal", {"relayer": RELAYER.address}))

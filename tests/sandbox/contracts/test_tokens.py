@@ -19,7 +19,6 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
-from swapdesk.sandbox.evm_world.genesis import TokenAccounts
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -40,9 +39,8 @@ HELD = 10**9
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in CONTRACTS.items():
-        accounts = TokenAccounts({ALICE.address: HELD})
-        accounts.allowed[ALICE.address, CAROL.address] = UNLIMITED
-        bench.put_token(address, contract, symbol, decimals, accounts)
+        allowed = {(ALICE.address, CAROL.address): UNLIMITED}
+        bench.put_token(address, contract, symbol, decimals, {ALICE.address: HELD}, allowed)
     return bench.open()
 
 
@@ -61,13 +59,16 @@ def permit_of(
 def test_genesis_writes_what_a_constructor_would(bench: Bench, token: str) -> None:
     contract, symbol, decimals = CONTRACTS[token]
     functions = bench.at(token).functions
-    assert functions.name().call() == contract.name
-    assert functions.symbol().call() == symbol
-    assert functions.decimals().call() == decimals
-    assert functions.totalSupply().call() == HELD
-    assert functions.balanceOf(ALICE.address).call() == HELD
-    assert functions.allowance(ALICE.address, CAROL.address).call() == UNLIMITED
-    assert functions.allowance(CAROL.address, ALICE.address).call() == 0
+    for told, expected in (
+        (functions.name(), contract.name),
+        (functions.symbol(), symbol),
+        (functions.decimals(), decimals),
+        (functions.totalSupply(), HELD),
+        (functions.balanceOf(ALICE.address), HELD),
+        (functions.allowance(ALICE.address, CAROL.address), UNLIMITED),
+        (functions.allowance(CAROL.address, ALICE.address), 0),
+    ):
+        assert told.call() == expected
 
 
 @pytest.mark.parametrize("token", CONTRACTS)
@@ -94,9 +95,12 @@ def test_transfers_and_allowances(bench: Bench, token: str) -> None:
         for call in (functions.transfer, functions.approve):
             assert bench.ask(call(BOB.address, 1)) is True
         assert bench.ask(functions.transferFrom(ALICE.address, BOB.address, 1), CAROL) is True
-    bench.refused(functions.transfer(ALICE.address, 16), "amount exceeds balance", BOB)
-    bench.refused(functions.transfer(ZERO, 1), "zero address", BOB)
-    bench.refused(functions.approve(ZERO, 1), "zero address", BOB)
+    for call, words in (
+        (functions.transfer(ALICE.address, 16), "amount exceeds balance"),
+        (functions.transfer(ZERO, 1), "zero address"),
+        (functions.approve(ZERO, 1), "zero address"),
+    ):
+        bench.refused(call, words, BOB)
 
 
 def test_tether_answers_nothing_and_asks_for_a_reset(bench: Bench) -> None:
@@ -157,24 +161,25 @@ def test_permits_that_are_refused(bench: Bench, token: str) -> None:
     permit = bench.at(token).functions.permit
     document, end = permit_of(bench, token)
     good = signed(document, ALICE)
-    bench.ask(permit(ALICE.address, BOB.address, 500, end, *good))
-    said = "invalid signature"
-    bench.refused(permit(ALICE.address, BOB.address, 500, end, *signed(document, BOB)), said)
-    bench.refused(permit(ALICE.address, BOB.address, 501, end, *good), said)
-    bench.refused(permit(ALICE.address, CAROL.address, 500, end, *good), said)
-    bench.refused(permit(ALICE.address, BOB.address, 500, end + 1, *good), said)
-    bench.refused(permit(ALICE.address, BOB.address, 500, end, *mirrored(good)), said)
-    bench.refused(permit(ALICE.address, BOB.address, 500, end, 29, *good[1:]), said)
-    # What recovers to nobody is not the signature of the zero address.
-    bench.refused(permit(ZERO, BOB.address, 500, end, 29, *good[1:]), said)
+    asked = (ALICE.address, BOB.address, 500, end)
+    bench.ask(permit(*asked, *good))
     later, _ = permit_of(bench, token, nonce=1)
-    bench.refused(permit(ALICE.address, BOB.address, 500, end, *signed(later, ALICE)), said)
-    old, past = permit_of(bench, token, deadline=bench.now - 1)
-    bench.refused(
-        permit(ALICE.address, BOB.address, 500, past, *signed(old, ALICE)), "permit expired"
-    )
     elsewhere = {**document, "domain": {**document["domain"], "chainId": 1}}
-    bench.refused(permit(ALICE.address, BOB.address, 500, end, *signed(elsewhere, ALICE)), said)
+    for terms, signature in (
+        (asked, signed(document, BOB)),
+        ((ALICE.address, BOB.address, 501, end), good),
+        ((ALICE.address, CAROL.address, 500, end), good),
+        ((ALICE.address, BOB.address, 500, end + 1), good),
+        (asked, mirrored(good)),
+        (asked, (29, *good[1:])),
+        # What recovers to nobody is not the signature of the zero address.
+        ((ZERO, BOB.address, 500, end), (29, *good[1:])),
+        (asked, signed(later, ALICE)),
+        (asked, signed(elsewhere, ALICE)),
+    ):
+        bench.refused(permit(*terms, *signature), "invalid signature")
+    old, past = permit_of(bench, token, deadline=bench.now - 1)
+    bench.refused(permit(*asked[:3], past, *signed(old, ALICE)), "permit expired")
 
 
 TRANSFER_TYPE = (

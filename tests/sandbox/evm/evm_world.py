@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -14,9 +13,10 @@ from eth_account.signers.local import LocalAccount
 from msgspec import Struct
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
+from service.loopback import on_port
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
@@ -32,7 +32,6 @@ from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Methods
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.processes import listen
 
 KEY = b"a key of a sandbox that is tried"
 FAST = Decimal(10_000)
@@ -103,15 +102,8 @@ async def running(
     async def call(chain: str, method: str, params: Any) -> Any:
         return await methods[chain].call(method, params)
 
-    stop = asyncio.Event()
-    listener = listen("127.0.0.1", 0)
-    server = build_server(Door(call, faults), clock)
-    serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
-        assert await started(server, stop)
-        yield World(node, faults, listener.getsockname()[1])
+        async with on_port(build_server(Door(faults, call, call), clock)) as port:
+            yield World(node, faults, port)
     finally:
-        stop.set()
-        await serving
         await node.close()
-        listener.close()

@@ -82,12 +82,8 @@ def again(operation: UserOperation, number: int, **changed: Any) -> UserOperatio
     return signed(other, told, owner(number))
 
 
-async def test_it_serves_one_entry_point_beside_the_chain(here: Bundling) -> None:
-    assert await here.client.ask("eth_supportedEntryPoints") == [ENTRY_POINT]
-    assert int(await here.client.ask("eth_chainId"), 16) == CHAIN_ID
-
-
 async def test_a_bundle_pays_everybody_and_is_told_whole(here: Bundling) -> None:
+    assert await here.client.ask("eth_supportedEntryPoints") == [ENTRY_POINT]
     by, payments = owner(1), dollars(3, first=100)
     built = await here.funded(by, payments)
     (one,) = built.operations
@@ -125,15 +121,6 @@ async def test_a_bundle_pays_everybody_and_is_told_whole(here: Bundling) -> None
     )
     price = int(receipt["receipt"]["effectiveGasPrice"], 16)
     assert int(receipt["actualGasCost"], 16) >= int(receipt["receipt"]["gasUsed"], 16) * price
-
-
-async def test_fifty_payments_are_one_operation(here: Bundling) -> None:
-    by, payments = owner(2), dollars(50, first=200)
-    built = await here.funded(by, payments)
-    (one,) = built.operations
-    await here.bundler.submit(CHAIN, signed(one.operation, one.hash, by))
-    assert (await here.landed(one.hash)).success
-    assert await held(here, payments[49].to) == 7
 
 
 async def test_coins_and_tokens_are_operations_of_their_own(here: Bundling) -> None:

@@ -174,18 +174,15 @@ async def test_parameters_that_mean_nothing_are_refused(client: httpx2.AsyncClie
 async def test_logs_are_found_by_block_hash_and_never_without_end(
     world: World, client: httpx2.AsyncClient
 ) -> None:
+    async def logs(**wanted: str) -> Any:
+        return (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()
+
     receipt = await _sent(world, value=1)
-    wanted = {"blockHash": receipt["blockHash"]}
-    assert (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()[
-        "result"
-    ] == []
-    wanted = {"blockHash": "0x" + "12" * 32}
-    answer = (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()
-    assert answer["error"]["message"] == "unknown block"
-    wanted = {"fromBlock": "0x5", "toBlock": "0x1"}
+    assert (await logs(blockHash=receipt["blockHash"]))["result"] == []
+    assert (await logs(blockHash="0x" + "12" * 32))["error"]["message"] == "unknown block"
     await _head(world, 6)
-    answer = (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()
-    assert answer["error"]["message"] == "invalid block range params"
+    backward = await logs(fromBlock="0x5", toBlock="0x1")
+    assert backward["error"]["message"] == "invalid block range params"
 
 
 async def test_a_node_that_is_down_says_nothing(world: World, client: httpx2.AsyncClient) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,15 +17,15 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from service.loopback import on_port
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
-from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.world import find_token
 
 KEY = b"a key of a sandbox that is tried"
@@ -83,6 +82,26 @@ class World(Struct):
         """Built and executed; the signature."""
         return await self.client.send(bytes(await self.built(signers, *instructions)))
 
+    async def executed(self, signature: str) -> tuple[int, dict[str, tuple[int, int]]]:
+        """The fee of a transaction, and lamports (before, after) by account, where they differ."""
+        options = {
+            "commitment": "confirmed",
+            "encoding": "json",
+            "maxSupportedTransactionVersion": 0,
+        }
+        told = (await self.ask("getTransaction", signature, options))["result"]
+        meta, keys = told["meta"], told["transaction"]["message"]["accountKeys"]
+        both = zip(meta["preBalances"], meta["postBalances"], strict=True)
+        moved = {key: each for key, each in zip(keys, both, strict=True) if each[0] != each[1]}
+        return meta["fee"], moved
+
+    async def fee(self, message: bytes) -> int | None:
+        """Lamports for executing a message; None when its blockhash is no longer good."""
+        text = base64.b64encode(message).decode()
+        return (await self.ask("getFeeForMessage", text, {"commitment": "confirmed"}))["result"][
+            "value"
+        ]
+
     async def balance(self, owner: Keypair | Pubkey) -> int:
         key = owner.pubkey() if isinstance(owner, Keypair) else owner
         return await self.client.balance(str(key))
@@ -120,20 +139,13 @@ async def running(
     faults = ChainFaults()
     node = SolanaNode(directory, key, now_ms=time, faults=faults)
     node.open()
-    stop = asyncio.Event()
-    listener = listen("127.0.0.1", 0)
-    server = build_server(ChainDoors(node.door), SystemClock())
-    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    server = build_server(Door(faults, node.call, node.call), SystemClock())
     try:
-        assert await started(server, stop)
-        port = listener.getsockname()[1]
         async with (
+            on_port(server) as port,
             SolanaClient(f"http://127.0.0.1:{port}/solana", commitment="processed") as client,
             httpx2.AsyncClient(trust_env=False, verify=False) as http,
         ):
             yield World(node, faults, time, client, http, port)
     finally:
-        stop.set()
-        await serving
         node.close()
-        listener.close()

@@ -76,8 +76,8 @@ async def test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated(
         assert await world.balance(sender) == 2 * SOL - 5_000
         assert await world.client.status(signature) is not None
         time.pass_blocks(11)
-        executed = await world.client.executed(signature)
-        assert executed.moves.lamports[str(receiver)] == (0, SOL)
+        _, moved = await world.executed(signature)
+        assert moved[str(receiver)] == (0, SOL)
 
 
 async def test_the_same_message_under_another_signature_is_a_repeat(tmp_path: Path) -> None:
@@ -89,7 +89,6 @@ async def test_the_same_message_under_another_signature_is_a_repeat(tmp_path: Pa
         await world.client.send(bytes(sent))
     log = MinedLog(tmp_path / "chains", "solana")
     snapshot, payloads = log.read()
-    assert snapshot is not None
     log.replace(snapshot)
     for payload in payloads:
         mined = msgspec.msgpack.decode(payload, type=Mined)
@@ -153,17 +152,18 @@ async def test_what_fails_in_a_program_pays_its_fee_and_is_recorded(world: World
     with pytest.raises(SolanaRefused, match=r"Transaction simulation failed: .*0x1") as refused:
         await world.client.send(bytes(sent))
     assert refused.value.reason == {"InstructionError": [0, {"Custom": 1}]}
-    assert any("insufficient lamports" in line for line in refused.value.logs)
-    read = responses.SendTransactionResp.from_json(json.dumps(await world.put(sent)))
+    answer = await world.put(sent)
+    assert any("insufficient lamports" in line for line in answer["error"]["data"]["logs"])
+    read = responses.SendTransactionResp.from_json(json.dumps(answer))
     assert type(read).__name__ == "SendTransactionPreflightFailureMessage"
     assert await world.balance(sender) == 2 * SOL
     await world.put(sent, skipPreflight=True)
     status = await world.client.status(str(sent.signatures[0]))
     assert status.error == {"InstructionError": [0, {"Custom": 1}]}
     world.time.pass_blocks(2)
-    executed = await world.client.executed(str(sent.signatures[0]))
-    assert executed.fee == 5_000
-    assert executed.moves.lamports == {str(sender.pubkey()): (2 * SOL, 2 * SOL - 5_000)}
+    fee, moved = await world.executed(str(sent.signatures[0]))
+    assert fee == 5_000
+    assert moved == {str(sender.pubkey()): (2 * SOL, 2 * SOL - 5_000)}
 
 
 async def test_who_cannot_pay_the_fee_leaves_no_trace(world: World) -> None:
@@ -313,13 +313,12 @@ async def test_fees_are_what_is_charged(world: World) -> None:
     ]
     for signers, instructions in cases:
         sent = await world.built(signers, *instructions)
-        expected = await world.client.fee(to_bytes_versioned(sent.message))
+        expected = await world.fee(to_bytes_versioned(sent.message))
         signature = await world.client.send(bytes(sent))
         world.time.pass_blocks(2)
-        executed = await world.client.executed(signature)
-        assert executed.fee == expected, instructions
+        assert (await world.executed(signature))[0] == expected, instructions
     world.time.pass_blocks(151)
-    assert await world.client.fee(to_bytes_versioned(sent.message)) is None
+    assert await world.fee(to_bytes_versioned(sent.message)) is None
 
 
 async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:

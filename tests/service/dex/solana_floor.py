@@ -61,10 +61,10 @@ class SolanaFloor(Floor):
             units = int(Decimal(amount) * 10**token.decimals)
             await self.world.node.fund(address, units, str(token.address))
 
-    async def final(self, service_id: str) -> dict[str, Any]:
-        """The order once it has ended, after as many blocks as make everything final."""
+    async def ended(self, service_id: str, shown: str = "SWAP_COMPLETED") -> dict[str, Any]:
+        """After as many blocks as make everything final."""
         self.world.time.pass_blocks(FINALIZED_AFTER)
-        return await self.until(service_id, lambda told: told["status"] >= 4)
+        return await Floor.ended(self, service_id, shown)
 
     async def holds(self, token: Token, owner: str) -> int:
         """Units, asked of the node over JSON-RPC."""
@@ -77,16 +77,11 @@ class SolanaFloor(Floor):
 class SolanaTrader(Caller):
     floor: SolanaFloor
     key: Keypair = field(default_factory=Keypair)
+    chain: str = "solana"
 
     @property
     def address(self) -> str:
         return str(self.key.pubkey())
-
-    async def fund(self, coins: str = "10", **tokens: str) -> None:
-        await self.floor.fund(self.address, coins, **tokens)
-
-    async def holds(self, token: Token) -> int:
-        return await self.floor.holds(token, self.address)
 
     def signed(self, metadata: dict[str, Any]) -> VersionedTransaction:
         """The order's transaction with our signature in the first place."""

@@ -14,7 +14,6 @@ from solders.keypair import Keypair
 from service.dex.solana_floor import SOL, SolanaFloor, SolanaTrader, trading_on_solana
 from swapdesk.chain.solana import PACKET_BYTES, read_message, read_transaction
 from swapdesk.service.venues.onchain.atoll import FEE, MOST_USD, offered
-from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -28,36 +27,34 @@ async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
         yield made
 
 
-def usd(lamports: int, coin: Token) -> Decimal:
+def usd(lamports: int, floor: SolanaFloor) -> Decimal:
     """As rows tell it: to the millionth, up."""
-    exact = Decimal(lamports).scaleb(-9) * coin.price
+    exact = Decimal(lamports).scaleb(-9) * floor.token("solana", "SOL").price
     return exact.quantize(Decimal("0.000001"), ROUND_CEILING)
 
 
 async def test_tokens_are_sold_for_coins(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="300")
-    usdc, sol = floor.coins()
-    row = (await someone.quotes(usdc, sol, "250"))["at"]
+    row = await someone.row("at", "USDC", "SOL", "250")
     assert (row["type"], row["swapName"], row["filtered"]) == ("dex", "Atoll", False)
     assert (row["requiresApproval"], row["supportsSignatures"]) == (False, False)
     assert row["netAmountOut"] == row["amountOut"]
     assert row["feeUsd"] == 0
     # Ten thousand lamports for two signatures and a hundred for the units.
-    assert row["gasUsd"] == usd(FEE, sol)
+    assert row["gasUsd"] == usd(FEE, floor)
     order = await someone.create(row["quoteId"])
     assert order["isDex"] is True
     assert "depositAddress" not in order
-    before = await someone.holds(sol)
+    before = await someone.holds("SOL")
     sent = await someone.execute(order["metadata"])
     assert await someone.confirm(order["serviceId"], sent) is True
     assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.final(order["serviceId"])
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await floor.ended(order["serviceId"])
     assert ended["inTransactionOutHash"] == sent
     assert json.loads(ended["metadata"]) == order["metadata"]
-    assert await someone.holds(usdc) == 50 * 10**6
-    arrived = await someone.holds(sol) - before + FEE
+    assert await someone.holds("USDC") == 50 * 10**6
+    arrived = await someone.holds("SOL") - before + FEE
     assert ended["outAmount"] == Decimal(arrived).scaleb(-9) == row["amountOut"]
 
 
@@ -66,27 +63,25 @@ async def test_an_account_for_what_is_bought_is_opened_at_the_users_cost(
 ) -> None:
     someone, other = SolanaTrader(floor), SolanaTrader(floor)
     await someone.fund("20")
-    usdc, sol = floor.coins()
-    row = (await someone.quotes(sol, usdc, "10", senderAddress=someone.address))["at"]
-    assert row["gasUsd"] == usd(FEE + RENT, sol)
+    row = await someone.row("at", "SOL", "USDC", "10", senderAddress=someone.address)
+    assert row["gasUsd"] == usd(FEE + RENT, floor)
     order = await someone.create(row["quoteId"], addressTo=other.address)
     assert order["receiverAddress"] == other.address
     sent = await someone.execute(order["metadata"])
     assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.final(order["serviceId"])
-    assert ended["outAmount"] == Decimal(await other.holds(usdc)).scaleb(-6)
-    assert await someone.holds(usdc) == 0
-    assert await someone.holds(sol) == 10 * SOL - FEE - RENT
+    ended = await floor.ended(order["serviceId"])
+    assert ended["outAmount"] == Decimal(await other.holds("USDC")).scaleb(-6)
+    assert await someone.holds("USDC") == 0
+    assert await someone.holds("SOL") == 10 * SOL - FEE - RENT
     # Who has one already pays for none.
-    known = (await someone.quotes(sol, usdc, "1", receiverAddress=other.address))["at"]
-    assert known["gasUsd"] == usd(FEE, sol)
+    known = await someone.row("at", "SOL", "USDC", "1", receiverAddress=other.address)
+    assert known["gasUsd"] == usd(FEE, floor)
 
 
 async def test_the_half_is_signed_by_the_maker_alone(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="20", JUP="50")
-    usdc, jup = floor.coins()[0], floor.token("solana", "JUP")
-    row = (await someone.quotes(jup, usdc, "50"))["at"]
+    row = await someone.row("at", "JUP", "USDC", "50")
     order = await someone.create(row["quoteId"])
     assert order == await someone.create(row["quoteId"])
     raw = bytes.fromhex(order["metadata"]["data"])
@@ -102,9 +97,8 @@ async def test_the_half_is_signed_by_the_maker_alone(floor: SolanaFloor) -> None
 async def test_another_transaction_is_not_the_orders(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="40")
-    usdc, sol = floor.coins()
     orders = [
-        await someone.create((await someone.quotes(usdc, sol, "10"))["at"]["quoteId"])
+        await someone.create((await someone.row("at", "USDC", "SOL", "10"))["quoteId"])
         for _ in range(2)
     ]
     sent = await someone.execute(orders[0]["metadata"])
@@ -126,12 +120,11 @@ async def test_another_transaction_is_not_the_orders(floor: SolanaFloor) -> None
 async def test_a_half_ends_with_its_blockhash(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="40")
-    usdc, sol = floor.coins()
-    order = await someone.create((await someone.quotes(usdc, sol, "10"))["at"]["quoteId"])
+    order = await someone.create((await someone.row("at", "USDC", "SOL", "10"))["quoteId"])
     floor.world.time.pass_blocks(151)
     with pytest.raises(Exception, match="Blockhash not found"):
         await someone.execute(order["metadata"])
-    assert await someone.holds(usdc) == 40 * 10**6
+    assert await someone.holds("USDC") == 40 * 10**6
 
 
 async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
@@ -140,30 +133,26 @@ async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
     """Other transactions of the owner are not the order's."""
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="100")
-    usdc, sol = floor.coins()
     orders = []
     for _ in range(2):
-        row = (await someone.quotes(usdc, sol, "50"))["at"]
+        row = await someone.row("at", "USDC", "SOL", "50")
         orders.append(await someone.create(row["quoteId"]))
     told, untold = orders
     sent = await someone.execute(untold["metadata"])
     floor.clock.advance_to(floor.clock.offset + 1_900)
-    ended = await floor.final(untold["serviceId"])
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await floor.ended(untold["serviceId"])
     assert ended["inTransactionOutHash"] == sent
     # Who tells of it later is told that it is known.
     assert await someone.confirm(untold["serviceId"], sent) is True
-    unsent = await floor.until(told["serviceId"], lambda told: told["status"] >= 4)
-    assert unsent["displayStatus"] == "EXPIRED"
+    unsent = await floor.ended(told["serviceId"], "EXPIRED")
     assert "inTransactionOutHash" not in unsent
 
 
 async def test_a_swap_that_fails_on_the_chain_ends_its_order(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="40")
-    usdc, sol = floor.coins()
-    order = await someone.create((await someone.quotes(usdc, sol, "30"))["at"]["quoteId"])
-    second = await someone.create((await someone.quotes(usdc, sol, "30"))["at"]["quoteId"])
+    order = await someone.create((await someone.row("at", "USDC", "SOL", "30"))["quoteId"])
+    second = await someone.create((await someone.row("at", "USDC", "SOL", "30"))["quoteId"])
     await someone.execute(order["metadata"])
     raw = bytes(someone.signed(second["metadata"]))
     await floor.world.ask(
@@ -173,15 +162,13 @@ async def test_a_swap_that_fails_on_the_chain_ends_its_order(floor: SolanaFloor)
     )
     sent = str(someone.signed(second["metadata"]).signatures[0])
     assert await someone.confirm(second["serviceId"], sent) is True
-    ended = await floor.final(second["serviceId"])
-    assert ended["displayStatus"] == "FAILED"
-    assert await someone.holds(usdc) == 10 * 10**6
+    await floor.ended(second["serviceId"], "FAILED")
+    assert await someone.holds("USDC") == 10 * 10**6
 
 
 async def test_what_would_fail_is_refused_and_the_quote_stays(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
-    usdc, sol = floor.coins()
-    row = (await someone.quotes(usdc, sol, "100"))["at"]
+    row = await someone.row("at", "USDC", "SOL", "100")
     refused = await someone.create(row["quoteId"], 422)
     assert refused["code"] == "INVALID_SWAP"
     assert "no SOL for the network's fee" in refused["message"]

@@ -9,7 +9,6 @@ import pytest
 
 from sandbox.evm.evm_world import stranger
 from service.dex.trading import Floor, trader
-from swapdesk.chain.calldata import erc20
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -17,8 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 async def test_a_swap_with_an_approval(floor: Floor) -> None:
     someone = await trader(floor, 1001)
     await someone.fund(USDC="1000")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    row = (await someone.quotes(usdc, weth, "250"))["ba"]
+    row = await someone.row("ba", "USDC", "WETH", "250")
     assert row["type"] == "dex"
     assert row["requiresApproval"] is True
     assert row["supportsSignatures"] is False
@@ -41,56 +39,44 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
     assert await someone.mined(sent)
     assert await someone.confirm(order["serviceId"], sent) is True
     assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await floor.ended(order["serviceId"])
     assert ended["orderFinishedReceived"]
     assert ended["inTransactionOutHash"] == sent
     assert json.loads(ended["metadata"]) == order["metadata"]
-    paid = await someone.holds(weth)
-    assert ended["outAmount"] == Decimal(paid).scaleb(-18)
-    assert await someone.holds(usdc) == 750 * 10**6
+    assert ended["outAmount"] == Decimal(await someone.holds("WETH")).scaleb(-18)
+    assert await someone.holds("USDC") == 750 * 10**6
 
 
 async def test_the_native_coin_needs_no_approval(floor: Floor) -> None:
     someone = await trader(floor, 1002)
     await someone.fund("5")
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(eth, usdc, "0.5"))["ba"]
+    row = await someone.row("ba", "ETH", "USDC", "0.5")
     assert row["requiresApproval"] is False
     assert await someone.missing(row["quoteId"]) == {"approvals": [], "signatures": []}
     assert await someone.allowed(row["quoteId"])
     order = await someone.create(row["quoteId"])
     assert order["metadata"]["value"] == str(5 * 10**17)
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    assert ended["outAmount"] == Decimal(await someone.holds(usdc)).scaleb(-6)
+    ended = await someone.swapped(order)
+    assert ended["outAmount"] == Decimal(await someone.holds("USDC")).scaleb(-6)
 
 
 async def test_the_native_coin_is_paid_out_to_another_address(floor: Floor) -> None:
     someone, other = await trader(floor, 1003), await trader(floor, 1004)
     await someone.fund("1", USDC="500")
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(usdc, eth, "500"))["ba"]
+    row = await someone.row("ba", "USDC", "ETH", "500")
     assert await someone.approve_all(row["quoteId"]) == 1
     order = await someone.create(row["quoteId"], addressTo=other.address)
     assert order["receiverAddress"] == other.address
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["outAmount"] == Decimal(await other.holds(eth)).scaleb(-18)
+    ended = await someone.swapped(order)
+    assert ended["outAmount"] == Decimal(await other.holds("ETH")).scaleb(-18)
 
 
 async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
     someone = await trader(floor, 1005, "ethereum")
     await someone.fund(USDT="900")
-    usdt, usdc = floor.token("ethereum", "USDT"), floor.token("ethereum", "USDC")
-    first = (await someone.quotes(usdt, usdc, "100"))["ba"]
+    first = await someone.row("ba", "USDT", "USDC", "100")
     assert await someone.approve_all(first["quoteId"]) == 1
-    second = (await someone.quotes(usdt, usdc, "900"))["ba"]
+    second = await someone.row("ba", "USDT", "USDC", "900")
     assert not await someone.allowed(second["quoteId"])
     assert await someone.approve_all(second["quoteId"]) == 2
     assert await someone.allowed(second["quoteId"])
@@ -101,8 +87,7 @@ async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
 async def test_a_create_needs_its_sender(floor: Floor) -> None:
     someone = await trader(floor, 1006)
     await someone.fund("5")
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(eth, usdc, "0.5"))["ba"]
+    row = await someone.row("ba", "ETH", "USDC", "0.5")
     body = {"quoteId": row["quoteId"], "addressTo": someone.address}
     refused = await someone.ask("/exchanges", body, 422)
     assert refused["fields"].keys() == {"addressFrom"}
@@ -116,22 +101,19 @@ async def test_a_create_needs_its_sender(floor: Floor) -> None:
 async def test_what_would_fail_is_refused_and_the_quote_stays(floor: Floor) -> None:
     someone = await trader(floor, 1007)
     await someone.fund("1", USDC="100")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    row = (await someone.quotes(usdc, weth, "100"))["ba"]
+    row = await someone.row("ba", "USDC", "WETH", "100")
     refused = await someone.create(row["quoteId"], 422)
     assert refused["code"] == "INVALID_SWAP"
     assert "insufficient allowance" in refused["message"]
     assert await someone.approve_all(row["quoteId"]) == 1
     order = await someone.create(row["quoteId"])
-    again = await someone.create(row["quoteId"])
-    assert again == order
+    assert await someone.create(row["quoteId"]) == order
 
 
 async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floor) -> None:
     someone = await trader(floor, 1008)
     await someone.fund("5")
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(eth, usdc, "0.5"))["ba"]
+    row = await someone.row("ba", "ETH", "USDC", "0.5")
     for more in ({"markup": 1}, {"inLegIncludedSwaps": ["ba"]}):
         refused = await someone.create(row["quoteId"], 422, **more)
         assert refused["code"] == "INVALID_SWAP"
@@ -141,19 +123,14 @@ async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floo
 async def test_a_transaction_that_fails_ends_its_order(floor: Floor) -> None:
     someone = await trader(floor, 1009)
     await someone.fund("5", USDC="100")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    row = (await someone.quotes(usdc, weth, "100"))["ba"]
+    row = await someone.row("ba", "USDC", "WETH", "100")
     assert await someone.approve_all(row["quoteId"]) == 1
     order = await someone.create(row["quoteId"])
-    metadata = order["metadata"]
     # The tokens go elsewhere first.
-    assert usdc.address is not None
-    gone = "0x" + erc20.TRANSFER.call(stranger(1999).address, 100 * 10**6).hex()
-    assert await someone.mined(await someone.send(usdc.address, gone))
-    sent = await someone.execute(metadata)
+    await someone.give("USDC", 100 * 10**6, stranger(1999).address)
+    sent = await someone.execute(order["metadata"])
     assert not await someone.mined(sent)
     assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "FAILED"
+    ended = await floor.ended(order["serviceId"], "FAILED")
     assert ended["actionRequired"] is False
     assert "orderFinishedReceived" not in ended

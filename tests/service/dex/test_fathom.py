@@ -16,8 +16,7 @@ async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
     """A trader with 100 USDC, and Fathom's row for all of it."""
     someone = await trader(floor, number)
     await someone.fund("1", USDC="100")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    return someone, (await someone.quotes(usdc, weth, "100"))["fa"]
+    return someone, await someone.row("fa", "USDC", "WETH", "100")
 
 
 @pytest.mark.proves("input create_exchange signatures")
@@ -31,14 +30,9 @@ async def test_a_swap_with_a_permit(floor: Floor) -> None:
     assert wanted["isComplete"] is True
     signatures = [{"signature": someone.sign(wanted["data"]), "key": wanted["key"]}]
     order = await someone.create(row["quoteId"], signatures=signatures)
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await someone.swapped(order)
     assert (ended["in"], ended["swapName"]) == ("fa", "Fathom AMM")
-    weth = floor.token("base", "WETH")
-    assert ended["outAmount"] == Decimal(await someone.holds(weth)).scaleb(-18)
+    assert ended["outAmount"] == Decimal(await someone.holds("WETH")).scaleb(-18)
 
 
 @pytest.mark.proves("input create_exchange signatures")

@@ -23,13 +23,10 @@ async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
     """A trader with 100 USDC and no coins, and Isthmus's row for all of it."""
     someone = await trader(floor, number)
     await someone.fund("1", USDC="100")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    return someone, (await someone.quotes(usdc, weth, "100"))["is"]
+    return someone, await someone.row("is", "USDC", "WETH", "100")
 
 
-async def step(
-    someone: Trader, quote_id: str, given: dict[str, Any], **more: Any
-) -> dict[str, Any]:
+def step(someone: Trader, quote_id: str, given: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The body that hands in the first signature."""
     return {
         "quoteId": quote_id,
@@ -41,31 +38,32 @@ async def step(
     }
 
 
-async def both_signed(someone: Trader, quote_id: str) -> dict[str, Any]:
-    """The last signature of the chain, as a create takes it."""
+async def both_signed(someone: Trader, quote_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The last signature of the chain, as a create takes it, and what it signs."""
     (permit,) = (await someone.missing(quote_id))["signatures"]
     assert (permit["type"], permit["step"], permit["totalSteps"]) == ("chained", 0, 2)
     assert permit["isComplete"] is False
     given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
-    body = await step(someone, quote_id, given)
+    body = step(someone, quote_id, given)
     (order,) = await someone.ask("/dex/chainSignatures", body)
     assert (order["type"], order["step"], order["totalSteps"]) == ("chained", 1, 2)
     assert order["isComplete"] is True
     assert order["key"] == permit["key"]
     assert order["data"]["primaryType"] == "Order"
     assert order["data"]["message"]["receiver"] == someone.address
-    return {
+    signature = {
         "signature": someone.sign(order["data"]),
         "key": order["key"],
         "swapRequiredMetadata": order["swapRequiredMetadata"],
     }
+    return signature, order["data"]
 
 
 async def test_a_chain_of_two_steps(floor: Floor) -> None:
     someone, row = await quoted(floor, 1301)
     assert row["supportsSignatures"] is True
     assert (row["gas"], row["gasUsd"]) == (0, 0)
-    signature = await both_signed(someone, row["quoteId"])
+    signature, _ = await both_signed(someone, row["quoteId"])
     order = await someone.create(row["quoteId"], signatures=[signature])
     assert order["metadata"]["offChain"] is True
     assert "data" not in order["metadata"]
@@ -74,22 +72,19 @@ async def test_a_chain_of_two_steps(floor: Floor) -> None:
     assert waiting.json()["status"] == 0, "nothing is settled before it is confirmed"
     assert await someone.confirm(order["serviceId"]) is True
     assert await someone.confirm(order["serviceId"]) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    paid = Decimal(await someone.holds(weth)).scaleb(-18)
+    ended = await floor.ended(order["serviceId"])
+    paid = Decimal(await someone.holds("WETH")).scaleb(-18)
     assert ended["outAmount"] == paid
     # The market has not moved, so what was quoted is what arrives, and nothing of it is kept.
     assert paid == row["amountOut"]
-    assert await someone.holds(usdc) == 0
+    assert await someone.holds("USDC") == 0
 
 
 async def moved(floor: Floor, number: int, sell: str, buy: str, amount: str) -> None:
     """Somebody else swaps at Basalt, whose pools the solver prices by."""
     other = await trader(floor, number)
     await other.fund("1", **{sell: amount})
-    tokens = floor.token("base", sell), floor.token("base", buy)
-    row = (await other.quotes(*tokens, amount, slippage="50"))["ba"]
+    row = await other.row("ba", sell, buy, amount, slippage="50")
     await other.approve_all(row["quoteId"])
     order = await other.create(row["quoteId"])
     assert await other.mined(await other.execute(order["metadata"]))
@@ -97,14 +92,11 @@ async def moved(floor: Floor, number: int, sell: str, buy: str, amount: str) -> 
 
 async def settled(floor: Floor, someone: Trader, row: dict[str, Any]) -> Decimal:
     """What the order pays; the solver settles it now."""
-    order = await someone.create(
-        row["quoteId"], signatures=[await both_signed(someone, row["quoteId"])]
-    )
+    signature, _ = await both_signed(someone, row["quoteId"])
+    order = await someone.create(row["quoteId"], signatures=[signature])
     await someone.confirm(order["serviceId"])
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    weth = floor.token("base", "WETH")
-    paid = Decimal(await someone.holds(weth)).scaleb(-18)
+    ended = await floor.ended(order["serviceId"])
+    paid = Decimal(await someone.holds("WETH")).scaleb(-18)
     assert ended["outAmount"] == paid
     return paid
 
@@ -141,7 +133,7 @@ async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
         (another["quoteId"], someone.address),
         (row["quoteId"], other.address),
     ):
-        body = await step(someone, quote_id, given, addressFrom=address_from)
+        body = step(someone, quote_id, given, addressFrom=address_from)
         if quote_id == another["quoteId"]:
             # The same amount to the same second is the same permit.
             body["previousSignature"] = {**given, "signature": other.sign(permit["data"])}
@@ -159,7 +151,7 @@ async def test_steps_that_do_not_follow(floor: Floor) -> None:
     quote_id = row["quoteId"]
     (permit,) = (await someone.missing(quote_id))["signatures"]
     given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
-    body = await step(someone, quote_id, given)
+    body = step(someone, quote_id, given)
     for change, field in (
         ({"signatureStep": 1}, "signatureStep"),
         ({"signatureStep": 7}, "signatureStep"),
@@ -184,7 +176,7 @@ async def test_steps_that_do_not_follow(floor: Floor) -> None:
 async def test_creates_without_the_whole_chain(floor: Floor) -> None:
     someone, row = await quoted(floor, 1305)
     quote_id = row["quoteId"]
-    signature = await both_signed(someone, quote_id)
+    signature, _ = await both_signed(someone, quote_id)
     for wrong in (
         None,
         [{**signature, "swapRequiredMetadata": None}],
@@ -214,36 +206,26 @@ async def test_an_order_alone_where_an_approval_stands(floor: Floor) -> None:
     given = [{"signature": someone.sign(alone["data"]), "key": alone["key"]}]
     order = await someone.create(quote_id, signatures=given)
     assert await someone.confirm(order["serviceId"]) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    await floor.ended(order["serviceId"])
 
 
 async def test_an_order_taken_back_moves_nothing(floor: Floor) -> None:
     someone, row = await quoted(floor, 1308)
-    (permit,) = (await someone.missing(row["quoteId"]))["signatures"]
-    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
-    body = await step(someone, row["quoteId"], given)
-    (wanted,) = await someone.ask("/dex/chainSignatures", body)
-    signature = {
-        "signature": someone.sign(wanted["data"]),
-        "key": wanted["key"],
-        "swapRequiredMetadata": wanted["swapRequiredMetadata"],
-    }
+    signature, document = await both_signed(someone, row["quoteId"])
     order = await someone.create(row["quoteId"], signatures=[signature])
-    taken_back = "0x" + INVALIDATE.call(int(wanted["data"]["message"]["nonce"])).hex()
-    contract = wanted["data"]["domain"]["verifyingContract"]
+    taken_back = "0x" + INVALIDATE.call(int(document["message"]["nonce"])).hex()
+    contract = document["domain"]["verifyingContract"]
     assert await someone.mined(await someone.send(contract, taken_back))
     assert await someone.confirm(order["serviceId"]) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "FAILED"
+    ended = await floor.ended(order["serviceId"], "FAILED")
     assert ended["actionRequired"] is False
-    assert await someone.holds(floor.token("base", "USDC")) == 100 * 10**6
+    assert await someone.holds("USDC") == 100 * 10**6
 
 
 async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     """Two settlements of one order go out before anybody wrote one down."""
     someone, row = await quoted(floor, 1309)
-    signature = await both_signed(someone, row["quoteId"])
+    signature, _ = await both_signed(someone, row["quoteId"])
     order = await someone.create(row["quoteId"], signatures=[signature])
     assert await someone.confirm(order["serviceId"]) is True
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
@@ -251,17 +233,15 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
     # The worker may be first, and a block between the look and the sending; nothing has failed.
     assert LegStatus.FAILED not in {each.report.status for each in twins}
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    paid = Decimal(await someone.holds(floor.token("base", "WETH"))).scaleb(-18)
+    ended = await floor.ended(order["serviceId"])
+    paid = Decimal(await someone.holds("WETH")).scaleb(-18)
     assert ended["outAmount"] == paid > 0
 
 
 async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None:
     someone = await trader(floor, 1331)
     await someone.fund("1", WETH="0.02")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    row = (await someone.quotes(weth, usdc, "0.02"))["is"]
+    row = await someone.row("is", "WETH", "USDC", "0.02")
     assert (row["supportsSignatures"], row["requiresApproval"]) == (True, True)
     quote_id = row["quoteId"]
     (plain,) = (await someone.missing(quote_id, usePermit=False))["approvals"]
@@ -270,7 +250,7 @@ async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None
     (approval,) = missing["approvals"]
     (asked,) = missing["signatures"]
     call = erc20.APPROVE.read(bytes.fromhex(approval["data"][2:]))
-    assert dict(call.arguments) == {"spender": PERMIT2, "amount": 2 * 10**16}
+    assert call == {"spender": PERMIT2, "amount": 2 * 10**16}
     assert (asked["type"], asked["totalSteps"], asked["isComplete"]) == ("single", 1, True)
     message = asked["data"]["message"]
     assert asked["data"]["primaryType"] == "PermitWitnessTransferFrom"
@@ -289,7 +269,6 @@ async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None
     await someone.create(quote_id, 422, signatures=[stranger])
     order = await someone.create(quote_id, signatures=[given])
     await someone.confirm(order["serviceId"])
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    assert await someone.holds(weth) == 0
-    assert ended["outAmount"] == Decimal(await someone.holds(usdc)).scaleb(-6)
+    ended = await floor.ended(order["serviceId"])
+    assert await someone.holds("WETH") == 0
+    assert ended["outAmount"] == Decimal(await someone.holds("USDC")).scaleb(-6)

@@ -14,7 +14,6 @@ from service.dex.trading import Floor, told, trader, trading
 from service.http_calls import calling
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
-from swapdesk.chain.calldata import erc20
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
@@ -37,15 +36,13 @@ async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
 ) -> None:
     someone = await trader(floor, 1801 if sell == "ETH" else 1804)
     await someone.fund("1", USDC="100")
-    sold, bought = floor.token("base", sell), floor.token("base", buy)
-    row = (await someone.quotes(sold, bought, "0.1" if sell == "ETH" else "50"))["ba"]
+    row = await someone.row("ba", sell, buy, "0.1" if sell == "ETH" else "50")
     await someone.approve_all(row["quoteId"])
     order = await someone.create(row["quoteId"])
     sent = await someone.execute(order["metadata"])
     assert await someone.mined(sent)
     floor.clock.advance_to(floor.clock.offset + 1_900)
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await floor.ended(order["serviceId"])
     assert ended["inTransactionOutHash"] == sent
     # Who tells of it later is told that it is known; another hash is not.
     assert await someone.confirm(order["serviceId"], sent) is True
@@ -57,24 +54,19 @@ async def test_what_was_never_executed_expires(floor: Floor) -> None:
     """Other transactions of the owner, with the same token, are not the order's."""
     someone = await trader(floor, 1805)
     await someone.fund("1", USDC="100")
-    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    row = (await someone.quotes(usdc, weth, "50"))["ba"]
+    row = await someone.row("ba", "USDC", "WETH", "50")
     await someone.approve_all(row["quoteId"])
     order = await someone.create(row["quoteId"])
-    assert usdc.address is not None
-    paid = erc20.TRANSFER.call(stranger(1).address, 50 * 10**6)
-    assert await someone.mined(await someone.send(usdc.address, "0x" + paid.hex()))
+    await someone.give("USDC", 50 * 10**6, stranger(1).address)
     floor.clock.advance_to(floor.clock.offset + 1_900)
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "EXPIRED"
+    ended = await floor.ended(order["serviceId"], "EXPIRED")
     assert "inTransactionOutHash" not in ended
     assert ended["actionRequired"] is False
 
 
 async def test_a_quote_that_ended_is_nothing_to_sign_for(floor: Floor) -> None:
     someone = await trader(floor, 1802)
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(eth, usdc, "0.1"))["ba"]
+    row = await someone.row("ba", "ETH", "USDC", "0.1")
     floor.clock.advance_to(floor.clock.offset + 61)
     body = {"quoteId": row["quoteId"], "addressFrom": someone.address}
     assert (await someone.ask("/dex/approve", body, 422))["code"] == "INVALID_SWAP"

@@ -11,7 +11,6 @@ from eth_account import Account
 from patience import PATIENCE
 from sandbox.evm.evm_world import KEY
 from service.dex.trading import Floor, Trader, trader
-from swapdesk.chain.calldata import erc20
 from swapdesk.sandbox.evm_world.pools import RELAYER
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 
@@ -33,13 +32,11 @@ async def test_a_transfer_to_another_chain(floor: Floor) -> None:
     sent = await someone.execute(order["metadata"])
     assert await someone.mined(sent)
     assert await someone.confirm(order["serviceId"], sent) is True
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    ended = await floor.ended(order["serviceId"])
     assert ended["inTransactionOutHash"] != sent
-    assert await someone.holds(there) == 299_880_000
-    assert await someone.holds(here) == 0
+    assert await someone.holds("USDC") == 0
     await floor.work()
-    assert await someone.holds(there) == 299_880_000, "paid once"
+    assert await someone.holds("USDC", "ethereum") == 299_880_000, "paid once"
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
     assert stored.fee_usd == row["feeUsd"]
     assert stored.commission == row["feeUsd"] / 5, "20 percent of the venue's fee"
@@ -68,9 +65,8 @@ async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
             twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
             if any("payout" in each.notes for each in twins):
                 break
-    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "SWAP_COMPLETED"
-    assert await someone.holds(there) == 199_920_000
+    await floor.ended(order["serviceId"])
+    assert await someone.holds("USDC", "ethereum") == 199_920_000
 
 
 async def test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more(floor: Floor) -> None:
@@ -81,17 +77,12 @@ async def test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more(floor:
     key = Account.from_key(sandbox_key(KEY, RELAYER).secret)
     relayer, other = Trader(floor, key, "ethereum"), await trader(floor, 1605, "ethereum")
     await other.fund("1")
-    held = await relayer.holds(there)
-
-    async def move(payer: Trader, payee: Trader) -> None:
-        data = "0x" + erc20.TRANSFER.call(payee.address, held).hex()
-        assert await payer.mined(await payer.send(there.address or "", data))
-
-    await move(relayer, other)
+    held = await relayer.holds("DAI")
+    await relayer.give("DAI", held, other.address)
     try:
         refused = await someone.create(row["quoteId"], status=422)
         assert (refused["code"], "relayer" in refused["message"]) == ("INVALID_SWAP", True)
         assert "relayer" in (await someone.quotes(here, there, "100"))["me"]["error"]
     finally:
-        await move(other, relayer)
+        await other.give("DAI", held, relayer.address)
     assert "error" not in (await someone.quotes(here, there, "100"))["me"]

@@ -118,15 +118,36 @@ class Floor(Struct):
                 await asyncio.sleep(0.02)  # between two looks
         return order
 
+    async def ended(self, service_id: str, shown: str = "SWAP_COMPLETED") -> dict[str, Any]:
+        """The order once it has ended, as it is to end."""
+        ended = await self.until(service_id, lambda told: told["status"] >= 4)
+        assert ended["displayStatus"] == shown
+        return ended
+
 
 class Caller(Struct):
-    """What an account on a chain asks of the service."""
+    """What an account on a chain asks of the service; tokens are named by their symbols there."""
 
     floor: Floor
 
     @property
     def address(self) -> str:
         raise NotImplementedError
+
+    async def row(
+        self, venue: str, sell: str, buy: str, amount: str, **more: str
+    ) -> dict[str, Any]:
+        """What one venue pays for tokens of this chain."""
+        sold, bought = (self.floor.token(self.chain, symbol) for symbol in (sell, buy))
+        return (await self.quotes(sold, bought, amount, **more))[venue]
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        """Coins of the chain, and tokens, from the sandbox."""
+        await self.floor.fund(self.address, coins, self.chain, **tokens)
+
+    async def holds(self, symbol: str, chain: str = "") -> int:
+        """Units of a token, or the smallest of the coin."""
+        return await self.floor.holds(self.floor.token(chain or self.chain, symbol), self.address)
 
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
@@ -184,14 +205,6 @@ class Trader(Caller):
     def reader(self) -> OnchainReader:
         return self.floor.readers[self.chain]
 
-    async def fund(self, coins: str = "10", **tokens: str) -> None:
-        """Coins of the chain, and tokens by symbol, from the sandbox."""
-        await self.floor.fund(self.address, coins, self.chain, **tokens)
-
-    async def holds(self, token: Token, address: str | None = None) -> int:
-        """Units of a token, or wei of the native coin."""
-        return await self.floor.holds(token, address or self.address)
-
     async def send(self, to: str, data: str, value: int = 0, gas: int | None = None) -> str:
         """Sign and send a transaction; its hash."""
         client = self.reader.client
@@ -221,11 +234,24 @@ class Trader(Caller):
         self.floor.clock.age(FRESH_SECONDS)
         return receipt["status"] == "0x1"
 
+    async def give(self, symbol: str, units: int, to: str) -> None:
+        """Send tokens to somebody, by a transfer of their contract."""
+        token = str(self.floor.token(self.chain, symbol).address)
+        data = "0x" + erc20.TRANSFER.call(to, units).hex()
+        assert await self.mined(await self.send(token, data))
+
     async def execute(self, metadata: dict[str, Any]) -> str:
         """Send the transaction of an order."""
         return await self.send(
             metadata["to"], metadata["data"], int(metadata["value"]), int(metadata["gasLimit"])
         )
+
+    async def swapped(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The order once its transaction was sent, mined, confirmed and seen."""
+        sent = await self.execute(order["metadata"])
+        assert await self.mined(sent)
+        assert await self.confirm(order["serviceId"], sent) is True
+        return await self.floor.ended(order["serviceId"])
 
     async def approve_all(self, quote_id: str) -> int:
         """Send every approval that is asked for; how many there were."""

@@ -14,11 +14,12 @@ one (``back``)::
     async def options(run: DeskRun) -> None:
         await run.press("f2")
 
-Such scenes are seen one after the other in one desk (:func:`tours`); each can be reached alone.
+Such scenes are seen one after the other in one desk (:func:`tours`), and so are those whose world
+begins with the same orders; each can be reached alone.
 
-``tests/tui/test_scenes.py`` draws each scene at the four sizes and in ASCII, scans the pictures
-by the rules all screens share, compares the smallest and the largest with goldens, presses every
-key of the footer and types every letter;
+``tests/tui/test_scenes.py`` draws each scene at the smallest, a usual and the largest size and in
+ASCII, scans the pictures by the rules all screens share, compares the smallest and the largest with
+goldens, looks at every key of the footer and types every letter;
 ``tests/tui/test_hostile_scenes.py`` fills it with hostile texts.
 """
 
@@ -30,6 +31,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
+from flows.faulty_network import After
+from swapdesk.tui.screens.swap import SwapScreen
 from tui.desk_run import DeskRun, Market
 from tui.picture import LARGEST, SMALLEST
 
@@ -37,6 +40,8 @@ Step = Callable[[DeskRun], Awaitable[None]]
 Prepare = Callable[[Market], None]
 Mask = Callable[[DeskRun, str], str]
 Size = tuple[int, int]
+MOST_BACK = 9
+"""Keys that lead from any scene to the empty first screen."""
 
 
 def nothing_first(market: Market) -> None:
@@ -51,12 +56,15 @@ class Scene(Struct, frozen=True):
     """``step`` leads here from ``after``, or from a desk that was just opened; ``back`` are the
     keys that lead back to ``after``, none where nothing does.
 
-    ``prepare`` runs before the desk opens (orders in its journal, faults of the network).
+    ``prepare`` runs before the desk opens (orders in its journal); ``answers`` stand in place of
+    what the service says.
+
+    ``apart``: what it shows depends on what was done before it, or it moves the clock, so that its
+    desk shows no other scene but those that follow it or are ``apart`` under the same word.
 
     ``decides``: something is decided here, so addresses stand whole. ``mask`` replaces what is
     drawn at random. ``fed``: whether the scene is still reached when every text of the service
-    is replaced by a hostile one. ``keys``: whether its footer keys can be pressed one by one in
-    a test (each after reaching the scene anew). ``also`` are sizes in between at which the scene is
+    is replaced by a hostile one. ``also`` are sizes in between at which the scene is
     laid out as at no other, or which a guide shows: they have goldens as well. ``own_ascii``: it is
     laid out in another way in ASCII.
     """
@@ -66,12 +74,18 @@ class Scene(Struct, frozen=True):
     after: Scene | None = None
     back: tuple[str, ...] = ()
     prepare: Prepare = nothing_first
+    answers: After | None = None
     mask: Mask = as_it_is
     decides: bool = False
     fed: bool = True
-    keys: bool = True
+    apart: str = ""
     also: tuple[Size, ...] = ()
     own_ascii: bool = False
+
+    def begin(self, market: Market) -> None:
+        """Make the world in which its desk opens."""
+        market.network.after = self.answers
+        self.prepare(market)
 
     @property
     def golden_sizes(self) -> tuple[Size, ...]:
@@ -93,24 +107,26 @@ def scene(
     after: Scene | None = None,
     back: tuple[str, ...] = (),
     prepare: Prepare = nothing_first,
+    answers: After | None = None,
     mask: Mask = as_it_is,
     decides: bool = False,
     fed: bool = True,
-    keys: bool = True,
+    apart: str = "",
     also: tuple[Size, ...] = (),
     own_ascii: bool = False,
 ) -> Callable[[Step], Scene]:
     """Register the function below; ValueError for a name that is taken.
 
-    A scene after another has the ``prepare`` of that one.
+    A scene after another has the world of that one.
     """
 
     def register(step: Step) -> Scene:
         if name in _KNOWN:
             raise ValueError(f"two scenes are called {name!r}")
-        first = after.prepare if after is not None else prepare
+        orders = after.prepare if after is not None else prepare
+        said = after.answers if after is not None else answers
         _KNOWN[name] = Scene(
-            name, step, after, back, first, mask, decides, fed, keys, also, own_ascii
+            name, step, after, back, orders, said, mask, decides, fed, apart, also, own_ascii
         )
         return _KNOWN[name]
 
@@ -129,7 +145,10 @@ def tours(scenes: Sequence[Scene]) -> list[list[Scene]]:
     come first, so that no worker is left alone with one at the end."""
     names = {one.name for one in scenes}
     firsts = [one for one in scenes if one.after is None or one.after.name not in names]
-    return sorted((_tour(first, scenes) for first in firsts), key=len, reverse=True)
+    worlds: dict[object, list[Scene]] = {}
+    for tour in sorted((_tour(first, scenes) for first in firsts), key=len, reverse=True):
+        worlds.setdefault((tour[0].prepare, tour[0].apart), []).extend(tour)
+    return sorted(worlds.values(), key=len, reverse=True)
 
 
 def _tour(first: Scene, scenes: Sequence[Scene]) -> list[Scene]:
@@ -144,8 +163,15 @@ async def go_on(run: DeskRun, before: Scene | None, to: Scene) -> None:
     if before is None:
         await to.reach(run)
         return
-    while before is not to.after:
-        assert before.back, f"nothing leads back from {before.name}"
+    while before is not to.after and before.back:
         await run.press(*before.back)
         before = before.after
-    await to.step(run)
+    if before is to.after:
+        await to.step(run)
+        return
+    for _ in range(MOST_BACK):
+        screen = run.app.screen
+        if isinstance(screen, SwapScreen) and not screen.line.value and not screen.private:
+            break
+        await run.press("n" if getattr(screen, "private", False) else "escape")
+    await to.reach(run)

@@ -57,7 +57,6 @@ async def opened(run: DeskRun) -> BatchScreen:
         return screen is not None and (screen.writing or screen.plan is not None)
 
     await run.settle(stands, "the field or an earlier batch")
-    assert screen is not None
     return screen
 
 
@@ -68,8 +67,7 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     before = screen.plan
     if not screen.writing:
         await run.press("l")
-    await run.type(str(path))
-    await run.press("enter")
+    await run.enter(str(path))
 
     def planned() -> bool:
         plan = screen.plan
@@ -126,18 +124,16 @@ def without_ids(run: DeskRun, text: str) -> str:
 async def agreed(run: DeskRun, words: str) -> None:
     """Create the rows. What a service says of a token in warning is agreed to first."""
     await loaded(run, CLEAN)
-    await run.still()
-    await run.press("c")
+    await run.press_still("c")
     await run.settle(
         lambda: isinstance(run.app.screen, TypedConfirm) or words in run.text, "the question"
     )
     if isinstance(run.app.screen, TypedConfirm):
-        await run.type(run.screen(TypedConfirm).question.phrase)
-        await run.press("enter")
+        await run.enter(run.screen(TypedConfirm).question.phrase)
     await run.see(words)
 
 
-@scene("batch-created", mask=without_ids)
+@scene("batch-created", apart="batch-created", mask=without_ids)
 async def created(run: DeskRun) -> None:
     await agreed(run, "created, not funded")
 
@@ -161,6 +157,14 @@ PAID = "0x4f1c22ab90d73e5581c0aa176b2ef904d3c811705b9a02fe7c41e6d538b79a20"
 async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
     """The group as the journal has it once its bundle is built."""
     await created.reach(run)
+    bundle = built_bundle(run)
+    if funded:
+        fund(run, bundle)
+    return bundle
+
+
+def built_bundle(run: DeskRun) -> JournaledBundle:
+    """The bundle of the group that was created."""
     desk = run.app.session.desk
     (batch,) = desk.journal.batches.newest()
     (group,) = batch.groups
@@ -177,13 +181,22 @@ async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
         FundingNeed("USDC", 6, contract, 2_100_000_000),
     )
     built = Built("evm", group.chain, OWNER, SMART, (item,), needs, 4_100_000_000_000_000)
-    log = desk.journal.bundles
-    bundle = log.add(batch.id, group.number, built)
-    for need in needs if funded else ():
-        intent = f"{group.multi_id} fund 1 {need.contract or 'coin'}"
-        payment = desk.journal.payments.begin(batch.id, group.number, Paying.FUND, need, intent)
-        desk.journal.payments.set(batch.id, group.number, payment, StepState.ACKED, hash_=PAID)
-    return bundle
+    return desk.journal.bundles.add(batch.id, group.number, built)
+
+
+def fund(run: DeskRun, bundle: JournaledBundle) -> None:
+    payments = run.app.session.desk.journal.payments
+    place = bundle.batch_id, bundle.group
+    for need in bundle.built.needs:
+        intent = f"group fund 1 {need.contract or 'coin'}"
+        payment = payments.begin(*place, Paying.FUND, need, intent)
+        payments.set(*place, payment, StepState.ACKED, hash_=PAID)
+
+
+def bundle_of(run: DeskRun) -> JournaledBundle:
+    """The newest bundle of the newest batch."""
+    journal = run.app.session.desk.journal
+    return journal.bundles.newest(journal.batches.newest()[0].id, 1)
 
 
 async def shown(run: DeskRun, words: str) -> None:
@@ -193,35 +206,32 @@ async def shown(run: DeskRun, words: str) -> None:
     await run.see(words)
 
 
-@scene("batch-built", mask=without_ids)
+@scene("batch-built", after=created, mask=without_ids)
 async def built(run: DeskRun) -> None:
-    await bundled(run, funded=False)
+    built_bundle(run)
     await shown(run, "1 bundle of 2 transfers")
 
 
-@scene("batch-signed", mask=without_ids)
+@scene("batch-signed", after=built, mask=without_ids)
 async def signed(run: DeskRun) -> None:
-    bundle = await bundled(run, funded=True)
+    bundle = bundle_of(run)
+    fund(run, bundle)
     run.app.session.desk.journal.bundles.signed(bundle, ("0x01",))
     await shown(run, "c submit")
 
 
-@scene("batch-submitted", mask=without_ids)
+@scene("batch-submitted", after=signed, mask=without_ids)
 async def submitted(run: DeskRun) -> None:
-    bundle = await bundled(run, funded=True)
-    desk = run.app.session.desk
-    desk.journal.bundles.signed(bundle, ("0x01",))
+    bundle, desk = bundle_of(run), run.app.session.desk
     desk.journal.bundles.sent(bundle, desk.clock.now())
     desk.journal.bundles.submitted(bundle)
     await shown(run, "submitted")
 
 
-@scene("batch-failed", mask=without_ids, also=(NORMAL,))
+@scene("batch-failed", after=submitted, mask=without_ids, also=(NORMAL,))
 async def failed(run: DeskRun) -> None:
-    bundle = await bundled(run, funded=True)
     log = run.app.session.desk.journal.bundles
-    log.signed(bundle, ("0x01",))
-    log.ended(bundle, BundleState.FAILED, tx_hash=PAID, reason="AA23 reverted")
+    log.ended(bundle_of(run), BundleState.FAILED, tx_hash=PAID, reason="AA23 reverted")
     await shown(run, "take it back")
 
 

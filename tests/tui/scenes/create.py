@@ -8,7 +8,7 @@ from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import DeskRun
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
 from tui.picture import NORMAL
 from tui.quote_rows import TWO_LEGS, only_these
@@ -28,8 +28,7 @@ async def calm(run: DeskRun) -> None:
 @scene("create-reverse", after=quotes.reverse, back=CLEARED, decides=True, fed=False)
 async def reverse(run: DeskRun) -> None:
     await run.press("enter")
-    await run.type(STRANGER)
-    await run.press("enter")
+    await run.enter(STRANGER)
     await run.type(MISTYPED)
     await run.see('character 23 is "o"')
 
@@ -37,10 +36,8 @@ async def reverse(run: DeskRun) -> None:
 @scene("create-fixed-frozen", after=quotes.reverse, decides=True, fed=False)
 async def fixed_frozen(run: DeskRun) -> None:
     await run.press("enter")
-    await run.type("@bob")
-    await run.press("enter")
-    await run.type("@cold")
-    await run.press("enter")
+    await run.enter("@bob")
+    await run.enter("@cold")
     await run.settle(
         lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a locked intent"
     )
@@ -57,7 +54,7 @@ async def alike(run: DeskRun) -> None:
     await run.see("looks like @bob and is not")
 
 
-@scene("create-tag", decides=True)
+@scene("create-tag", apart="create-tag", decides=True)
 async def tag(run: DeskRun) -> None:
     await run.to_form("0.5 btc xrp")
     await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
@@ -68,8 +65,7 @@ async def tag(run: DeskRun) -> None:
 
 @scene("create-expired", after=swap.frozen, decides=True)
 async def expired(run: DeskRun) -> None:
-    run.clock.advance(70)
-    run.app.tick()
+    run.advance(70)
     await run.see("This quote ended at 14:03.")
     await calm(run)
 
@@ -104,8 +100,7 @@ async def address_book(run: DeskRun) -> None:
 @scene("address-book-add", after=address_book, back=("escape",), decides=True)
 async def book_entry(run: DeskRun) -> None:
     await run.press("plus")
-    await run.type("carol")
-    await run.press("enter")
+    await run.enter("carol")
     await run.type(STRANGER)
     await run.see("checksum correct")
 
@@ -117,25 +112,26 @@ def asked_group(run: DeskRun, text: str) -> str:
     return re.sub(r"(?<![•*])[•*]{4}(?![•*])", answer, text)
 
 
-@scene("create-first-payment", mask=asked_group, decides=True)
+@scene("create-first-payment", apart="create-first-payment", mask=asked_group, decides=True)
 async def first_payment(run: DeskRun) -> None:
     await run.to_frozen(recipient=STRANGER)
     await run.press("c")
     await run.see("First payment to this address")
 
 
-def private_over_xmr(market: Market) -> None:
-    """One private route over XMR, as the service answers when the hop is pinned."""
-    market.network.after = only_these(TWO_LEGS)
-
-
-@scene("create-middle-refund", prepare=private_over_xmr, decides=True, fed=False)
+@scene(
+    "create-middle-refund",
+    apart="create-middle-refund",
+    answers=only_these(TWO_LEGS),
+    decides=True,
+    fed=False,
+)
 async def middle_refund(run: DeskRun) -> None:
+    """One private route over XMR, as the service answers when the hop is pinned."""
     await run.ready()
     run.app.session.quote_options = QuoteOptions(use_xmr=True)
     await run.to_form()
-    await run.type("@bob")
-    await run.press("enter")
+    await run.enter("@bob")
     await run.type(STRANGER)
     await run.see("Middle refund")
     await run.see("XMR on Monero needs one")

@@ -59,11 +59,10 @@ async def begun(run: DeskRun) -> DepositSigning:
         desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     tracked = desk.link.tracker.get(ORDER)
-    assert tracked is not None
     return app.signing._deposits.begin(tracked)
 
 
-@scene("deposit-wallet", prepare=embedded, decides=True, keys=False, also=(NORMAL, ROOMY))
+@scene("deposit-wallet", prepare=embedded, decides=True, also=(NORMAL, ROOMY))
 async def card(run: DeskRun) -> None:
     await run.ready()
     run.app.push_screen(DepositScreen(run.app.session, ORDER))
@@ -103,7 +102,6 @@ async def lacking(run: DeskRun) -> None:
         trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)
     )
     lack = lack_of(held, signing.tracked, "ETH")
-    assert lack is not None
     signing.finish(not_paid("NOT_ENOUGH", lack))
     run.app.signing.open(signing)
     await run.see("is short of")
@@ -123,7 +121,7 @@ async def sent(run: DeskRun) -> None:
     await run.see("1 of 2 confirmations")
 
 
-@scene("sign-deposit-stopped", prepare=embedded, keys=False)
+@scene("sign-deposit-stopped", prepare=embedded)
 async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")

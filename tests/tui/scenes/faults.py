@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from swapdesk.client.sandbox_control import SandboxControl
 from tui.desk_run import DeskRun, Market
-from tui.known_orders import exchanging, prepare, waiting
 from tui.near_control import near_control
 from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
+from tui.scenes.home import some_orders
 
 _near: list[SandboxControl] = []
 """The control of the market that was prepared last."""
 
 
 def with_control(market: Market) -> None:
-    prepare(market, [waiting(market.clock), exchanging(market.clock)])
+    some_orders(market)
     _near[:] = [near_control(market.parts)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from swapdesk.clock import ManualClock
@@ -21,7 +22,7 @@ from tui.known_orders import (
     withheld,
 )
 from tui.picture import NORMAL, ROOMY
-from tui.scenes import Prepare, Scene, home, scene
+from tui.scenes import Scene, home, scene
 
 ONES: dict[str, Callable[[ManualClock], Known]] = {
     "waiting": waiting,
@@ -51,12 +52,17 @@ async def empty(run: DeskRun) -> None:
     await run.see("No orders yet.")
 
 
-def only(make: Callable[[ManualClock], Known]) -> Prepare:
-    return lambda market: prepare(market, [make(market.clock)])
+def without_route(run: DeskRun, text: str) -> str:
+    """On a narrow screen what stands beside the id depends on the room the budget leaves."""
+    if "╌" * NORMAL[0] in text:
+        return text
+    return re.sub(r"^( SANDBOX  Order  \w+).*", r"\1", text)
 
 
 def one_order(name: str, make: Callable[[ManualClock], Known]) -> Scene:
-    @scene(f"order-{name}", prepare=only(make), also=(NORMAL,) if make is held else ())
+    also = (NORMAL,) if make is held else ()
+
+    @scene(f"order-{name}", prepare=all_states, mask=without_route, also=also)
     async def opened(run: DeskRun) -> None:
         await run.ready()
         run.app.navigation.open_order(make(ManualClock()).id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.quotes import MOVED_FOR
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import DeskRun
 from tui.picture import NORMAL, ROOMY
 from tui.quote_rows import (
     BASALT,
@@ -19,30 +19,14 @@ from tui.quote_rows import (
 )
 from tui.scenes import scene, swap
 
-
-def on_chain(market: Market) -> None:
-    """The service answers with on-chain routes too."""
-    market.network.after = quotes_with(MERIDIAN, ISTHMUS, SUNK, FATHOM, BASALT)
-
-
-def fixed_rates(market: Market) -> None:
-    """The service has one fixed rate."""
-    market.network.after = fixed_are(FIXED)
-
-
-def takes_two(market: Market) -> None:
-    """A fixed rate for a stated amount to arrive."""
-    market.network.after = fixed_are(
-        FIXED | {"amountIn": 0.069, "amountOut": 2, "netAmountOut": 2, "amountOutUsd": 6622.12},
-        FIXED | {"quoteId": "b" * 24, "swap": "bb", "swapName": "Birch", "amountIn": 0.0692,
-                 "amountOut": 2, "netAmountOut": 2, "amountOutUsd": 6622.12},
-    )  # fmt: skip
-
-
-def nothing_usable(market: Market) -> None:
-    """Every route has a reason not to be used."""
-    gantry = {"type": "standard", "swap": "ga", "swapName": "Gantry", "error": "x", "min": 0.75}
-    market.network.after = only_these(gantry, FATHOM, BASALT)
+TWO = {"amountIn": 0.069, "amountOut": 2, "netAmountOut": 2, "amountOutUsd": 6622.12}
+"""A stated amount to arrive."""
+GANTRY = {"type": "standard", "swap": "ga", "swapName": "Gantry", "error": "x", "min": 0.75}
+ON_CHAIN = quotes_with(MERIDIAN, ISTHMUS, SUNK, FATHOM, BASALT)
+TAKES_TWO = fixed_are(
+    FIXED | TWO,
+    FIXED | TWO | {"quoteId": "b" * 24, "swap": "bb", "swapName": "Birch", "amountIn": 0.0692},
+)
 
 
 async def _calm(run: DeskRun) -> None:
@@ -50,7 +34,9 @@ async def _calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("quotes-all-kinds", prepare=on_chain, fed=False, also=(NORMAL, ROOMY))
+@scene(
+    "quotes-all-kinds", apart="quotes-all-kinds", answers=ON_CHAIN, fed=False, also=(NORMAL, ROOMY)
+)
 async def all_kinds(run: DeskRun) -> None:
     await run.to_quotes()
     await _calm(run)
@@ -58,8 +44,7 @@ async def all_kinds(run: DeskRun) -> None:
 
 @scene("quotes-explained", after=all_kinds, fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
-    await run.pilot.resize_terminal(120, 40)
-    await run.pilot.pause()
+    await run.resize(120, 40)
     await run.press("down", "e")
     await run.see("Provider pays out")
     await _calm(run)
@@ -83,7 +68,7 @@ async def private_waterfall(run: DeskRun) -> None:
     await run.see("the service chooses")
 
 
-@scene("quotes-fixed-too", prepare=fixed_rates, fed=False)
+@scene("quotes-fixed-too", apart="quotes-fixed-too", answers=fixed_are(FIXED), fed=False)
 async def fixed_too(run: DeskRun) -> None:
     await run.to_quotes()
     await run.press("f")
@@ -94,13 +79,18 @@ async def fixed_too(run: DeskRun) -> None:
     await _calm(run)
 
 
-@scene("quotes-reverse", prepare=takes_two, fed=False)
+@scene("quotes-reverse", apart="quotes-reverse", answers=TAKES_TWO, fed=False)
 async def reverse(run: DeskRun) -> None:
     await run.to_quotes("=2 btc eth")
     await _calm(run)
 
 
-@scene("quotes-nothing-usable", prepare=nothing_usable, fed=False)
+@scene(
+    "quotes-nothing-usable",
+    apart="quotes-nothing-usable",
+    answers=only_these(GANTRY, FATHOM, BASALT),
+    fed=False,
+)
 async def unusable(run: DeskRun) -> None:
     await run.to_quotes()
     await _calm(run)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tui.desk_run import DeskRun, Market
-from tui.known_orders import exchanging, prepare, waiting
+from tui.desk_run import DeskRun
 from tui.picture import NORMAL, ROOMY
-from tui.scenes import scene, swap
+from tui.scenes import home, scene, swap
 
 
 def times_and_ids(run: DeskRun, text: str) -> str:
@@ -24,12 +23,11 @@ async def to_the_quotes_call(run: DeskRun) -> None:
     await run.press("g")
     await run.see("GET")
     await run.press("slash")
-    await run.type("/quotes?")
-    await run.press("enter")
+    await run.enter("/quotes?")
     await run.settle(lambda: "/rateLimits" not in run.text, "the filtered log")
 
 
-@scene("requests", mask=times_and_ids, also=(NORMAL,))
+@scene("requests", apart="requests", mask=times_and_ids, also=(NORMAL,))
 async def requests(run: DeskRun) -> None:
     await to_the_quotes_call(run)
 
@@ -46,11 +44,7 @@ async def help_of_quotes(run: DeskRun) -> None:
     await run.see("This screen")
 
 
-def some_orders(market: Market) -> None:
-    prepare(market, [waiting(market.clock), exchanging(market.clock)])
-
-
-@scene("palette", prepare=some_orders, also=(NORMAL,))
+@scene("palette", prepare=home.some_orders, also=(NORMAL,))
 async def palette(run: DeskRun) -> None:
     await run.ready()
     await run.press("o")

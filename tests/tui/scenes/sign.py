@@ -35,6 +35,8 @@ async def opened(run: DeskRun) -> SwapSigning:
     plan = SwapPlan(0, ("permit", "order"))
     signing = app.signing._swaps.begin(swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
+    if desk.journal.intents.get(signing.id) is not None:
+        return signing
     desk.journal.intents.add(signing.intent, "permission", "")
     seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
     desk.journal.swaps.acked(signing.id, seq, signature="0x")
@@ -59,7 +61,7 @@ async def asked_in_a_worker(run: DeskRun, signing: Any, asked: Review) -> None:
     await run.settle(lambda: signing.review is not None, "the question")
 
 
-@scene("sign", decides=True)
+@scene("sign", apart="signing", decides=True)
 async def sign(run: DeskRun) -> None:
     signing = await opened(run)
     await asks(run, signing, review())
@@ -67,7 +69,7 @@ async def sign(run: DeskRun) -> None:
     await run.see("sign or refuse in")
 
 
-@scene("sign-transaction", decides=True)
+@scene("sign-transaction", apart="signing", decides=True)
 async def transaction(run: DeskRun) -> None:
     signing = await opened(run)
     await asks(run, signing, review(title="A swap: sell a token for another"))
@@ -76,7 +78,7 @@ async def transaction(run: DeskRun) -> None:
     await run.see("sign or refuse in")
 
 
-@scene("sign-phrase", decides=True)
+@scene("sign-phrase", apart="signing", decides=True)
 async def phrase(run: DeskRun) -> None:
     """A field that weighs more than a label stands in no quote."""
     signing = await opened(run)
@@ -90,12 +92,11 @@ async def phrase(run: DeskRun) -> None:
     run.app.signing.open(signing)
     await run.see("sign or refuse in")
     await run.press("j", "j")
-    await run.still()
-    await run.press("s")
+    await run.press_still("s")
     await run.see("Not all of this is in the quote")
 
 
-@scene("sign-refused", decides=True, also=(NORMAL,))
+@scene("sign-refused", apart="signing", decides=True, also=(NORMAL,))
 async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())
@@ -107,7 +108,7 @@ async def refusal(run: DeskRun) -> None:
     )
 
 
-@scene("sign-sent")
+@scene("sign-sent", apart="signing")
 async def sent(run: DeskRun) -> None:
     signing = await opened(run)
     signing.seen(
@@ -120,7 +121,7 @@ async def sent(run: DeskRun) -> None:
     await run.see("1 of 2 confirmations")
 
 
-@scene("sign-waiting")
+@scene("sign-waiting", apart="signing")
 async def waiting(run: DeskRun) -> None:
     """No block has it: it may get a higher fee, or be taken back."""
     signing = await opened(run)
@@ -134,7 +135,7 @@ async def waiting(run: DeskRun) -> None:
     await run.see("+ pay more gas")
 
 
-@scene("sign-stopped")
+@scene("sign-stopped", apart="signing")
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
     said = goes_on("The wallet agent was killed.", MONEY)
@@ -143,7 +144,7 @@ async def stopped(run: DeskRun) -> None:
     await run.see("r go on")
 
 
-@scene("sign-locked", keys=False)
+@scene("sign-locked", apart="signing")
 async def locked(run: DeskRun) -> None:
     signing = await opened(run)
     run.app.run_worker(signing.passphrase(), group="swap", exit_on_error=False)
@@ -159,7 +160,7 @@ async def raw(run: DeskRun) -> None:
     await run.see("sellAmount")
 
 
-@scene("home-signing")
+@scene("home-signing", apart="signing")
 async def home(run: DeskRun) -> None:
     signing = await opened(run)
     await asks(run, signing, review())

@@ -33,12 +33,11 @@ async def read(run: DeskRun) -> None:
 async def several(run: DeskRun) -> None:
     await run.press("i")
     await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
-    await run.type(REFUND)
-    await run.press("enter")
+    await run.enter(REFUND)
     await run.see("4 orders")
 
 
-@scene("inspect-held", prepare=orders.only(held), also=(NORMAL, ROOMY))
+@scene("inspect-held", prepare=orders.all_states, also=(NORMAL, ROOMY))
 async def found(run: DeskRun) -> None:
     await run.ready()
     name = held(run.app.session.clock).id

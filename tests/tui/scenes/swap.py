@@ -18,17 +18,16 @@ async def calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("quotes", also=(NORMAL, ROOMY))
+@scene("quotes", apart="quotes", also=(NORMAL, ROOMY))
 async def quotes(run: DeskRun) -> None:
     await run.to_quotes()
     await calm(run)
 
 
-@scene("quotes-expired")
+@scene("quotes-expired", apart="quotes-expired")
 async def expired(run: DeskRun) -> None:
     await run.to_quotes()
-    run.clock.advance(65)
-    run.app.tick()
+    run.advance(65)
     await run.see("expired")
     await calm(run)
 
@@ -44,8 +43,7 @@ BOB_AGAIN = ("ctrl+u", "at", "b", "o", "b")
 
 @scene("create-refused", after=form, back=BOB_AGAIN, decides=True)
 async def refused(run: DeskRun) -> None:
-    await run.press("ctrl+u")
-    await run.type("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD")
+    await run.retype("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD")
     await run.press("enter")
     await run.see("checksum")
 
@@ -82,12 +80,11 @@ async def to_card(run: DeskRun, line: str) -> None:
         lambda: isinstance(run.app.screen, (DepositScreen, TypedConfirm)), "the card or a question"
     )
     if isinstance(run.app.screen, TypedConfirm):
-        await run.type("yes")
-        await run.press("enter")
+        await run.enter("yes")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
 
 
-@scene("deposit-tag", decides=True, mask=masked)
+@scene("deposit-tag", apart="deposit-tag", decides=True, mask=masked)
 async def deposit_tag(run: DeskRun) -> None:
     await to_card(run, "2500 xrp eth")
     await calm(run)
@@ -95,7 +92,6 @@ async def deposit_tag(run: DeskRun) -> None:
 
 @scene("deposit-over", after=deposit_tag, decides=True, mask=masked)
 async def deposit_over(run: DeskRun) -> None:
-    run.clock.advance(31 * 60)
-    run.app.tick()
+    run.advance(31 * 60)
     await run.see("Do not send")
     await calm(run)

@@ -105,7 +105,7 @@ async def opened(run: DeskRun) -> WalletsScreen:
     return screen
 
 
-@scene("wallets", decides=True)
+@scene("wallets", apart="wallets", decides=True)
 async def wallets(run: DeskRun) -> None:
     screen = await opened(run)
     screen.take(TOLD)

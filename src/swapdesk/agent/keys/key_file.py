@@ -337,10 +337,6 @@ class WalletLock:
         self._path = directory / LOCK_FILE
         self._handle: int | None = None
 
-    @property
-    def held(self) -> bool:
-        return self._handle is not None
-
     def take(self) -> bool:
         """Whether the lock is ours; asked anew each time, as the other desk may have ended."""
         if self._handle is not None:
@@ -357,8 +353,3 @@ class WalletLock:
             return False
         self._handle = handle
         return True
-
-    def release(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None

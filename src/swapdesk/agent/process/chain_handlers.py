@@ -36,7 +36,7 @@ from swapdesk.agent.process.chains import (
     program_of,
     token_accounts,
     token_program,
-    units_in,
+    told,
     words_in,
 )
 from swapdesk.agent.process.request import (
@@ -59,10 +59,10 @@ from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at
 from swapdesk.chain.rpc.evm_answers import (
     EvmError,
-    EvmRefused,
     Log,
     items,
     octets,
+    quantity,
     read_head,
     read_log,
 )
@@ -131,7 +131,7 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     else:
         held, _ = await evm_balances(chains, link, account.address, asked)
         fee = await payment_fee(chains.evm(link)) if wants_fee else None
-    return to_json(Balances(link.name, account.address, held, fee)), {}
+    return to_json(Balances(held, fee)), {}
 
 
 async def evm_balances(
@@ -148,7 +148,7 @@ async def evm_balances(
     ]
     answers = await chains.answers(link, [*more, *asked])
     held = [
-        units_in(answer) if one.contract is None else (words_in(answer) or (None,))[0]
+        told(quantity, answer) if one.contract is None else (words_in(answer) or (None,))[0]
         for one, answer in zip(assets, answers[len(more) :], strict=True)
     ]
     counted = [
@@ -156,8 +156,8 @@ async def evm_balances(
         for one, units in zip(assets, held, strict=True)
         if one.contract is not None and units
     ]
-    told = await chains.decimals(link, counted) if counted else []
-    decimals: dict[str | None, int | None] = dict(zip(counted, told, strict=True))
+    by_chain = await chains.decimals(link, counted) if counted else []
+    decimals: dict[str | None, int | None] = dict(zip(counted, by_chain, strict=True))
     decimals[None] = COIN_DECIMALS[Kind.EVM]
     read = zip(assets, held, strict=True)
     return tuple(_balance(o, units, decimals.get(o.contract)) for o, units in read), answers
@@ -223,22 +223,18 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
         code_at(address),
         calling(Call(ENTRY_POINT, DEPOSIT_OF.call(address))),
     )
-    try:
-        if isinstance(code, EvmRefused):
-            raise code
-        stands = octets(code) != b""
-    except EvmError as error:
-        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+    standing = told(octets, code)
+    if standing is None:
+        words = f"{link.name}: it does not tell what stands at the smart account"
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, words)
     deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
-    told = SmartAccount(
-        link.name,
-        owner,
+    account_there = SmartAccount(
         address,
         held,
         (words_in(prepaid) or (None,))[0],
-        None if stands else deployment,
+        None if standing else deployment,
     )
-    return to_json(told), {}
+    return to_json(account_there), {}
 
 
 def _factory(place: WalletPlace) -> AccountFactory:
@@ -321,23 +317,20 @@ async def _evm_allowances(
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
     known = dict.fromkeys((*names, *map(checksummed, place.spenders)))
-    told, complete = await _told(chains, link, account, list(by_contract))
+    given, complete = await _told(chains, link, account, list(by_contract))
     pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
     if not complete:
         # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
         pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
-    pairs = list(dict.fromkeys(pairs + told))
+    pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
         # What the chain told comes first: it was really given once.
-        pairs, complete = list(dict.fromkeys(told + pairs))[:MOST_PAIRS], False
+        pairs, complete = list(dict.fromkeys(given + pairs))[:MOST_PAIRS], False
     asked = [Request("eth_getBlockByNumber", ("latest", False))]
     block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
-    try:
-        now = read_head(block).timestamp
-    except EvmError:
-        raise AgentRefusal(
-            Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block"
-        ) from None
+    head = told(read_head, block)
+    if head is None:
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block")
     found = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
@@ -346,16 +339,16 @@ async def _evm_allowances(
             continue
         if words is None:
             complete = False
-        elif words[0] and not (pair.granted and words[1] < now):
+        elif words[0] and not (pair.granted and words[1] < head.timestamp):
             found.append((pair, words))
     allowed = list(dict.fromkeys(pair.token for pair, _ in found))
     counted = await chains.decimals(link, allowed) if allowed else []
     counted_by = dict(zip(allowed, counted, strict=True))
-    given = tuple(
+    allowed_by = tuple(
         _allowance(pair, words, _told_by(by_contract[pair.token], counted_by[pair.token]), names)
         for pair, words in found
     )
-    return Allowances(link.name, account, given, complete)
+    return Allowances(allowed_by, complete)
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
@@ -390,18 +383,17 @@ async def _told(
     found: dict[_Pair, None] = {}
     complete, mine = True, set(tokens)
     for answer in await chains.answers(link, asked):
-        try:
-            if isinstance(answer, EvmRefused):
-                raise answer
-            logs = [read_log(one) for one in items(answer)]
-        except EvmError:
-            complete = False
-            continue
-        for log in logs:
+        logs = told(_read_logs, answer)
+        complete = complete and logs is not None
+        for log in logs or ():
             pair = _pair(log, owner)
             if pair is not None and pair.token in mine:
                 found[pair] = None
     return list(found), complete
+
+
+def _read_logs(answer: Any) -> list[Log]:
+    return [read_log(one) for one in items(answer)]
 
 
 def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
@@ -455,7 +447,7 @@ async def _solana_allowances(
         for one in found
         if one.units and one.mint in by_mint
     )
-    return Allowances(link.name, account.address, allowances, complete=True)
+    return Allowances(allowances, complete=True)
 
 
 # What ends them, and what pays a deposit

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.process.request import MAX_DECIMALS, AgentRefusal
@@ -32,26 +32,28 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.protocol import RefusalCode as Code
 
+T = TypeVar("T")
 WORD = 32
 AT_ONCE = 25
 """Calls of one request. Each executes a contract, and a request that a busy node cannot answer
 within its deadline is lost whole."""
 
 
-def units_in(answer: Any) -> int | None:
-    """A number that a node told; None for anything else."""
+def told(read: Callable[[Any], T], answer: Any) -> T | None:
+    """What ``read`` makes of an answer; None for a refused one and for one of another shape."""
     try:
-        return None if isinstance(answer, EvmRefused) else quantity(answer)
+        return None if isinstance(answer, EvmRefused) else read(answer)
     except EvmError:
         return None
+
+
+def block_hash(answer: Any) -> str:
+    return digest(fields(answer).get("hash"))
 
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
     """Numbers that a contract returned; None unless they are exactly so many words."""
-    try:
-        data = b"" if isinstance(answer, EvmRefused) else octets(answer)
-    except EvmError:
-        return None
+    data = told(octets, answer) or b""
     if len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[at : at + WORD], "big") for at in range(0, len(data), WORD))
@@ -157,10 +159,8 @@ class Chains:
             chain_id, block, *answers = await client.batch([*identity, *asked[:AT_ONCE]])
             if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
                 raise _another_chain(link)
-            if genesis:
-                told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
-                if told != genesis:
-                    raise _another_chain(link)
+            if genesis and told(block_hash, block) != genesis:
+                raise _another_chain(link)
             for at in range(AT_ONCE, len(asked), AT_ONCE):
                 answers += await client.batch(asked[at : at + AT_ONCE])
         except EvmError as error:
@@ -173,10 +173,9 @@ class Chains:
         is of another chain."""
         genesis = self._genesis(link.name)
         try:
-            async with SolanaClient(link.rpc) as client:
-                if genesis and await client.genesis_hash() != genesis:
-                    raise _another_chain(link)
-                yield client
+            if genesis and await self.solana(link).genesis_hash() != genesis:
+                raise _another_chain(link)
+            yield self.solana(link)
         except SolanaError as error:
             raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
 
@@ -187,16 +186,13 @@ class Chains:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, one) for one in tokens]
         asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
-        told = [words_in(one) for one in await self.answers(link, asked)]
-        return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in told]
+        words = [words_in(one) for one in await self.answers(link, asked)]
+        return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in words]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
         """Of a contract of an EVM chain; None where it says none. Raises AgentRefusal."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
-        try:
-            return None if isinstance(answer, EvmRefused) else read_symbol(octets(answer))
-        except EvmError:
-            return None
+        return read_symbol(told(octets, answer) or b"")
 
 
 def _another_chain(link: ChainLink) -> AgentRefusal:

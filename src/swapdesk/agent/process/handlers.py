@@ -59,11 +59,10 @@ async def accounts(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def unlock(opened: OpenedWallet, frame: Frame) -> Answer:
     addresses = texts(frame, "addresses")
-    result = await opened.keys.unlock(secret(frame, "passphrase"), addresses)
+    closed = await opened.keys.unlock(secret(frame, "passphrase"), addresses)
     opened.idle.start()
-    closed = [to_json(one) for one in result.closed]
-    told = to_json(opened.told())
-    return {"accounts": told, "opened": list(result.addresses), "closed": closed}, {}
+    told = [to_json(one) for one in closed]
+    return {"accounts": to_json(opened.told()), "closed": told}, {}
 
 
 async def lock(opened: OpenedWallet, frame: Frame) -> Answer:

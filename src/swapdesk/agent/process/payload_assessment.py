@@ -12,7 +12,6 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +30,7 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
-from swapdesk.agent.process.chains import Chains, account_factory
+from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
@@ -51,8 +50,6 @@ from swapdesk.chain.rpc.evm_answers import (
     Head,
     Log,
     SimulatedCall,
-    digest,
-    fields,
     octets,
     quantity,
     read_head,
@@ -116,27 +113,31 @@ async def read_facts(
             Request("eth_maxPriorityFeePerGas"),
             Request("eth_estimateGas", (call.as_json(),)),
         ]
-    simulating = _simulated(client, call) if call is not None else _nothing()
     try:
-        answers, outcome = await asyncio.gather(client.batch(requests), simulating)
+        answers, outcome = await asyncio.gather(client.batch(requests), _simulated(client, call))
     except EvmError as error:
         return ChainReading(Facts(now), problem=str(error))
-    told = _Answers(answers)
-    head = told.head(2)
-    at = 4 + len(code)
+    head, at = told(read_head, answers[2]), 4 + len(code)
     facts = Facts(
         now=now,
-        chain_id=told.number(0),
-        genesis_hash=told.hash_of_block(1),
-        code={one: found for i, one in enumerate(code) if (found := told.data(4 + i)) is not None},
-        answers={one: found for i, one in enumerate(reads) if (found := told.data(at + i))},
-        native=told.number(3),
+        chain_id=told(quantity, answers[0]),
+        genesis_hash=told(block_hash, answers[1]),
+        code={
+            one: found
+            for one, answer in zip(code, answers[4:at], strict=True)
+            if (found := told(octets, answer)) is not None
+        },
+        answers={
+            one: found
+            for one, answer in zip(reads, answers[at : at + len(reads)], strict=True)
+            if (found := told(octets, answer))
+        },
+        native=told(quantity, answers[3]),
         time=None if head is None else head.timestamp,
     )
     if call is None or head is None:
         return ChainReading(facts)
-    at += len(reads)
-    nonce, priority, gas = (told.number(at + i) for i in range(3))
+    nonce, priority, gas = (told(quantity, one) for one in answers[-3:])
     simulation = _evm_simulation(outcome, head, gas, promise)
     plan = None
     if gas is not None and priority is not None:
@@ -145,52 +146,11 @@ async def read_facts(
     return ChainReading(whole, nonce, head.base_fee, priority)
 
 
-class _Answers:
-    """Answers of a batch; one that is no such thing is missing."""
-
-    def __init__(self, answers: Sequence[Any]) -> None:
-        self._answers = answers
-
-    def number(self, place: int) -> int | None:
-        try:
-            return quantity(self._whole(place))
-        except EvmError:
-            return None
-
-    def data(self, place: int) -> bytes | None:
-        try:
-            return octets(self._whole(place))
-        except EvmError:
-            return None
-
-    def head(self, place: int) -> Head | None:
-        try:
-            return read_head(self._whole(place))
-        except EvmError:
-            return None
-
-    def hash_of_block(self, place: int) -> str | None:
-        try:
-            return digest(fields(self._whole(place)).get("hash"))
-        except EvmError:
-            return None
-
-    def _whole(self, place: int) -> Any:
-        answer = self._answers[place]
-        if isinstance(answer, EvmRefused):
-            raise answer
-        return answer
-
-
-async def _simulated(client: EvmClient, call: Call) -> SimulatedCall | None:
+async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | None:
     try:
-        return (await client.simulate([call]))[0]
+        return None if call is None else (await client.simulate([call]))[0]
     except EvmRefused:
         return None
-
-
-async def _nothing() -> None:
-    return None
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
@@ -337,7 +297,10 @@ class Looking:
             None if plan is None else plan.nonce,
         )
         verdict = judge(case)
-        extra = [] if read.problem is None else [_unread(read.problem)]
+        extra: list[RuleFinding] = []
+        if read.problem is not None:
+            said = f"The chain could not be read: {read.problem}."
+            extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, said))
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
         spending = spending_of(
@@ -379,7 +342,8 @@ class Looking:
                 held = keeper.read()
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
-            return (refused("CHANGED", f"{_upper(str(unknown))}."),)
+            said = str(unknown)
+            return (refused("CHANGED", f"{said[:1].upper()}{said[1:]}."),)
         if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
@@ -510,14 +474,6 @@ def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
         contract = None if one.contract is None else spelled(one.contract)
         found.setdefault((chain, contract), one.decimals)
     return found
-
-
-def _upper(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _unread(problem: str) -> RuleFinding:
-    return RuleFinding(CHAIN_UNREAD, Severity.REFUSE, f"The chain could not be read: {problem}.")
 
 
 def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding]:

@@ -166,9 +166,16 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
     ):
         if many is not None and len(many) > MAX_ENTRIES:
             raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
-    limits = tuple(_limit(one) for one in policy.limits)
+    limits = tuple(
+        Limit(one.window, _amount(one.most), None if one.token is None else _token(one.token))
+        for one in policy.limits
+    )
     prices = tuple(Price(_token(o.token), _amount(o.usd)) for o in policy.prices)
-    chains = None if policy.chains is None else tuple(_chain(one) for one in policy.chains)
+    chains = (
+        None
+        if policy.chains is None
+        else tuple(PolicyChain(_id(one.chain_id), _name(one.name)) for one in policy.chains)
+    )
     tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
     payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
     called = policy.call_payees
@@ -206,11 +213,6 @@ def _once(keys: Iterable[object], what: str) -> None:
         raise _bad(f"{what} is set twice")
 
 
-def _limit(limit: Limit) -> Limit:
-    token = None if limit.token is None else _token(limit.token)
-    return Limit(limit.window, _amount(limit.most), token)
-
-
 def _amount(value: Decimal) -> Decimal:
     if not value.is_finite() or value.is_signed() or value >= MOST:
         raise _bad("an amount is a number from 0 to less than 10^60")
@@ -218,10 +220,6 @@ def _amount(value: Decimal) -> Decimal:
     if not isinstance(exponent, int) or not -FINEST <= exponent <= FINEST:
         raise _bad(f"an amount has up to {FINEST} decimals")
     return value
-
-
-def _chain(chain: PolicyChain) -> PolicyChain:
-    return PolicyChain(_id(chain.chain_id), _name(chain.name))
 
 
 def _token(token: PolicyToken) -> PolicyToken:

@@ -15,7 +15,6 @@ import json
 import secrets
 from base64 import b64decode
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import PastSignature, taking_of
@@ -63,14 +62,6 @@ def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
 MAX_REVIEWS = 64
 
 
-class Pending(Struct, frozen=True):
-    """A review that may be signed: what it was about and what was seen."""
-
-    review: Review
-    subject: SigningRequest
-    looked: Looked
-
-
 class Reviewing:
     """Raises AgentRefusal for what is no matter of the gate; then no signature has left."""
 
@@ -88,7 +79,8 @@ class Reviewing:
         self._records = records
         self._clock = clock
         self._looking = Looking(place, chains, records, policy, clock)
-        self._pending: dict[str, Pending] = {}
+        self._pending: dict[str, tuple[Review, SigningRequest, Looked]] = {}
+        """Reviews that may be signed: what they were about, and what was seen."""
 
     def forget(self) -> None:
         """Nothing that was reviewed can be signed any more."""
@@ -103,7 +95,7 @@ class Reviewing:
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
-        verdict = looked.verdict
+        verdict, plan = looked.verdict, looked.plan
         review = Review(
             id=secrets.token_hex(16),
             title=verdict.title,
@@ -115,11 +107,13 @@ class Reviewing:
             simulation=looked.read.facts.simulation,
             valid_until=verdict.valid_until,
             phrase=verdict.phrase,
-            terms=_terms(looked),
+            terms=None
+            if plan is None
+            else EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority),
         )
         while len(self._pending) >= MAX_REVIEWS:
             del self._pending[next(iter(self._pending))]
-        self._pending[review.id] = Pending(review, subject, looked)
+        self._pending[review.id] = review, subject, looked
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
@@ -151,7 +145,7 @@ class Reviewing:
         pending = self._pending.get(review_id)
         if pending is None:
             raise AgentRefusal(Code.UNKNOWN_REVIEW, "there is no such review: look at it once more")
-        review, subject = pending.review, pending.subject
+        review, subject, seen = pending
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
             raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         if review.refused:
@@ -164,9 +158,9 @@ class Reviewing:
         signer_kind = self._wallet.evm if subject.account.kind is Kind.EVM else self._wallet.solana
         signer_kind(subject.account.address)
         del self._pending[review_id]
-        looked = await self._looking.look(subject, pending.looked)
+        looked = await self._looking.look(subject, seen)
         refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
-        _agree(pending.looked, looked)
+        _agree(seen, looked)
         claim, payload = looked.claim, subject.payload
         self._bind(subject.link, looked)
         if claim is None or (
@@ -294,13 +288,6 @@ def _digest(looked: Looked) -> str:
         return f"0x{signing_hash(looked.plan).hex()}"
     content = looked.verdict.content
     return "" if content is None else f"0x{content.hex()}"
-
-
-def _terms(looked: Looked) -> EvmTerms | None:
-    plan = looked.plan
-    if plan is None:
-        return None
-    return EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority)
 
 
 def _refused(findings: tuple[RuleFinding, ...]) -> AgentRefusal:

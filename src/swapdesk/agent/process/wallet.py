@@ -9,10 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
-from swapdesk.agent.keys.keystore import MAX_N, KeyFileRefused, Scrypt, WrongPassword
+from swapdesk.agent.keys.keystore import (
+    MAX_N,
+    Derivation,
+    KeyFileRefused,
+    Scrypt,
+    WrongPassword,
+)
 from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.spending.policy_file import PolicyKeeper
@@ -27,13 +31,6 @@ if TYPE_CHECKING:
     from swapdesk.agent.signers.solana import SolanaSigner
 
 MAX_PASSPHRASE = 1024
-
-
-class Opened(Struct, frozen=True):
-    """What unlocking came to: addresses that can sign now, and files that did not open."""
-
-    addresses: tuple[str, ...]
-    closed: tuple[UnusableKey, ...]
 
 
 class Wallet:
@@ -88,9 +85,11 @@ class Wallet:
 
     # Open and closed
 
-    async def unlock(self, passphrase: SecretBytes, addresses: Iterable[str] | None) -> Opened:
-        """Open key files, each derivation in a thread of its own. Raises AgentRefusal when none
-        opens; wipes the pass phrase."""
+    async def unlock(
+        self, passphrase: SecretBytes, addresses: Iterable[str] | None
+    ) -> tuple[UnusableKey, ...]:
+        """Open key files, each derivation in a thread of its own; those that did not open. Raises
+        AgentRefusal when none opens; wipes the pass phrase."""
         try:
             wanted = None if addresses is None else set(addresses)
             files, unusable = self._read()
@@ -106,7 +105,6 @@ class Wallet:
         finally:
             passphrase.wipe()
         closed: list[UnusableKey] = []
-        opened: list[str] = []
         for file, outcome in zip(files, outcomes, strict=True):
             if isinstance(outcome, str):
                 closed.append(UnusableKey(file.account.address, outcome))
@@ -115,27 +113,28 @@ class Wallet:
                 closed.append(UnusableKey(file.account.address, PUBLISHED_WORDS))
             else:
                 self._hold(file.account, outcome)
-                opened.append(file.account.address)
-        if not opened:
+        if len(closed) == len(files):
             raise _why_none(closed)
-        return Opened(tuple(opened), tuple(closed))
+        return tuple(closed)
 
     async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
         """The secret of a file, or why not."""
-        loop = asyncio.get_running_loop()
-        derive = file.derivation.derive
-        key = await loop.run_in_executor(self._threads, derive, passphrase)
+        key = await self._derived(file.derivation, passphrase)
         await self._loaded()
         return _open(file, key)
+
+    def _derived(
+        self, derivation: Derivation, passphrase: SecretBytes
+    ) -> asyncio.Future[SecretBytes]:
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._threads, derivation.derive, passphrase)
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Beside the keys: what the pass phrase does not open is no policy of this wallet."""
         found = self._policy.derivation()
         if found is not None:
             held, sealed = found
-            loop = asyncio.get_running_loop()
-            key = await loop.run_in_executor(self._threads, sealed.derivation.derive, passphrase)
-            self._policy.open(held, sealed, key)
+            self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
         """Set the spending policy by the pass phrase that opens the keys. Wipes it."""
@@ -144,9 +143,10 @@ class Wallet:
             if not files:
                 raise AgentRefusal(Code.NO_ACCOUNT, "a wallet without accounts has no pass phrase")
             _check_passphrase(passphrase)
-            loop, scrypt = asyncio.get_running_loop(), self._policy.scrypt()
-            derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
-            key, outcome = await asyncio.gather(derive, self._try(files[0], passphrase))
+            scrypt = self._policy.scrypt()
+            key, outcome = await asyncio.gather(
+                self._derived(scrypt, passphrase), self._try(files[0], passphrase)
+            )
         finally:
             passphrase.wipe()
         if isinstance(outcome, str):
@@ -207,9 +207,8 @@ class Wallet:
             if any(file.account.address == account.address for file in files):
                 raise AgentRefusal(Code.ACCOUNT_EXISTS, "this account is in the wallet already")
             _check_passphrase(passphrase)
-            loop = asyncio.get_running_loop()
             scrypt = Scrypt.fresh(self._cost)
-            derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
+            derive = self._derived(scrypt, passphrase)
             if files:
                 # The cheapest to ask is one; it goes beside the derivation of the new key.
                 key, outcome, _ = await asyncio.gather(
@@ -274,10 +273,8 @@ class Wallet:
         """The key itself, by the pass phrase and not by what is unlocked. Wipes the phrase."""
         try:
             files, _ = self._read()
-            for file in files:
-                if file.account.address == address:
-                    break
-            else:
+            file = next((one for one in files if one.account.address == address), None)
+            if file is None:
                 raise AgentRefusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
             outcome = await self._try(file, passphrase)
         finally:

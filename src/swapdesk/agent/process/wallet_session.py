@@ -79,10 +79,10 @@ class OpenedWallet:
         self._lock = WalletLock(keys.path)
         self._writable = self._lock.take()
         self.clock = SystemClock(0.0 if place.live else max(0.0, place.clock_offset))
-        self._records = Records(
+        self.records = Records(
             RecordsFile(keys.path, writable=self._writable), self.clock.monotonic
         )
-        self.policy = PolicyKeeper(keys.path, place.profile, lambda: self._records.spent, cost=cost)
+        self.policy = PolicyKeeper(keys.path, place.profile, lambda: self.records.spent, cost=cost)
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()
@@ -119,22 +119,18 @@ class OpenedWallet:
             return
         if not self._lock.take():
             raise AgentRefusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
-        self._records.close()
+        self.records.close()
         file = RecordsFile(Path(self.place.directory), writable=True)
-        self._records = Records(file, self.clock.monotonic)
+        self.records = Records(file, self.clock.monotonic)
         self._writable = True
         self._reviewing = None
-
-    @property
-    def records(self) -> Records:
-        return self._records
 
     @property
     def chains(self) -> Chains:
         if self._chains is None:
             from swapdesk.agent.process.chains import Chains
 
-            self._chains = Chains(self.place.chains, lambda name: self._records.genesis(name))
+            self._chains = Chains(self.place.chains, lambda name: self.records.genesis(name))
         return self._chains
 
     @property
@@ -143,7 +139,7 @@ class OpenedWallet:
             from swapdesk.agent.process.signing import Reviewing
 
             self._reviewing = Reviewing(
-                self.place, self.keys, self.chains, self._records, self.policy, self.clock
+                self.place, self.keys, self.chains, self.records, self.policy, self.clock
             )
         return self._reviewing
 

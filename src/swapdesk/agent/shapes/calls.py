@@ -7,6 +7,7 @@ makes payments out of what the account holds, and out of what the EntryPoint kee
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from swapdesk.agent.shapes.claim import (
     Act,
@@ -23,7 +24,7 @@ from swapdesk.agent.shapes.claim import (
 from swapdesk.agent.shapes.operations import Payment, payment_fields, read_payment
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.calldata.method import CalldataError, DecodedCall, Method
+from swapdesk.chain.calldata.method import CalldataError, Method
 from swapdesk.chain.deployments import Role
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
@@ -237,9 +238,19 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
     if payload[:4] == SELECTOR:
         return read_withdrawal(target, payload, value, chain_id, _spelled(owner), content)
     if not payload and value == 0 and target == _spelled(owner):
-        shape, fields = _NOTHING, _nothing(target, chain_id)
+        shape = _NOTHING
+        fields: tuple[ClaimField, ...] = (
+            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
+            ClaimField("to", "Sent to", Meaning.OWNER, target),
+            ClaimField("value", "Coin sent", Meaning.VALUE, 0),
+        )
     elif not payload:
-        shape, fields = _PAYMENT, _payment(target, value, chain_id)
+        shape = _PAYMENT
+        fields = (
+            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
+            ClaimField("to", "Paid to", Meaning.PAYEE, target),
+            ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
+        )
     else:
         method, shape = _known(payload)
         try:
@@ -253,18 +264,7 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
             *_arguments(call, shape),
             _value(shape, value),
         )
-    return _claim(shape, fields, target, chain_id, owner, content)
-
-
-def _claim(
-    shape: Shape,
-    fields: tuple[ClaimField, ...],
-    target: str,
-    chain_id: int | None,
-    owner: str,
-    content: bytes,
-) -> Claim:
-    moves = moves_of(fields, shape, target)
+    outflows, allowed, bought = moves_of(fields, shape, target)
     return Claim(
         shape=shape.name,
         act=shape.act,
@@ -275,26 +275,10 @@ def _claim(
         fields=(*fields, ClaimField("from", "From", Meaning.OWNER, _spelled(owner))),
         target=shape.target,
         roles=shape.roles,
-        outflows=moves.outflows,
-        allowed=moves.allowed,
+        outflows=outflows,
+        allowed=allowed,
         limitless=shape.limitless,
-        bought=moves.bought,
-    )
-
-
-def _payment(target: str, value: int, chain_id: int | None) -> tuple[ClaimField, ...]:
-    return (
-        ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-        ClaimField("to", "Paid to", Meaning.PAYEE, target),
-        ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
-    )
-
-
-def _nothing(target: str, chain_id: int | None) -> tuple[ClaimField, ...]:
-    return (
-        ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-        ClaimField("to", "Sent to", Meaning.OWNER, target),
-        ClaimField("value", "Coin sent", Meaning.VALUE, 0),
+        bought=bought,
     )
 
 
@@ -312,8 +296,8 @@ def _known(payload: bytes) -> tuple[Method, Shape]:
     return known
 
 
-def _arguments(call: DecodedCall, shape: Shape) -> Iterator[ClaimField]:
-    for name, value in call.arguments.items():
+def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
+    for name, value in call.items():
         if isinstance(value, tuple):
             yield from _route(value, shape)
         else:

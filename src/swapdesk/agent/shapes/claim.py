@@ -253,17 +253,14 @@ class Shape(Struct, frozen=True):
 _LEAVES = (Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
 
 
-class Moves(Struct, frozen=True):
-    """``outflows``, ``allowed`` and ``bought`` of a claim."""
+def moves_of(
+    fields: Sequence[ClaimField], shape: Shape, contract: str | None
+) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
+    """``outflows``, ``allowed`` and ``bought`` of a claim.
 
-    outflows: tuple[Outflow, ...]
-    allowed: tuple[Outflow, ...]
-    bought: str | None
-
-
-def moves_of(fields: Sequence[ClaimField], shape: Shape, contract: str | None) -> Moves:
-    """``contract`` is the one that is called or checks the signature. Coin that is sent along
-    leaves beside what is sold. Raises TypeError for an amount that is none, a defect."""
+    ``contract`` is the one that is called or checks the signature. Coin that is sent along leaves
+    beside what is sold. Raises TypeError for an amount that is none, a defect.
+    """
     tokens = [one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # No token is not the coin of the chain: only a shape can say that.
@@ -271,15 +268,13 @@ def moves_of(fields: Sequence[ClaimField], shape: Shape, contract: str | None) -
     allowed = [one for one in fields if one.meaning is Meaning.ALLOWED_UNITS]
     taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
     bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
-    return Moves(
-        outflows=(
+    return (
+        (
             *(Outflow(sold, _units(one), one) for one in fields if one.meaning in _LEAVES),
             *(Outflow(None, _units(one), one) for one in fields if one.meaning is Meaning.VALUE),
         ),
-        allowed=tuple(
-            Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)
-        ),
-        bought=bought if isinstance(bought, str) else None,
+        tuple(Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)),
+        bought if isinstance(bought, str) else None,
     )
 
 

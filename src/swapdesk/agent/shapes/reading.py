@@ -206,8 +206,14 @@ def read_typed(raw: object) -> Claim:
     contract = document.domain.get("verifyingContract")
     chain_id = document.domain.get("chainId")
     contract = contract if isinstance(contract, str) else None
-    known = shape or _unknown(document.primary_type)
-    moves = moves_of(fields, known, contract)
+    known = shape or Shape(
+        name=document.primary_type,
+        title="A document of a kind that is not known here",
+        act=Act.UNKNOWN,
+        target=Target.ANY,
+        fields={},
+    )
+    outflows, allowed, bought = moves_of(fields, known, contract)
     return Claim(
         shape=known.name,
         act=known.act,
@@ -218,23 +224,13 @@ def read_typed(raw: object) -> Claim:
         fields=fields,
         target=known.target,
         roles=known.roles,
-        outflows=moves.outflows,
-        allowed=moves.allowed,
+        outflows=outflows,
+        allowed=allowed,
         limitless=known.limitless,
-        bought=moves.bought,
+        bought=bought,
         nonce_kind=known.nonce_kind,
         typed=True,
         domain_separator=document.domain_separator,
-    )
-
-
-def _unknown(primary_type: str) -> Shape:
-    return Shape(
-        name=primary_type,
-        title="A document of a kind that is not known here",
-        act=Act.UNKNOWN,
-        target=Target.ANY,
-        fields={},
     )
 
 

@@ -61,9 +61,6 @@ class EvmSigner:
         self._secret.wipe()
         del self._key
 
-    def export(self) -> SecretBytes:
-        return self._secret.copy()
-
     def sign_digest(self, digest: bytes) -> str:
         """r, s and v (27 or 28) in 0x-hex; low s. Recovered once more before it is given."""
         if len(digest) != 32:

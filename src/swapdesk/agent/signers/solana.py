@@ -31,9 +31,6 @@ class SolanaSigner:
         self._secret.wipe()
         del self._key
 
-    def export(self) -> SecretBytes:
-        return self._secret.copy()
-
     def sign(self, raw: bytes) -> SignedBytes:
         """Our signature in its place; the others stay as they are."""
         try:

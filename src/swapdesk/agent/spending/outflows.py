@@ -68,15 +68,12 @@ class Spending(Struct, frozen=True):
         return self.spends if self.gas is None else (*self.spends, self.gas)
 
 
-class Counted(Struct, frozen=True):
-    """A spend with its payload's ``once``, as the records have it."""
-
-    spend: Spend
-    once: str
+Counted = tuple[Spend, str]
+"""A spend with its payload's ``once``, as the records have it."""
 
 
 def counted(one: Spending) -> tuple[Counted, ...]:
-    return tuple(Counted(spend, one.once) for spend in one.all)
+    return tuple((spend, one.once) for spend in one.all)
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
@@ -100,7 +97,7 @@ class SpendSums:
 
     def after(self, rows: Sequence[Counted]) -> dict[TokenKey, Units]:
         """The same once these are counted too."""
-        keys = {row.spend.way for row in rows}
+        keys = {spend.way for spend, _ in rows}
         before = {key: self._ways.get(key, ({}, {})) for key in keys}
         ways: _Ways = {key: (dict(one[0]), dict(one[1])) for key, one in before.items()}
         _add(ways, rows)
@@ -114,8 +111,7 @@ class SpendSums:
 
 
 def _add(ways: _Ways, rows: Iterable[Counted]) -> None:
-    for row in rows:
-        spend, once = row.spend, row.once
+    for spend, once in rows:
         both = ways.setdefault(spend.way, ({}, {}))
         way = both[0] if spend.grants else both[1]
         way[once] = max(way.get(once, 0), spend.units)

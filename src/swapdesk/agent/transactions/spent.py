@@ -167,7 +167,7 @@ class SpentRecord:
 
 def _counted(row: sqlite3.Row) -> Counted:
     units = row["units"]
-    return Counted(
+    return (
         Spend(
             (row["chain_id"], row["token"]),
             math.inf if units is None else int(units),

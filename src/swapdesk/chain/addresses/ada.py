@@ -13,8 +13,8 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     ParsedAddress,
     UnpaidForm,
-    burned,
     expand,
+    refuse_burned,
     require_alphabet,
     wrong_checksum,
     wrong_length,
@@ -65,21 +65,14 @@ def _read_shelley(text: str) -> str:
     lowered = bech32.require(text, len(PREFIX) + 1)
     if not 5 + 6 < len(lowered) <= bech32.LONG:
         raise wrong_length(len(text), "58 or 103")
-    try:
-        _, values, constant = bech32.decode(lowered, bech32.LONG)
-        payload = bytes(bech32.regroup(values, 5, 8, pad=False))
-    except bech32.Bech32Error as error:
-        if error.fault == "checksum":
-            raise bech32.checksum_problem(lowered, PREFIX, bech32.BECH32) from None
-        raise AddressProblem("length", "its data has a length no wallet uses") from None
-    if constant != bech32.BECH32:
+    payload, is_bech32 = bech32.read_bytes(lowered, PREFIX, bech32.LONG)
+    if not is_bech32:
         raise wrong_checksum()
     kind, network = payload[0] >> 4, payload[0] & 15
     if network != MAINNET or kind > 7:
         raise AddressProblem("prefix", "its header is not of a payment on the main network", 6)
     _require_hashes(kind, payload[1:], len(text))
-    if not any(payload[1 : 1 + _HASH]):
-        raise burned()
+    refuse_burned(payload[1 : 1 + _HASH])
     return lowered
 
 
@@ -136,8 +129,7 @@ def _read_byron(text: str) -> str:
         case [bytes() as root, dict() as attributes, int()] if len(root) == _HASH:
             if _NETWORK_MAGIC in attributes:
                 raise AddressProblem("prefix", "it is of a test network", 1)
-            if not any(root):
-                raise burned()
+            refuse_burned(root)
         case _:
             raise AddressProblem("length", "its data is not that of an address")
     return text

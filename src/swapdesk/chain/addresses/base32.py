@@ -22,12 +22,12 @@ from swapdesk.chain.addresses.kind import (
     PaymentLink,
     PaymentRequest,
     UnpaidForm,
-    burned,
     link_query,
     plain_amount,
+    refuse_burned,
     require_alphabet,
+    require_length,
     wrong_checksum,
-    wrong_length,
     wrong_start,
 )
 
@@ -113,15 +113,13 @@ def read_stellar(text: str) -> ParsedAddress:
             raise AddressProblem("prefix", _FOREIGN[found[0]], 1)
         raise wrong_start("G")
     require_alphabet(text, ALPHABET, "a Stellar address")
-    if len(text) != LENGTH:
-        raise wrong_length(len(text), str(LENGTH))
+    require_length(len(text), (LENGTH,))
     found = decode(text)
     if found is None:
         raise wrong_checksum()
     if found[0] != ACCOUNT:
         raise AddressProblem("prefix", "it holds no account", 2)
-    if not any(found[1]):
-        raise burned()
+    refuse_burned(found[1])
     return ParsedAddress(text)
 
 
@@ -184,8 +182,7 @@ def encode_algorand(key: bytes) -> str:
 def read_algorand(text: str) -> ParsedAddress:
     """The address. Raises AddressProblem."""
     require_alphabet(text, ALPHABET, "an Algorand address")
-    if len(text) != ALGORAND_LENGTH:
-        raise wrong_length(len(text), str(ALGORAND_LENGTH))
+    require_length(len(text), (ALGORAND_LENGTH,))
     try:
         whole = base64.b32decode(text + "=" * 6)
     except binascii.Error:
@@ -194,8 +191,7 @@ def read_algorand(text: str) -> ParsedAddress:
     # The last character has three bits to spare: only one of its spellings is the address.
     if encode_algorand(key) != text:
         raise wrong_checksum()
-    if not any(key):
-        raise burned()
+    refuse_burned(key)
     return ParsedAddress(text)
 
 

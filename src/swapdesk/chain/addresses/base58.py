@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from swapdesk.chain.addresses.kind import wrong_checksum
+
 BITCOIN_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 CLASS = "1-9A-HJ-NP-Za-km-z"
 """The characters in a pattern's brackets."""
@@ -31,14 +33,20 @@ def encode(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 def decode(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
     """Base58 to bytes. Raises Base58Error for a character outside the alphabet."""
+    number = as_number(text, alphabet)
+    zeros = len(text) - len(text.lstrip(alphabet[0]))
+    return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
+    """The number that the digits are. Raises Base58Error for a character outside the alphabet."""
     number = 0
     for character in text:
         digit = alphabet.find(character)
         if digit < 0:
             raise Base58Error("a character outside the alphabet")
         number = number * 58 + digit
-    zeros = len(text) - len(text.lstrip(alphabet[0]))
-    return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return number
 
 
 def reader(size: int) -> Callable[[str], bytes | None]:
@@ -71,18 +79,19 @@ def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
     return encode(payload + checksum(payload), alphabet)
 
 
-def decode_check(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """The payload (version bytes included) without its checksum, else Base58Error."""
-    whole = decode(text, alphabet)
-    payload, tail = whole[:-4], whole[-4:]
-    if len(whole) < 5 or checksum(payload) != tail:
-        raise Base58Error("the checksum does not hold")
-    return payload
-
-
 def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
-    """As ``decode_check``, None where that raises."""
+    """What stands before a correct checksum, version bytes included; None for any other text."""
     try:
-        return decode_check(text, alphabet)
+        whole = decode(text, alphabet)
     except Base58Error:
         return None
+    body, tail = whole[:-4], whole[-4:]
+    return body if body and checksum(body) == tail else None
+
+
+def require(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
+    """As ``payload``. Raises AddressProblem where that is None."""
+    found = payload(text, alphabet)
+    if found is None:
+        raise wrong_checksum()
+    return found

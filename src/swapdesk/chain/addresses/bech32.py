@@ -173,6 +173,19 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
     return lowered
 
 
+def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
+    """The bytes in a text that starts with this prefix, and whether it is bech32 of the prefix.
+    Raises AddressProblem."""
+    try:
+        found, values, constant = decode(lowered, limit)
+        payload = bytes(regroup(values, 5, 8, pad=False))
+    except Bech32Error as error:
+        if error.fault == "checksum":
+            raise checksum_problem(lowered, prefix, BECH32) from None
+        raise AddressProblem("length", "its data has a length no wallet uses") from None
+    return payload, (found, constant) == (prefix, BECH32)
+
+
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
     """A wrong checksum, with the one place that explains it, counted in the whole text."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)

@@ -21,9 +21,10 @@ from swapdesk.chain.addresses.kind import (
     bip21,
     burned,
     expand,
+    refuse_burned,
     require_alphabet,
+    require_length,
     wrong_checksum,
-    wrong_length,
     wrong_start,
 )
 
@@ -56,18 +57,12 @@ def encode_key_hash(version: int, digest: bytes) -> str:
 def read_key_hash(text: str, versions: Collection[int], *, fixed_length: int | None = None) -> str:
     """The text when it is a Base58Check address of one of the versions. Raises AddressProblem."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
-    if fixed_length is not None and len(text) != fixed_length:
-        raise wrong_length(len(text), str(fixed_length))
-    if not SHORTEST <= len(text) <= LONGEST:
-        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
-    try:
-        payload = base58.decode_check(text)
-    except base58.Base58Error:
-        raise wrong_checksum() from None
+    allowed = range(SHORTEST, LONGEST + 1) if fixed_length is None else (fixed_length,)
+    require_length(len(text), allowed)
+    payload = base58.require(text)
     if len(payload) != 21 or payload[0] not in versions:
         raise AddressProblem("prefix", "its version is not one of the main network")
-    if not any(payload[1:]):
-        raise burned()
+    refuse_burned(payload[1:])
     return text
 
 
@@ -99,9 +94,7 @@ def _wallet_key(version: int) -> Callable[[str], bool]:
 def read_witness(text: str, prefix: str) -> str:
     """A witness address of version 0 or 1, in lower case. Raises AddressProblem."""
     lowered = bech32.require(text, len(prefix) + 1)
-    short, long = len(prefix) + 40, len(prefix) + 60
-    if len(text) not in (short, long):
-        raise wrong_length(len(text), f"{short} or {long}")
+    require_length(len(text), (len(prefix) + 40, len(prefix) + 60))
     try:
         version, program = bech32.decode_witness(prefix, lowered)
     except bech32.Bech32Error as error:
@@ -117,8 +110,7 @@ def read_witness(text: str, prefix: str) -> str:
         raise AddressProblem(
             "prefix", f"nothing spends witness version {version} in this form", place
         )
-    if not any(program):
-        raise burned()
+    refuse_burned(program)
     return lowered
 
 
@@ -219,8 +211,7 @@ def read_cash(text: str) -> ParsedAddress:
         raise wrong_start("q or p")
     lowered = bech32.require(text, skipped, "a Bitcoin Cash address")
     body = lowered[skipped:]
-    if len(body) not in _CASH_LENGTHS:
-        raise wrong_length(len(body), " or ".join(map(str, _CASH_LENGTHS)))
+    require_length(len(body), _CASH_LENGTHS)
     values = [bech32.CHARSET.index(character) for character in body]
     if _cash_polymod([*_cash_prefix(), *values]) != 0:
         raise wrong_checksum()
@@ -236,8 +227,7 @@ def read_cash(text: str) -> ParsedAddress:
         or (of_key and size != 0)
     ):
         raise AddressProblem("prefix", "its version is not one of the main network", skipped + 1)
-    if not any(payload[1:]):
-        raise burned()
+    refuse_burned(payload[1:])
     return ParsedAddress(body, account=payload[1:].hex() + str(kind % 2))
 
 

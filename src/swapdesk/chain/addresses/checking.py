@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
-    AddressVerdict,
     ParsedAddress,
     Proof,
+    Verdict,
     with_article,
 )
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, kinds_by_proof, network_of
@@ -50,7 +50,7 @@ def check_address(
     chain_name: str | None = None,
     symbol: str | None = None,
     contracts: Collection[str] = (),
-) -> AddressVerdict:
+) -> Verdict:
     """Is ``text`` an address a payout of ``symbol`` on ``chain_name`` can go to?
 
     Nothing is trimmed or repaired. ``chain_name`` also decides whose prefix an address must
@@ -61,9 +61,7 @@ def check_address(
     known = ADDRESS_KINDS.get(kind)
     if known is None:
         chain = chain_name or "this chain"
-        return AddressVerdict(
-            False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here."
-        )
+        return Verdict(False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
     chain = chain_name or known.chain
     try:
         _require_plain(text, known)
@@ -73,7 +71,7 @@ def check_address(
         _refuse_contract(known, reading.normalized, contracts)
     except AddressProblem as problem:
         return _refusal(known, text, problem, chain, symbol)
-    return AddressVerdict(
+    return Verdict(
         True,
         kind,
         "valid",
@@ -138,17 +136,21 @@ def _refuse_better_proof(
 def _mistyped(text: str) -> str | None:
     """``a Bitcoin address with a typing error`` where a text has the form of one."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
-        if text.lower().startswith(kind.marks) or _fails_by_checksum(kind, text):
+        read = _read_as(kind, text)
+        mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
+        if mistyped or text.lower().startswith(kind.marks):
             return f"{kind.called} with a typing error"
     return None
 
 
-def _fails_by_checksum(kind: AddressKind, text: str) -> bool:
+def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
+    """What a kind makes of a text. Burn and system addresses are addresses all the same."""
     try:
-        kind.read(text)
+        return kind.read(text)
     except AddressProblem as problem:
-        return problem.code == "checksum"
-    return False
+        if problem.code == "unsafe" and problem.whole:
+            return ParsedAddress(text)
+        return problem
 
 
 def _of_another_chain(found: str, known: AddressKind, chain: str, symbol: str | None) -> str:
@@ -196,7 +198,7 @@ def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
 
 def _refusal(
     known: AddressKind, text: str, problem: AddressProblem, chain: str, symbol: str | None
-) -> AddressVerdict:
+) -> Verdict:
     code, reason, position = problem.code, problem.sentence(chain), problem.position
     if code not in ("empty", "unsafe", "other_chain") and len(text) <= MAX_LENGTH:
         secret = secret_warning(text)
@@ -206,7 +208,7 @@ def _refusal(
         elif found is not None:
             code, position = "other_chain", None
             reason = _of_another_chain(found, known, chain, symbol)
-    return AddressVerdict(False, known.name, code, reason, position)
+    return Verdict(False, known.name, code, reason, position)
 
 
 def recognise(
@@ -220,14 +222,8 @@ def recognise(
     for kind in others:
         if kind.name == asked.name:
             continue
-        try:
-            reading = kind.read(text)
-        except AddressProblem as problem:
-            # Burn and system addresses are addresses all the same.
-            if problem.code == "unsafe" and problem.whole:
-                return kind.called
-            continue
-        if _proof(kind, reading) is not Proof.ANY_WORD:
+        reading = _read_as(kind, text)
+        if isinstance(reading, ParsedAddress) and _proof(kind, reading) is not Proof.ANY_WORD:
             return _called(kind, reading)
     for kind in ADDRESS_KINDS.values():
         for form in kind.unpaid:
@@ -258,20 +254,12 @@ def _secret_or_address(text: str) -> str:
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
-        if kind.proof is not Proof.CHECKSUM and _has_form(kind, text)
+        if kind.proof is not Proof.CHECKSUM and isinstance(_read_as(kind, text), ParsedAddress)
     ]
     if not called:
         return _SECRET
     *others, last = ["a private key", "a transaction hash", *called]
     return f"This is {', '.join(others)} or {last}. Never paste a private key."
-
-
-def _has_form(kind: AddressKind, text: str) -> bool:
-    try:
-        kind.read(text)
-    except AddressProblem as problem:
-        return problem.code == "unsafe" and problem.whole
-    return True
 
 
 MAX_PATTERN = 512
@@ -281,39 +269,31 @@ UNSUPPORTED = (
 )
 
 
-class ServerPattern:
-    """A pattern from the service, matched against a whole text. Never raises on any pattern."""
+def pattern_fits(pattern: str, text: str) -> bool | None:
+    """Whether the whole of ``text`` fits a pattern from the service; None for a pattern that is
+    unsupported. Never raises on any pattern.
 
-    def __init__(self, pattern: str) -> None:
-        usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
-        self._validator = _compiled(pattern) if usable else None
-
-    @property
-    def supported(self) -> bool:
-        return self._validator is not None
-
-    def matches(self, text: str) -> bool | None:
-        """Whether the whole of ``text`` fits; None when the pattern is unsupported.
-
-        A text over 256 characters, or with anything but printable ASCII, never fits.
-        """
-        if self._validator is None:
-            return None
-        if len(text) > MAX_INPUT or not _is_printable(text):
-            return False
-        # isinstance_python answers in a bool, without building an error that repeats the text.
-        return self._validator.isinstance_python(text)
+    A text over 256 characters, or with anything but printable ASCII, never fits.
+    """
+    usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
+    validator = _compiled(pattern) if usable else None
+    if validator is None:
+        return None
+    if len(text) > MAX_INPUT or not _is_printable(text):
+        return False
+    # isinstance_python answers in a bool, without building an error that repeats the text.
+    return validator.isinstance_python(text)
 
 
 def check_recipient(
     kind: str,
     text: str,
-    server_pattern: ServerPattern | str | None,
+    server_pattern: str | None,
     *,
     chain_name: str | None = None,
     symbol: str | None = None,
     contracts: Collection[str] = (),
-) -> AddressVerdict:
+) -> Verdict:
     """The decoder's verdict, narrowed by the service's pattern (none when empty or None).
 
     The pattern is asked about the normalized spelling, which is the one to send. A refusal
@@ -322,15 +302,14 @@ def check_recipient(
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
         return verdict
-    pattern = ServerPattern(server_pattern) if isinstance(server_pattern, str) else server_pattern
-    fits = pattern.matches(verdict.normalized)
+    fits = pattern_fits(server_pattern, verdict.normalized)
     if fits is None:
         return replace(verdict, warnings=(*verdict.warnings, UNSUPPORTED))
     if fits:
         return verdict
     chain = chain_name or ADDRESS_KINDS[kind].chain
     reason = f"This is {with_article(chain)} address, but the service does not take this form."
-    return AddressVerdict(False, kind, "pattern", reason)
+    return Verdict(False, kind, "pattern", reason)
 
 
 def _is_printable(text: str) -> bool:

@@ -16,10 +16,10 @@ from swapdesk.chain.addresses.kind import (
     MemoRule,
     Network,
     ParsedAddress,
-    burned,
     expand,
     in_capitals,
-    wrong_length,
+    refuse_burned,
+    require_length,
     wrong_start,
 )
 
@@ -117,22 +117,13 @@ def _prefix(text: str) -> str:
 
 
 def _account(text: str) -> str:
-    prefix, _, data = text.lower().partition("1")
+    prefix = text.lower().partition("1")[0]
     lowered = bech32.require(text, len(prefix) + 1)
-    if len(data) not in (38, 58):
-        short, long = len(prefix) + 39, len(prefix) + 59
-        raise wrong_length(len(text), f"{short} or {long}")
-    try:
-        found, values, constant = bech32.decode(lowered)
-        account = bytes(bech32.regroup(values, 5, 8, pad=False))
-    except bech32.Bech32Error as error:
-        if error.fault == "checksum":
-            raise bech32.checksum_problem(lowered, prefix, bech32.BECH32) from None
-        raise AddressProblem("length", "its data has a length no wallet uses") from None
-    if constant != bech32.BECH32 or found != prefix:
+    require_length(len(text), (len(prefix) + 39, len(prefix) + 59))
+    account, is_bech32 = bech32.read_bytes(lowered, prefix)
+    if not is_bech32:
         raise AddressProblem("checksum", "its checksum is of another form than this chain's")
-    if not any(account):
-        raise burned()
+    refuse_burned(account)
     return lowered
 
 

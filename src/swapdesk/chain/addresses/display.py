@@ -159,6 +159,7 @@ def _comparable(address: str) -> str:
 
 MAX_TEMPLATE = 500
 MAX_VALUE = 200
+PLACEHOLDER = "{txHash}"
 
 KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
 """Hosts of public block explorers. A link of a service to any other is shown, never hidden behind
@@ -166,16 +167,6 @@ an address."""
 
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
-
-
-def transaction_link(template: str | None, transaction_hash: str) -> str | None:
-    """The link of a transaction, filled at ``{txHash}``, or None when it is not safe."""
-    return _filled(template, "{txHash}", transaction_hash)
-
-
-def address_link(template: str | None, address: str) -> str | None:
-    """The link of an address, filled at ``{address}``, or None when it is not safe."""
-    return _filled(template, "{address}", address)
 
 
 def known_page(link: str | None) -> str | None:
@@ -192,19 +183,20 @@ def known_page(link: str | None) -> str | None:
     return link if parts.scheme == "https" and parts.netloc in KNOWN else None
 
 
-def _filled(template: str | None, placeholder: str, value: str) -> str | None:
-    if not template or len(template) > MAX_TEMPLATE or placeholder not in template:
+def transaction_link(template: str | None, transaction_hash: str) -> str | None:
+    """The link of a transaction, filled at ``{txHash}``, or None when it is not safe."""
+    if not template or len(template) > MAX_TEMPLATE or PLACEHOLDER not in template:
         return None
-    if not 1 <= len(value) <= MAX_VALUE or not all("!" <= c <= "~" for c in value):
-        return None
-    if not value.strip("."):
+    if not 1 <= len(transaction_hash) <= MAX_VALUE or set(transaction_hash) <= {"."}:
         # "." and ".." survive percent-encoding and would climb in the path.
         return None
-    link = template.replace(placeholder, quote(value, safe=""))
-    return link if _is_safe(link, template, placeholder) else None
+    if not all("!" <= c <= "~" for c in transaction_hash):
+        return None
+    link = template.replace(PLACEHOLDER, quote(transaction_hash, safe=""))
+    return link if _is_safe(link, template) else None
 
 
-def _is_safe(link: str, template: str, placeholder: str) -> bool:
+def _is_safe(link: str, template: str) -> bool:
     if not template.startswith("https://"):
         return False
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):
@@ -214,7 +206,7 @@ def _is_safe(link: str, template: str, placeholder: str) -> bool:
         host, _port = parts.hostname or "", parts.port
     except ValueError:
         return False
-    if placeholder in bare.netloc or "@" in parts.netloc:
+    if PLACEHOLDER in bare.netloc or "@" in parts.netloc:
         return False
     labels = host.split(".")
     return (

@@ -13,12 +13,12 @@ from swapdesk.chain.addresses.kind import (
     Network,
     ParsedAddress,
     behind_0x,
-    burned,
     expand,
     marked_hash,
+    refuse_burned,
     require_alphabet,
+    require_length,
     wrong_checksum,
-    wrong_length,
 )
 
 SHORTEST, LONGEST = 46, 49
@@ -106,14 +106,12 @@ def read_unlisted(text: str) -> ParsedAddress:
 
 def _network(text: str) -> int:
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
-    if not SHORTEST <= len(text) <= LONGEST:
-        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    require_length(len(text), range(SHORTEST, LONGEST + 1))
     found = decode(text)
     if found is None:
         raise wrong_checksum()
     number, account = found
-    if not any(account):
-        raise burned()
+    refuse_burned(account)
     return number
 
 

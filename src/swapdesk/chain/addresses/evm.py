@@ -17,9 +17,9 @@ from swapdesk.chain.addresses.kind import (
     link_query,
     marked_hash,
     require_alphabet,
+    require_length,
     system_account,
     wrong_checksum,
-    wrong_length,
     wrong_start,
 )
 
@@ -68,8 +68,7 @@ def read(text: str) -> ParsedAddress:
     if not text.startswith("0x"):
         raise wrong_start("0x")
     require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
-    if len(text) != LENGTH:
-        raise wrong_length(len(text), str(LENGTH))
+    require_length(len(text), (LENGTH,))
     _refuse_lost(text.lower())
     digits = text[2:]
     normalized = checksummed(text)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from enum import IntEnum
 from urllib.parse import quote
@@ -36,15 +36,17 @@ class Proof(IntEnum):
     CHECKSUM = 2
 
 
-class AddressVerdict(Struct, frozen=True):
-    """The answer about one text on one kind of chain.
+class Verdict(Struct, frozen=True):
+    """The answer about one text, an address or a memo, on one kind of chain.
 
-    ``code`` is one of valid, empty, character, length, checksum, prefix, other_chain, unsafe,
-    pattern, unknown_kind. ``reason`` is a sentence for the screen. ``position`` counts
-    characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``;
-    ``account`` is what two spellings of one account share. ``warnings`` are sentences that
-    never block. ``doubt`` names how a payment may be lost: it is agreed to before one is made;
-    empty for nothing. ``proves`` is how sure it is that the text is such an address.
+    ``code`` is of an address one of valid, empty, character, length, checksum, prefix,
+    other_chain, unsafe, pattern, unknown_kind; of a memo one of valid, none, missing, waived,
+    waiver, unused, character, length, range. ``reason`` is a sentence for the screen.
+    ``position`` counts characters from 1. ``normalized`` is the one spelling to send, empty
+    unless ``ok``; ``account`` is what two spellings of one account share. ``warnings`` are
+    sentences that never block. ``doubt`` names how a payment may be lost, of a memo why it may
+    not be what the receiver gave out: it is agreed to before one is made; empty for nothing.
+    ``proves`` is how sure it is that the text is such an address.
     """
 
     ok: bool
@@ -129,6 +131,12 @@ def burned() -> AddressProblem:
     return AddressProblem("unsafe", BURNED, whole=True)
 
 
+def refuse_burned(payload: bytes) -> None:
+    """Raises AddressProblem where all that would be paid to is zeros."""
+    if not any(payload):
+        raise burned()
+
+
 def system_account() -> AddressProblem:
     return AddressProblem(
         "unsafe", "This address belongs to the chain itself. Nobody holds its key.", whole=True
@@ -137,6 +145,14 @@ def system_account() -> AddressProblem:
 
 def wrong_length(length: int, expected: str) -> AddressProblem:
     return AddressProblem("length", f"it has {length:,} characters instead of {expected}")
+
+
+def require_length(length: int, allowed: Collection[int]) -> None:
+    """Raises AddressProblem for another length than one of these."""
+    if length not in allowed:
+        of_range = f"{min(allowed)} to {max(allowed)}"
+        of_few = " or ".join(map(str, allowed))
+        raise wrong_length(length, of_range if isinstance(allowed, range) else of_few)
 
 
 def wrong_start(expected: str) -> AddressProblem:
@@ -213,6 +229,8 @@ class PaymentRequest(Struct, frozen=True):
 
 
 class PaymentLink(Struct, frozen=True):
+    """The text of a code. It carries the amount, and with ``memo`` the memo too."""
+
     text: str
     memo: bool = False
 

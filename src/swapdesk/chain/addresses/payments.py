@@ -17,11 +17,8 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Literal
 
-from msgspec import Struct
-
-from swapdesk.chain.addresses.kind import MemoRule, PaymentLink, PaymentRequest
+from swapdesk.chain.addresses.kind import MemoRule, PaymentLink, PaymentRequest, Verdict
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.wire.encoding.numbers import short, to_base_units
 from swapdesk.wire.encoding.readers import character_in_words
@@ -31,23 +28,6 @@ MAX_LENGTH = 64
 """What a field of the API holds (contract 7.1); chains may hold less."""
 
 _DIGITS = frozenset("0123456789")
-
-
-class MemoVerdict(Struct, frozen=True):
-    """The answer about one memo.
-
-    ``code`` is one of valid, none, missing, waived, waiver, unused, character, length, range.
-    ``normalized`` is what to send; empty for none. ``position`` counts from 1. ``doubt`` is a
-    sentence why a valid one may not be what the receiver gave out; empty for no reason.
-    """
-
-    ok: bool
-    kind: str
-    code: str
-    reason: str
-    position: int | None = None
-    normalized: str = ""
-    doubt: str = ""
 
 
 def memo_label(kind: str) -> str:
@@ -76,7 +56,7 @@ def check_memo(
     *,
     chain_name: str | None = None,
     symbol: str | None = None,
-) -> MemoVerdict:
+) -> Verdict:
     """Is ``text`` a memo of this kind of chain? ``needed`` is the chain's ``memoNeeded``.
 
     ``NO MEMO`` typed exactly waives a needed one and sends nothing; the phrase itself is
@@ -86,14 +66,14 @@ def check_memo(
     if not text:
         return _without(kind, label, needed, chain_name, symbol)
     if text == WAIVER:
-        return MemoVerdict(True, kind, "waived", f"Sent without a {label}.")
+        return Verdict(True, kind, "waived", f"Sent without a {label}.")
     if text.strip().upper() == WAIVER:
-        return MemoVerdict(
+        return Verdict(
             False, kind, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.'
         )
     if not uses_memo(kind) and not needed:
         chain = chain_name or ADDRESS_KINDS[kind].chain
-        return MemoVerdict(False, kind, "unused", f"{chain} has no memos. Leave it empty.")
+        return Verdict(False, kind, "unused", f"{chain} has no memos. Leave it empty.")
     rule = _rule(kind) or MemoRule(label)
     if rule.largest is not None:
         return _check_number(kind, text, label, rule.largest)
@@ -102,40 +82,40 @@ def check_memo(
 
 def _without(
     kind: str, label: str, needed: bool | None, chain_name: str | None, symbol: str | None
-) -> MemoVerdict:
+) -> Verdict:
     if not needed:
-        return MemoVerdict(True, kind, "none", f"No {label}.")
+        return Verdict(True, kind, "none", f"No {label}.")
     known = ADDRESS_KINDS.get(kind)
     subject = symbol or chain_name or (known.chain if known else "This chain")
     reason = f'{subject} needs a {label} for exchanges. Type "{WAIVER}" if this wallet has none.'
-    return MemoVerdict(False, kind, "missing", reason)
+    return Verdict(False, kind, "missing", reason)
 
 
-def _check_number(kind: str, text: str, label: str, largest: int) -> MemoVerdict:
+def _check_number(kind: str, text: str, label: str, largest: int) -> Verdict:
     for place, character in enumerate(text[: MAX_LENGTH + 1], start=1):
         if character not in _DIGITS:
             reason = f"A {label} is digits only: character {place} is not one."
-            return MemoVerdict(False, kind, "character", reason, place)
+            return Verdict(False, kind, "character", reason, place)
     if len(text) > MAX_LENGTH or int(text) > largest:
-        return MemoVerdict(False, kind, "range", f"A {label} is at most {largest}.")
-    return MemoVerdict(True, kind, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
+        return Verdict(False, kind, "range", f"A {label} is at most {largest}.")
+    return Verdict(True, kind, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
 
 
-def _check_text(kind: str, text: str, rule: MemoRule) -> MemoVerdict:
+def _check_text(kind: str, text: str, rule: MemoRule) -> Verdict:
     label = rule.label
     if len(text) > rule.longest:
         reason = f"A {label} has at most {rule.longest} characters. This one has {len(text):,}."
-        return MemoVerdict(False, kind, "length", reason)
+        return Verdict(False, kind, "length", reason)
     for place, character in enumerate(text, start=1):
         at_edge = character == " " and place in (1, len(text))
         if at_edge or not " " <= character <= "~":
             what = "a space at its edge" if at_edge else character_in_words(character)
             reason = f"A {label} is plain text: character {place} is {what}."
-            return MemoVerdict(False, kind, "character", reason, place)
+            return Verdict(False, kind, "character", reason, place)
     said = f"{label.capitalize()}."
     if rule.largest_id is not None:
         said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
-    return MemoVerdict(True, kind, "valid", said, normalized=text, doubt=_doubt(text, label))
+    return Verdict(True, kind, "valid", said, normalized=text, doubt=_doubt(text, label))
 
 
 def _is_id(text: str, largest: int) -> bool:
@@ -206,37 +186,14 @@ def _is_rounded(text: str) -> bool:
     return zeros >= max(min(more, 2), more - 2)
 
 
-Part = Literal["token", "amount", "memo"]
-
 _NAME = re.compile(r"[0-9A-Za-z:_-]+")
 """What addresses, contracts and asset numbers are written with: nothing that ends a part of a
 link or begins another."""
 
 
-class ChainFacts(Struct, frozen=True):
-    """What a code needs to know of a chain (``kind``, ``chainId``; contract 5.1)."""
-
-    kind: str
-    chain_id: int | None = None
-
-
-class PaymentUri(Struct, frozen=True):
-    """The text of a code, and which parts of the payment stand in it.
-
-    ``missing`` names what a wallet does not learn from the code and a person must enter, in
-    the order of ``Part``; a part the payment does not have is never missing. ``is_link`` is
-    False when the code is the plain address.
-    """
-
-    text: str
-    carries_amount: bool
-    carries_memo: bool
-    missing: tuple[Part, ...]
-    is_link: bool
-
-
-def payment_uri(
-    chain: ChainFacts,
+def payment_link(
+    kind: str,
+    chain_id: int | None,
     contract: str | None,
     address: str,
     amount: Decimal,
@@ -244,44 +201,24 @@ def payment_uri(
     *,
     decimals: int,
     symbol: str = "",
-) -> PaymentUri:
-    """The code for paying ``amount`` (in whole tokens) to a checked ``address``.
+) -> PaymentLink | None:
+    """The link for paying ``amount`` (in whole tokens) to a checked ``address``, on a chain of this
+    kind; None for a payment that no link can say, which has the plain address alone.
 
     ``contract`` is None for the chain's own coin, ``memo`` None or empty for none,
     ``decimals`` those of the token, ``symbol`` its code on the chain. An amount with more
-    places than the token has cannot be paid and gives the plain address, and so does a contract
-    that is none: a link says what the card beside it says, whatever a service wrote. Raises
-    ValueError for an amount that is not above zero.
+    places than the token has cannot be paid and has no link, and so has a contract that is none:
+    a link says what the card beside it says, whatever a service wrote. Raises ValueError for an
+    amount that is not above zero.
     """
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
-    memo = memo or None
-    link = _link(chain, contract, address, amount, memo, decimals, symbol)
-    if link is None:
-        missing: list[Part] = ["token"] if contract is not None else []
-        missing.append("amount")
-        if memo is not None:
-            missing.append("memo")
-        return PaymentUri(address, False, False, tuple(missing), is_link=False)
-    lost: tuple[Part, ...] = ("memo",) if memo is not None and not link.memo else ()
-    return PaymentUri(link.text, True, link.memo, lost, is_link=True)
-
-
-def _link(
-    chain: ChainFacts,
-    contract: str | None,
-    address: str,
-    amount: Decimal,
-    memo: str | None,
-    decimals: int,
-    symbol: str,
-) -> PaymentLink | None:
-    known = ADDRESS_KINDS.get(chain.kind)
+    known = ADDRESS_KINDS.get(kind)
     plain = all(_NAME.fullmatch(text) for text in (address, contract) if text is not None)
     payable = -int(short(amount).as_tuple().exponent) <= decimals
     if known is None or known.link is None or not plain or not payable:
         return None
     units = to_base_units(amount, decimals)
     return known.link(
-        PaymentRequest(address, amount, units, contract, memo, symbol, chain.chain_id)
+        PaymentRequest(address, amount, units, contract, memo or None, symbol, chain_id)
     )

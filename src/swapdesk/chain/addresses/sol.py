@@ -15,7 +15,7 @@ from swapdesk.chain.addresses.kind import (
     link_query,
     plain_amount,
     require_alphabet,
-    wrong_length,
+    require_length,
 )
 
 SHORTEST, LONGEST = 32, 44
@@ -41,8 +41,7 @@ _PROGRAMS = {
 def read(text: str) -> ParsedAddress:
     """The address. A warning always says that no checksum stands behind it."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
-    if not SHORTEST <= len(text) <= LONGEST:
-        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    require_length(len(text), range(SHORTEST, LONGEST + 1))
     if text in _PROGRAMS:
         raise AddressProblem(
             "unsafe", f"This is {_PROGRAMS[text]}. What is sent to it is lost.", whole=True

@@ -12,8 +12,8 @@ from swapdesk.chain.addresses.kind import (
     burned,
     expand,
     require_alphabet,
+    require_length,
     system_account,
-    wrong_length,
     wrong_start,
 )
 
@@ -34,8 +34,7 @@ def read(text: str) -> ParsedAddress:
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")
     require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
-    if len(text) != LENGTH:
-        raise wrong_length(len(text), str(LENGTH))
+    require_length(len(text), (LENGTH,))
     number = int(text, 16)
     if number == 0:
         raise burned()

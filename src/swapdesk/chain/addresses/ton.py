@@ -16,12 +16,12 @@ from swapdesk.chain.addresses.kind import (
     PaymentRequest,
     UnpaidForm,
     bare_hash,
-    burned,
     expand,
     link_query,
+    refuse_burned,
     require_alphabet,
+    require_length,
     wrong_checksum,
-    wrong_length,
     wrong_start,
 )
 
@@ -73,8 +73,7 @@ def read(text: str) -> ParsedAddress:
     if text[:1] not in ("U", "E", "k", "0"):
         raise wrong_start("UQ or EQ")
     require_alphabet(text, _ALPHABET, "a TON address")
-    if len(text) != LENGTH:
-        raise wrong_length(len(text), str(LENGTH))
+    require_length(len(text), (LENGTH,))
     found = decode(text)
     if found is None or (set("+/") & set(text) and set("-_") & set(text)):
         raise wrong_checksum()
@@ -88,7 +87,7 @@ def read(text: str) -> ParsedAddress:
         )
     if flag not in (BOUNCEABLE, NON_BOUNCEABLE) or workchain not in (0, _MASTERCHAIN):
         raise AddressProblem("prefix", "its first characters are not of the main network", 1)
-    _refuse_burned(account)
+    refuse_burned(account)
     signed = -1 if workchain == _MASTERCHAIN else 0
     bounceable = flag == BOUNCEABLE
     return ParsedAddress(
@@ -104,10 +103,9 @@ def _read_raw(workchain: str, digits: str) -> ParsedAddress:
         raise wrong_start("UQ or EQ")
     text = f"{workchain}:{digits}"
     require_alphabet(text, _HEXADECIMAL, "hexadecimal", len(workchain) + 1)
-    if len(digits) != _RAW_DIGITS:
-        raise wrong_length(len(text), str(len(workchain) + 1 + _RAW_DIGITS))
+    require_length(len(text), (len(workchain) + 1 + _RAW_DIGITS,))
     account = bytes.fromhex(digits)
-    _refuse_burned(account)
+    refuse_burned(account)
     return ParsedAddress(
         encode(account, workchain=int(workchain)),
         noun="address in the raw form",
@@ -115,11 +113,6 @@ def _read_raw(workchain: str, digits: str) -> ParsedAddress:
         warnings=(NO_CHECKSUM,),
         account=f"{workchain}:{account.hex()}",
     )
-
-
-def _refuse_burned(account: bytes) -> None:
-    if not any(account):
-        raise burned()
 
 
 def _contract_account(text: str) -> str:

@@ -16,8 +16,8 @@ from swapdesk.chain.addresses.kind import (
     UnpaidForm,
     bip21,
     require_alphabet,
+    require_length,
     wrong_checksum,
-    wrong_length,
     wrong_start,
 )
 
@@ -36,12 +36,8 @@ def encode_blocks(payload: bytes) -> str:
     for start in range(0, len(payload), 8):
         block = payload[start : start + 8]
         width = _BLOCK_CHARACTERS[len(block)]
-        number = int.from_bytes(block, "big")
-        digits = ""
-        for _ in range(width):
-            number, digit = divmod(number, 58)
-            digits = base58.BITCOIN_ALPHABET[digit] + digits
-        parts.append(digits)
+        # A zero byte in front is a digit of its own there, and none here.
+        parts.append(base58.encode(block.lstrip(b"\0")).rjust(width, base58.BITCOIN_ALPHABET[0]))
     return "".join(parts)
 
 
@@ -53,12 +49,7 @@ def decode_blocks(text: str) -> bytes:
         if len(block) not in _BLOCK_CHARACTERS:
             raise base58.Base58Error("a block of impossible length")
         size = _BLOCK_CHARACTERS.index(len(block))
-        number = 0
-        for character in block:
-            digit = base58.BITCOIN_ALPHABET.find(character)
-            if digit < 0:
-                raise base58.Base58Error("a character outside the alphabet")
-            number = number * 58 + digit
+        number = base58.as_number(block)
         if number >> 8 * size:
             raise base58.Base58Error("a block that overflows")
         parts.append(number.to_bytes(size, "big"))
@@ -84,8 +75,7 @@ def read(text: str) -> ParsedAddress:
     if text[:1] not in ("4", "8"):
         raise wrong_start("4 or 8")
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
-    if len(text) not in _LENGTHS:
-        raise wrong_length(len(text), "95 or 106")
+    require_length(len(text), _LENGTHS)
     try:
         network, body = decode_address(text)
     except base58.Base58Error:

@@ -22,8 +22,7 @@ from swapdesk.chain.addresses.kind import (
     link_query,
     plain_amount,
     require_alphabet,
-    wrong_checksum,
-    wrong_length,
+    require_length,
     wrong_start,
 )
 
@@ -66,11 +65,10 @@ def x_address_parts(text: str) -> tuple[str, str] | None:
 def _x_payload(text: str) -> bytes | None:
     if text[:1] not in ("X", "T") or len(text) != 47:
         return None
-    try:
-        payload = base58.decode_check(text, base58.XRP_ALPHABET)
-    except base58.Base58Error:
+    payload = base58.payload(text, base58.XRP_ALPHABET)
+    if payload is None or payload[:2] not in X_ADDRESS_VERSIONS or len(payload) != 31:
         return None
-    return payload if payload[:2] in X_ADDRESS_VERSIONS and len(payload) == 31 else None
+    return payload
 
 
 def _taken_apart(text: str) -> str:
@@ -97,12 +95,8 @@ def read(text: str) -> ParsedAddress:
     if not text.startswith("r"):
         raise wrong_start("r")
     require_alphabet(text, base58.XRP_ALPHABET, "an XRP address")
-    if not SHORTEST <= len(text) <= LONGEST:
-        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
-    try:
-        payload = base58.decode_check(text, base58.XRP_ALPHABET)
-    except base58.Base58Error:
-        raise wrong_checksum() from None
+    require_length(len(text), range(SHORTEST, LONGEST + 1))
+    payload = base58.require(text, base58.XRP_ALPHABET)
     if len(payload) != 21 or payload[:1] != ACCOUNT_VERSION:
         raise AddressProblem("prefix", "it holds no account", 1)
     if text in _SPECIAL:

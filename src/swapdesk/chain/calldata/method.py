@@ -41,9 +41,12 @@ class Method(Struct, frozen=True, dict=True):
         except (EncodingError, TypeError, ValueError, OverflowError) as error:
             raise CalldataError(f"{self.name}: {error}") from error
 
-    def read(self, data: bytes) -> DecodedCall:
-        """The arguments of a call. Raises CalldataError unless the data is what ``call`` gives:
-        another layout, unused bytes and dirty padding are refused."""
+    def read(self, data: bytes) -> dict[str, Any]:
+        """The arguments of a call by name: addresses with their checksum, numbers as integers.
+
+        Raises CalldataError unless the data is what ``call`` gives: another layout, unused bytes
+        and dirty padding are refused.
+        """
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
 
@@ -55,17 +58,7 @@ class Method(Struct, frozen=True, dict=True):
             raise CalldataError(f"the arguments of {self.name} cannot be read") from error
         if self.call(*values) != data:
             raise CalldataError(f"the arguments of {self.name} are not in their plain form")
-        return DecodedCall(self, dict(zip(self.names, map(_normal, values), strict=True)))
-
-
-class DecodedCall(Struct, frozen=True):
-    """A call that was read: addresses with their checksum, numbers as integers."""
-
-    method: Method
-    arguments: dict[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.arguments[name]
+        return dict(zip(self.names, map(_normal, values), strict=True))
 
 
 def _normal(value: Any) -> Any:

@@ -6,7 +6,7 @@ is filled in or signed here, and no chain library is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -20,9 +20,7 @@ from swapdesk.chain.rpc.evm_answers import (
     EvmUncertain,
     EvmUnreachable,
     Fees,
-    Head,
     Log,
-    NodeIdentity,
     SimulatedCall,
     Transaction,
     TransactionReceipt,
@@ -68,31 +66,6 @@ class Call(Struct, frozen=True):
         if self.gas is not None:
             told["gas"] = hex(self.gas)
         return told
-
-
-class Override(Struct, frozen=True):
-    """What an account is pretended to be. ``slots`` are storage words by slot."""
-
-    balance: int | None = None
-    nonce: int | None = None
-    code: bytes | None = None
-    slots: Mapping[int, int] | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        if self.balance is not None:
-            told["balance"] = hex(self.balance)
-        if self.nonce is not None:
-            told["nonce"] = hex(self.nonce)
-        if self.code is not None:
-            told["code"] = "0x" + self.code.hex()
-        if self.slots is not None:
-            told["stateDiff"] = {_word(slot): _word(word) for slot, word in self.slots.items()}
-        return told
-
-
-Overrides = Mapping[str, Override]
-"""Pretended accounts by address."""
 
 
 def balance_of(address: str, block: str = "latest") -> Request:
@@ -151,16 +124,6 @@ class EvmClient(NodeHttp):
 
     # Reads
 
-    async def identity(self) -> NodeIdentity:
-        """Chain id and hash of block 0, which together name a chain for good."""
-        chain_id, genesis = await self.batch(
-            [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
-        )
-        return NodeIdentity(quantity(_whole(chain_id)), digest(fields(_whole(genesis)).get("hash")))
-
-    async def head(self) -> Head:
-        return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
-
     async def height(self) -> int:
         """Number of the newest block."""
         return quantity(await self.ask("eth_blockNumber"))
@@ -174,37 +137,28 @@ class EvmClient(NodeHttp):
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
-    async def code(self, address: str) -> bytes:
-        return octets(await self.ask("eth_getCode", address, "latest"))
-
-    async def call(self, call: Call, overrides: Overrides | None = None) -> bytes:
+    async def call(self, call: Call) -> bytes:
         """What the call would return now. EvmRefused with ``words`` when it reverts."""
-        pretended = [] if not overrides else [_pretended(overrides)]
-        return octets(await self.ask("eth_call", call.as_json(), "latest", *pretended))
+        return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
-    async def estimate(self, call: Call, overrides: Overrides | None = None) -> int:
+    async def estimate(self, call: Call) -> int:
         """Gas the call needs. EvmRefused with ``words`` when it reverts."""
-        pretended = [] if not overrides else ["latest", _pretended(overrides)]
-        return quantity(await self.ask("eth_estimateGas", call.as_json(), *pretended))
+        return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
-    async def simulate(
-        self, calls: Sequence[Call], overrides: Overrides | None = None
-    ) -> list[SimulatedCall]:
+    async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
         """The outcomes of calls that follow each other, with the logs of each.
 
         A node without ``eth_simulateV1`` executes each by itself on the newest block and tells
         no logs; several calls are then refused, because none sees what the one before it did.
         """
-        block: dict[str, Any] = {"calls": [call.as_json() for call in calls]}
-        if overrides:
-            block["stateOverrides"] = _pretended(overrides)
+        block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:
             answer = items(await self.ask("eth_simulateV1", options, "latest"))
         except EvmRefused as refused:
             if not _lacks_method(refused) or len(calls) != 1:
                 raise
-            return [await self._simply(calls[0], overrides)]
+            return [await self._simply(calls[0])]
         if len(answer) != 1:
             raise EvmUncertain("the node answered another number of blocks")
         outcomes = items(fields(answer[0]).get("calls"))
@@ -212,9 +166,9 @@ class EvmClient(NodeHttp):
             raise EvmUncertain("the node answered another number of calls")
         return [_simulated(outcome) for outcome in outcomes]
 
-    async def _simply(self, call: Call, overrides: Overrides | None) -> SimulatedCall:
+    async def _simply(self, call: Call) -> SimulatedCall:
         try:
-            output = await self.call(call, overrides)
+            output = await self.call(call)
         except EvmRefused as refused:
             if not refused.reverted:
                 raise
@@ -288,10 +242,6 @@ def _lacks_method(refused: EvmRefused) -> bool:
     )
 
 
-def _pretended(overrides: Overrides) -> dict[str, Any]:
-    return {address: override.as_json() for address, override in overrides.items()}
-
-
 def _simulated(value: object) -> SimulatedCall:
     outcome = fields(value)
     succeeded = quantity(outcome.get("status")) == 1
@@ -306,7 +256,3 @@ def _simulated(value: object) -> SimulatedCall:
     code = told.get("code")
     words = EvmRefused(code if isinstance(code, int) else 0, str(told.get("message", "")), data)
     return SimulatedCall(False, output, gas_used, (), words.words)
-
-
-def _word(number: int) -> str:
-    return "0x" + number.to_bytes(32, "big").hex()

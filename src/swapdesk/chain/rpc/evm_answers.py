@@ -101,13 +101,6 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
-class NodeIdentity(Struct, frozen=True):
-    """Which chain a node serves."""
-
-    chain_id: int
-    genesis: str
-
-
 class Head(Struct, frozen=True):
     """A block. ``base_fee`` is wei per gas, ``timestamp`` seconds since 1970."""
 
@@ -150,7 +143,6 @@ class TransactionReceipt(Struct, frozen=True):
     to: str | None
     succeeded: bool
     gas_used: int
-    gas_price: int
     logs: tuple[Log, ...]
 
 
@@ -226,11 +218,7 @@ def read_head(value: object) -> Head:
 
 def read_log(value: object) -> Log:
     log = fields(value)
-    block, transaction, position = (
-        log.get("blockNumber"),
-        log.get("transactionHash"),
-        log.get("logIndex"),
-    )
+    block, transaction, position = map(log.get, ("blockNumber", "transactionHash", "logIndex"))
     return Log(
         address=address(log.get("address")),
         topics=tuple(digest(topic) for topic in items(log.get("topics"))),
@@ -256,7 +244,6 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
         to=None if receipt.get("to") is None else address(receipt.get("to")),
         succeeded=status == 1,
         gas_used=quantity(receipt.get("gasUsed")),
-        gas_price=quantity(receipt.get("effectiveGasPrice", "0x0")),
         logs=tuple(read_log(log) for log in items(receipt.get("logs"))),
     )
 

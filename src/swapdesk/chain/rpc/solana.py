@@ -8,7 +8,7 @@ are base58 texts, amounts integers of base units, transactions bytes. Needs no c
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import httpx2
@@ -32,15 +32,14 @@ class SolanaUncertain(SolanaError):
 
 class SolanaRefused(SolanaError):
     """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
-    transaction would fail, None for other errors; ``logs`` are its programs'; ``words`` is the
-    message as data of others: cut, and printable ASCII."""
+    transaction would fail, None for other errors; ``words`` is the message as data of others: cut,
+    and printable ASCII."""
 
-    def __init__(self, code: int, message: str, reason: Any, logs: tuple[str, ...]) -> None:
+    def __init__(self, code: int, message: str, reason: Any) -> None:
         super().__init__(message)
         self.code = code
         self.words = "".join(c if c.isascii() and c.isprintable() else "?" for c in message)[:200]
         self.reason = reason
-        self.logs = logs
 
 
 Level = Literal["processed", "confirmed", "finalized"]
@@ -96,9 +95,7 @@ class SimulationResult(Struct, frozen=True):
     it would not be executed at all, or when the node does not tell."""
 
     error: Any
-    logs: tuple[str, ...]
     units: int | None
-    fee: int | None
     moves: BalanceChanges | None
 
 
@@ -110,117 +107,38 @@ class Status(Struct, frozen=True):
     error: Any
 
 
-class Executed(Struct, frozen=True):
-    """``seconds`` is the time of its block since 1970, where the node knows it."""
-
-    slot: int
-    seconds: int | None
-    error: Any
-    fee: int
-    moves: BalanceChanges
-
-
-def read_refusal(given: Any) -> SolanaError:
-    """The error of an answer."""
-    if not isinstance(given, dict) or type(given.get("code")) is not int:
-        return SolanaUncertain("the node answered with an error of another shape")
-    found = given.get("data")
-    data: dict[str, Any] = found if isinstance(found, dict) else {}
-    logs = data.get("logs")
-    told = tuple(map(str, logs)) if isinstance(logs, list) else ()
-    return SolanaRefused(given["code"], str(given.get("message")), data.get("err"), told)
-
-
-def read_blockhash(given: Any) -> Blockhash:
-    value = _object(require_value(given))
-    return Blockhash(_text(value.get("blockhash")), require_int(value.get("lastValidBlockHeight")))
-
-
 def read_holdings(value: Any) -> list[TokenHolding]:
-    found = []
-    for account in _array(value):
-        data = _object(_object(_object(account).get("account")).get("data"))
-        info = _object(_object(data.get("parsed")).get("info"))
-        amount = _object(info.get("tokenAmount"))
-        found.append(
-            TokenHolding(
-                _text(account.get("pubkey")),
-                _text(info.get("mint")),
-                _units(amount.get("amount")),
-                require_int(amount.get("decimals")),
-            )
-        )
-    return found
+    return [
+        TokenHolding(address, _text(info.get("mint")), *_counted(info.get("tokenAmount")))
+        for address, info in _token_accounts(value)
+    ]
 
 
 def read_delegations(value: Any) -> list[Delegation]:
     """Of the token accounts of an owner, those that somebody else may take from."""
-    found = []
+    return [
+        Delegation(
+            address,
+            _text(info.get("mint")),
+            _text(info.get("delegate")),
+            *_counted(info.get("delegatedAmount")),
+        )
+        for address, info in _token_accounts(value)
+        if info.get("delegate") is not None
+    ]
+
+
+def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each with its address."""
     for account in _array(value):
         data = _object(_object(_object(account).get("account")).get("data"))
-        info = _object(_object(data.get("parsed")).get("info"))
-        if info.get("delegate") is None:
-            continue
-        amount = _object(info.get("delegatedAmount"))
-        found.append(
-            Delegation(
-                _text(account.get("pubkey")),
-                _text(info.get("mint")),
-                _text(info.get("delegate")),
-                _units(amount.get("amount")),
-                require_int(amount.get("decimals")),
-            )
-        )
-    return found
+        yield _text(account.get("pubkey")), _object(_object(data.get("parsed")).get("info"))
 
 
-def read_simulation(value: Any, keys: Sequence[str]) -> SimulationResult:
-    value = _object(value)
-    units, fee, logs = value.get("unitsConsumed"), value.get("fee"), value.get("logs")
-    return SimulationResult(
-        error=value.get("err"),
-        logs=tuple(map(str, logs)) if isinstance(logs, list) else (),
-        units=None if units is None else require_int(units),
-        fee=None if fee is None else require_int(fee),
-        moves=_moves(value, keys) if value.get("postBalances") is not None else None,
-    )
-
-
-def read_status(value: Any) -> Status | None:
-    entries = _array(value)
-    if len(entries) != 1:
-        raise SolanaUncertain("the node answered for another number of signatures")
-    if entries[0] is None:
-        return None
-    found = _object(entries[0])
-    level = found.get("confirmationStatus")
-    if level not in _LEVELS:
-        raise SolanaUncertain("the node does not say how far a transaction has come")
-    return Status(require_int(found.get("slot")), level, found.get("err"))
-
-
-def read_signatures(value: Any) -> list[str]:
-    """Of an answer to ``getSignaturesForAddress``."""
-    return [_text(_object(entry).get("signature")) for entry in _array(value)]
-
-
-def read_executed(value: Any) -> Executed:
-    value = _object(value)
-    meta = _object(value.get("meta"))
-    message = _object(_object(value.get("transaction")).get("message"))
-    loaded = meta.get("loadedAddresses")
-    keys = [_text(key) for key in _array(message.get("accountKeys"))]
-    if isinstance(loaded, dict):
-        for kind in ("writable", "readonly"):
-            keys += [_text(key) for key in _array(loaded.get(kind, []))]
-    seconds = value.get("blockTime")
-    return Executed(
-        slot=require_int(value.get("slot")),
-        seconds=None if seconds is None else require_int(seconds),
-        error=meta.get("err"),
-        fee=require_int(meta.get("fee")),
-        moves=_moves(meta, keys),
-    )
+def _counted(value: Any) -> tuple[int, int]:
+    """Base units, and the decimals of the token."""
+    amount = _object(value)
+    return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
 
 def require_value(given: Any) -> Any:
@@ -294,7 +212,6 @@ def _units(value: Any) -> int:
     return int(text)
 
 
-Commitment = Literal["processed", "confirmed", "finalized"]
 _SIGNATURE_BYTES = 64
 
 
@@ -309,7 +226,7 @@ class SolanaClient(NodeHttp):
         url: str,
         *,
         deadline: float = 5.0,
-        commitment: Commitment = "confirmed",
+        commitment: Level = "confirmed",
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, deadline=deadline, transport=transport)
@@ -320,7 +237,9 @@ class SolanaClient(NodeHttp):
         return str(await self.ask("getGenesisHash"))
 
     async def latest_blockhash(self) -> Blockhash:
-        return read_blockhash(await self.ask("getLatestBlockhash", self._options))
+        value = _object(require_value(await self.ask("getLatestBlockhash", self._options)))
+        last = require_int(value.get("lastValidBlockHeight"))
+        return Blockhash(_text(value.get("blockhash")), last)
 
     async def is_blockhash_good(self, blockhash: str) -> bool:
         found = await self.ask("isBlockhashValid", blockhash, self._options)
@@ -343,19 +262,18 @@ class SolanaClient(NodeHttp):
         """Lamports that an account of so many bytes must hold."""
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
-    async def fee(self, message: bytes) -> int | None:
-        """Lamports for executing a message, None when its blockhash is no longer good."""
-        text = base64.b64encode(message).decode()
-        found = require_value(await self.ask("getFeeForMessage", text, self._options))
-        return None if found is None else require_int(found)
-
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
         """What a transaction would do, signed or not; ``keys`` are the accounts of its message
         in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
-        found = await self.ask("simulateTransaction", text, options)
-        return read_simulation(require_value(found), keys)
+        value = _object(require_value(await self.ask("simulateTransaction", text, options)))
+        units = value.get("unitsConsumed")
+        return SimulationResult(
+            error=value.get("err"),
+            units=None if units is None else require_int(units),
+            moves=_moves(value, keys) if value.get("postBalances") is not None else None,
+        )
 
     async def send(self, transaction: bytes) -> str:
         """Send a signed transaction; its signature, which says nothing of its execution.
@@ -384,20 +302,17 @@ class SolanaClient(NodeHttp):
         """How far a transaction has come, None when this node has not executed it. Whether it
         still may be is a matter of its blockhash."""
         options = {"searchTransactionHistory": True}
-        found = require_value(await self.ask("getSignatureStatuses", [signature], options))
-        return read_status(found)
-
-    async def executed(self, signature: str) -> Executed | None:
-        """A confirmed transaction with what it moved, None when there is none yet."""
-        asked = self._options["commitment"]
-        options = {
-            # Nodes tell of none below.
-            "commitment": "confirmed" if asked == "processed" else asked,
-            "encoding": "json",
-            "maxSupportedTransactionVersion": 0,
-        }
-        found = await self.ask("getTransaction", signature, options)
-        return None if found is None else read_executed(found)
+        told = require_value(await self.ask("getSignatureStatuses", [signature], options))
+        entries = _array(told)
+        if len(entries) != 1:
+            raise SolanaUncertain("the node answered for another number of signatures")
+        if entries[0] is None:
+            return None
+        found = _object(entries[0])
+        level = found.get("confirmationStatus")
+        if level not in _LEVELS:
+            raise SolanaUncertain("the node does not say how far a transaction has come")
+        return Status(require_int(found.get("slot")), level, found.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
         """Of the newest transactions that name an address, newest first; also of those that
@@ -407,10 +322,15 @@ class SolanaClient(NodeHttp):
             "commitment": "confirmed" if asked == "processed" else asked,
             "limit": most,
         }
-        return read_signatures(await self.ask("getSignaturesForAddress", address, options))
+        told = _array(await self.ask("getSignaturesForAddress", address, options))
+        return [_text(_object(entry).get("signature")) for entry in told]
 
     def _refusal(self, error: Any) -> SolanaError:
-        return read_refusal(error)
+        if not isinstance(error, dict) or type(error.get("code")) is not int:
+            return SolanaUncertain("the node answered with an error of another shape")
+        found = error.get("data")
+        data: dict[str, Any] = found if isinstance(found, dict) else {}
+        return SolanaRefused(error["code"], str(error.get("message")), data.get("err"))
 
 
 def first_signature(transaction: bytes) -> str:

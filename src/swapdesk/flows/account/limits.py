@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from msgspec import Struct
 
 from swapdesk.client.budget import Budget, Window
-from swapdesk.flows.notation import short_clock
+from swapdesk.flows.notation import Moment, short_clock
 from swapdesk.wire.operation import RateClass
 
 NAMES = {RateClass.QUOTE: "quotes", RateClass.EXCHANGE: "exchanges"}
@@ -26,6 +27,11 @@ class LimitGauge(Struct, frozen=True):
     """One window of one class of calls. ``used`` counts the calls of this profile, and of the
     partner's other programs where an answer told of them; ``passed`` is in seconds."""
 
+    PRINTED: ClassVar = {
+        "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
+        "percent": "percent", "resetsAt": "resets_at", "endsAt": "ends_at",
+    }  # fmt: skip
+
     rate_class: RateClass
     window: Window
     limit: int
@@ -39,6 +45,11 @@ class LimitGauge(Struct, frozen=True):
         return NAMES[self.rate_class]
 
     @property
+    def window_name(self) -> str:
+        """``minute``, ``hour`` or ``day``."""
+        return self.window.name.lower()
+
+    @property
     def percent(self) -> int:
         """Whole percent, rounded down; 100 where nothing is allowed."""
         return self.used * 100 // self.limit if self.limit > 0 else 100
@@ -49,7 +60,7 @@ class LimitGauge(Struct, frozen=True):
         return self.window.value - self.passed
 
     @property
-    def ends_at(self) -> datetime | None:
+    def ends_at(self) -> Moment | None:
         """When the limit is used up at the pace of this window; None where it lasts until the
         window ends, and where too little of the window is over to say."""
         now = self.resets_at - timedelta(seconds=self.resets_in)

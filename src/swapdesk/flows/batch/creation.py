@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from swapdesk.client.api import OTHER_ID, PartnerApi
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
     ApiError,
     ClientError,
@@ -175,7 +174,7 @@ class BatchCreation:
         # What the group became was decided before; its orders are kept, and none of them is paid.
         self._orders.record((one.order, "create", False) for one in made.orders if one.order)
         said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
-        return AnswerRefused(said, OTHER_ID, Answered(200, request_id=receipt.request_id))
+        return AnswerRefused(said, OTHER_ID, 200, receipt.request_id)
 
     async def resolve(self, batch_id: str, group: JournaledGroup) -> ClientError | None:
         """Find out what became of a group whose outcome is not known."""

@@ -44,7 +44,7 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.amount_check import bounds_of, check_amount, outside_limits
+from swapdesk.flows.quotes.amount_check import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
@@ -343,17 +343,15 @@ def _amount(row: InputRow, token: Token | None, findings: list[RowFinding]) -> D
         return None
     if token is None:
         return None
-    check = check_amount(text, token)
-    if not check.ok:
-        reason = check.problem or "This is no amount."
-        findings.append(_bad_amount(reason))
+    try:
+        amount = typed_amount(text, token)
+    except AmountError as error:
+        findings.append(_bad_amount(error.message))
         return None
-    findings += [
-        look("AMOUNT_ROUNDED", SheetColumn.SELL_AMOUNT, line.text)
-        for line in check.lines
-        if line.level == "note"
-    ]
-    return check.amount
+    rounded = lost_digits(amount)
+    if rounded is not None:
+        findings.append(look("AMOUNT_ROUNDED", SheetColumn.SELL_AMOUNT, rounded))
+    return amount
 
 
 def _bad_amount(reason: str, brief: str = "") -> RowFinding:

@@ -2,7 +2,7 @@
 
     catalog = Catalog.open(places.catalog, clock)
     catalog.load()
-    report = await catalog.refresh(api)
+    await catalog.refresh(api)
     token = catalog.token("65f1...")
 
 A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
@@ -28,7 +28,6 @@ from swapdesk.paths import private_directory
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
-    from swapdesk.flows.catalog.catalog_refresh import RefreshReport
     from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
     from swapdesk.wire.providers import SwapProvider
@@ -48,12 +47,12 @@ class Catalog:
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
-        self._clock = clock
-        self._rows = TokenList.of([])
+        self.clock = clock
+        self.rows = TokenList.of([])
+        """Every token in the order of the list: priority, rank, symbol."""
+        self.providers: list[SwapProvider] = []
         self._chains: dict[str, Chain] = {}
-        self._providers: list[SwapProvider] = []
         self._tokens: OrderedDict[str, Token] = OrderedDict()
-        self._refreshing = False
         self._skipped_unlisted = 0
         self._loaded: tuple[int, float] | None = None
 
@@ -64,26 +63,17 @@ class Catalog:
     def close(self) -> None:
         self._file.close()
 
-    @property
-    def clock(self) -> Clock:
-        return self._clock
-
     # What is known
 
     @property
-    def rows(self) -> TokenList:
-        """Every token in the order of the list: priority, rank, symbol."""
-        return self._rows
-
-    @property
     def count(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     @property
     def age(self) -> float | None:
         """Seconds since the last whole refresh; None when there was none."""
         current = self._file.current()
-        return None if current is None else max(0.0, self._clock.now().timestamp() - current[1])
+        return None if current is None else max(0.0, self.clock.now().timestamp() - current[1])
 
     @property
     def stale(self) -> bool:
@@ -109,17 +99,9 @@ class Catalog:
             return None
         return f"{count:,} of the service's tokens cannot be read and are left out"
 
-    @property
-    def refreshing(self) -> bool:
-        return self._refreshing
-
-    @property
-    def providers(self) -> list[SwapProvider]:
-        return list(self._providers)
-
     def provider_name(self, code: str | None) -> str | None:
         """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
-        return next((p.name for p in self._providers if p.short_name == code), code)
+        return next((p.name for p in self.providers if p.short_name == code), code)
 
     def chains(self) -> list[Chain]:
         """Known chains, highest priority first."""
@@ -130,23 +112,23 @@ class Catalog:
         return self._chains.get(short_name.lower())
 
     def row(self, token_id: str) -> TokenRow | None:
-        at = next(self._rows.ids.equal(token_id.lower()), None)
-        return None if at is None else self._rows[at]
+        at = next(self.rows.ids.equal(token_id.lower()), None)
+        return None if at is None else self.rows[at]
 
     def rows_of_symbol(self, symbol: str) -> list[TokenRow]:
         """Tokens of exactly this symbol, without case, in the order of the list."""
-        return [self._rows[at] for at in self._rows.symbols.equal(symbol.lower())]
+        return [self.rows[at] for at in self.rows.symbols.equal(symbol.lower())]
 
     def rows_of_contract(self, address: str) -> list[TokenRow]:
         """Tokens with this contract, without case, on whichever chains."""
         wanted = address.lower()
-        rows = self._rows
+        rows = self.rows
         found = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
         return list(found) if wanted else []
 
     def begins_a_symbol(self, text: str) -> bool:
         """Whether some symbol begins with ``text``, without case."""
-        return next(self._rows.symbols.beginning(text.lower()), None) is not None
+        return next(self.rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
         """The whole token, decoded on demand; None when no list has it."""
@@ -188,22 +170,22 @@ class Catalog:
         from swapdesk.wire.tokens import Token
 
         await asyncio.to_thread(Token.model_rebuild)
-        return await self._in_steps(self._model_steps(self._rows))
+        return await self._in_steps(self._model_steps(self.rows))
 
     async def _in_steps(self, steps: Iterator[None]) -> int:
         for _ in steps:
-            await self._clock.sleep(0)
+            await self.clock.sleep(0)
         return self.count
 
     def _load_steps(self) -> Iterator[None]:
         self._loaded = self._file.current()
-        rows = yield from self._file.listing(self._clock.now())
+        rows = yield from self._file.listing(self.clock.now())
         yield
         yield from self._model_steps(rows)
 
     def _list_steps(self) -> Iterator[None]:
         self._loaded = self._file.current()
-        self._rows = yield from self._file.listing(self._clock.now())
+        self.rows = yield from self._file.listing(self.clock.now())
         gc.freeze()
 
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
@@ -224,34 +206,26 @@ class Catalog:
         unlisted = [whole_token(*found) for found in self._file.unlisted()]
         if unlisted:
             yield
-            now = self._clock.now()
+            now = self.clock.now()
             rows = rows.with_rows([row_of(token, now) for token in unlisted])
-        self._rows = rows
+        self.rows = rows
         self._chains = {chain.short_name.lower(): chain for chain in chains}
-        self._providers = providers
+        self.providers = providers
         self._tokens.clear()
         # What lives on from here would make every full collection a stall.
         gc.freeze()
 
     # Asking the service
 
-    async def refresh(self, api: PartnerApi) -> RefreshReport:
+    async def refresh(self, api: PartnerApi) -> None:
         """Read chains, providers and tokens anew, page by page; raises ClientError.
 
-        The list in use is replaced only after the last page. A second call while one is
-        under way raises RuntimeError.
+        The list in use is replaced only after the last page.
         """
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
-        if self._refreshing:
-            raise RuntimeError("a refresh is under way")
-        self._refreshing = True
-        try:
-            report = await read_all(api, self._file, self._clock)
-        finally:
-            self._refreshing = False
+        await read_all(api, self._file, self.clock)
         await self.load_in_steps()
-        return report
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
         """Tokens of a contract that no list has, unverified ones too; they are kept.
@@ -260,7 +234,7 @@ class Catalog:
         """
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
-        found, self._skipped_unlisted = await read_contract(api, self._file, self._clock, address)
+        found, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
         await self.load_in_steps()
         return found
 

@@ -16,8 +16,6 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile, unusable
@@ -151,26 +149,15 @@ PAGE_SIZE = 1000
 CHAIN_PAGE_SIZE = 100
 
 
-class RefreshReport(Struct, frozen=True):
-    """What a refresh brought. ``skipped`` tokens could not be read and are left out."""
-
-    tokens: int
-    chains: int
-    providers: int
-    skipped: int
-    seconds: float
-
-
-async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> RefreshReport:
+async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
     """A new generation, current once its last page is there. Raises ClientError, and OSError when
     the file takes no more; nothing of it is used then."""
-    began = clock.monotonic()
     try:
         generation = file.begin(clock.now())
     except sqlite3.Error as error:
         raise unusable(file.path, error) from error
     try:
-        return await _fill(api, file, clock, generation, began)
+        await _fill(api, file, clock, generation)
     except sqlite3.Error as error:
         _abandon(file, generation)
         raise unusable(file.path, error) from error
@@ -185,16 +172,13 @@ def _abandon(file: CatalogFile, generation: int) -> None:
         file.abandon(generation)
 
 
-async def _fill(
-    api: PartnerApi, file: CatalogFile, clock: Clock, generation: int, began: float
-) -> RefreshReport:
+async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: int) -> None:
     chains = await all_chains(api)
     providers = await api.list_swaps()
     file.add_providers(generation, [encode_json(provider) for provider in providers])
     reader = TokenReader()
-    count = 0
     async for step in read_pages(api, TokenQuery(page_size=PAGE_SIZE), reader, clock):
-        count += len(file.add_tokens(generation, step, clock.now()))
+        file.add_tokens(generation, step, clock.now())
         await clock.sleep(0)
     # Disabled chains are not listed, but their tokens are; listed rows win.
     known = {chain.short_name.lower(): chain for chain in reader.chains()}
@@ -203,9 +187,6 @@ async def _fill(
     _note(reader)
     for _ in file.finish(generation, clock.now(), reader.skipped):
         await clock.sleep(0)
-    return RefreshReport(
-        count, len(known), len(providers), reader.skipped, clock.monotonic() - began
-    )
 
 
 async def read_contract(

@@ -30,7 +30,6 @@ class Resolution(Struct, frozen=True):
     ``disabled``: it names tokens, and the service swaps none of them at present.
     """
 
-    spec: str
     token: Token | None
     candidates: tuple[TokenRow, ...]
     problem: str | None
@@ -60,18 +59,18 @@ def resolve(spec: str, catalog: Catalog) -> Resolution:
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
-        return Resolution(wanted, None, (), "Type a token.")
+        return Resolution(None, (), "Type a token.")
     rows = _matching(wanted, catalog)
     usable = [row for row in rows if row.enabled]
     if not usable:
-        return Resolution(wanted, None, (), _problem(wanted, rows, catalog), bool(rows))
+        return Resolution(None, (), _problem(wanted, rows, catalog), bool(rows))
     ordered = _trusted(usable)
     if all(row.priority is None for row in ordered):
         ordered = sorted(ordered, key=lambda row: _without_priority(row, catalog))
     token = catalog.token(ordered[0].id)
     if token is None:
-        return Resolution(wanted, None, (), f'"{wanted}" is no longer in the list.')
-    return Resolution(wanted, token, tuple(ordered), None)
+        return Resolution(None, (), f'"{wanted}" is no longer in the list.')
+    return Resolution(token, tuple(ordered), None)
 
 
 def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:

@@ -23,10 +23,6 @@ class Verdict(StrEnum):
     STALE = "scan is old"
     DISABLED = "disabled"
 
-    @property
-    def word(self) -> str:
-        return self.value
-
 
 class CanDo(StrEnum):
     """What a token can be used for, in the three letters of its column."""

@@ -88,7 +88,6 @@ def text_key(token: Token) -> str:
 class TokenCheck(Struct, frozen=True):
     """``ok`` is False when the token cannot be used. ``needs_consent`` asks once before use."""
 
-    verdict: Verdict
     ok: bool
     needs_consent: bool
     lines: tuple[CheckLine, ...]
@@ -119,7 +118,7 @@ def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None
     lines += _spelling(token)
     ok = all(line.level != "refuse" for line in lines)
     consent = ok and any(line.level == "warn" for line in lines)
-    return TokenCheck(verdict, ok, consent, tuple(lines))
+    return TokenCheck(ok, consent, tuple(lines))
 
 
 def token_refusal(token: Token) -> str | None:

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from swapdesk.client.api import OTHER_ID, PartnerApi, Receipt
 from swapdesk.client.errors import (
-    Answered,
     AnswerRefused,
     ApiError,
     ClientError,
@@ -352,8 +351,8 @@ class ExchangeFlow:
 
 def _named_before(receipt: Receipt[Order]) -> AnswerRefused:
     """The answer to a create that names an order from before."""
-    answer = Answered(200, request_id=receipt.request_id)
-    return AnswerRefused("names an order that was there before", OTHER_ID, answer)
+    said = "names an order that was there before"
+    return AnswerRefused(said, OTHER_ID, 200, receipt.request_id)
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:

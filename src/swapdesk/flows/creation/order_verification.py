@@ -84,11 +84,6 @@ class OrderCheck(Struct, frozen=True):
             return lower(self.lower_by)
         return RELEASED
 
-    @property
-    def withheld(self) -> str | None:
-        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
-        return self.verdict.withheld
-
 
 def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE

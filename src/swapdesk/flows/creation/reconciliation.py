@@ -100,21 +100,17 @@ async def find_order(
     ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong
     to other intents.
     """
-    since = sent_at - SKEW
     certain = False
     possible: tuple[Order, ...] = ()
     for wait in looks:
         await clock.sleep(wait)
         try:
-            listed, whole = await list_since(api, since)
-            fresh = [order for order in listed if order.service_id not in known]
-            judged = [await _judge(api, intent, order, since) for order in fresh]
+            found, certain = await orders_since(api, intent, sent_at=sent_at, known=known)
         except ClientError:
             certain = False
             continue
-        certain = whole and api.server_now() - sent_at < WINDOW
-        same = tuple(order for order, verdict in judged if verdict is OrderMatch.SAME)
-        possible = tuple(order for order, verdict in judged if verdict is OrderMatch.POSSIBLE)
+        same = tuple(order for order, verdict in found if verdict is OrderMatch.SAME)
+        possible = tuple(order for order, verdict in found if verdict is OrderMatch.POSSIBLE)
         if same:
             return Reconciled(same, possible, certain=True)
     return Reconciled((), possible, certain=certain)

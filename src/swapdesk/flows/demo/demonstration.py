@@ -45,7 +45,7 @@ from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import check_memo, check_recipient
-from swapdesk.flows.quotes.amount_check import check_amount
+from swapdesk.flows.quotes.amount_check import typed_amount
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
@@ -55,7 +55,7 @@ from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import facts_of
 from swapdesk.wallet.accounts import Kind
-from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.numbers import AmountError, from_base_units, short
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
@@ -116,7 +116,7 @@ class Demo(Struct, frozen=True):
 class Demonstration:
     """``run`` carries a demonstration out and calls ``on_stage`` with each stage; ``record`` keeps
     them. ``tag`` tells its accounts from those of others. Raises DemoFailed. What waits for the
-    sandbox raises DemoFailed, ClientError, ChainUnreadable and JournalUnavailable."""
+    sandbox raises DemoFailed, ClientError, LookupFailed and JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:
@@ -162,10 +162,10 @@ class Demonstration:
     def _paid(self, typed: str | None) -> Decimal:
         """As typed, else about as much of another token as of the usual one."""
         if typed is not None:
-            check = check_amount(typed, self.sold)
-            if check.amount is None or not check.ok:
-                raise DemoFailed(check.problem or "Type an amount.", "amount")
-            return check.amount
+            try:
+                return typed_amount(typed, self.sold)
+            except AmountError as error:
+                raise DemoFailed(error.message, "amount") from None
         usual = self._desk.catalog.row(self._token(SELLS).id)
         other = self._desk.catalog.row(self.sold.id)
         if usual is other or not (usual and usual.price and other and other.price):

@@ -11,7 +11,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from swapdesk.chain.addresses.payments import ChainFacts, payment_uri
+from swapdesk.chain.addresses.payments import payment_link
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown
@@ -69,9 +69,9 @@ def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple
     if order.deposit_address is None or payable is None:
         return ()
     token, address, memo = intent.token_in, order.deposit_address, order.deposit_tag or None
-    names = {"token": token.symbol, "amount": "amount", "memo": memo_word}
-    link = payment_uri(
-        ChainFacts(token.kind, token.chain_id),
+    link = payment_link(
+        token.kind,
+        token.chain_id,
         token.contract,
         address,
         payable.exact,
@@ -86,17 +86,17 @@ def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple
         (*((word, False) for word in parts), ("amount", False), ("address", True)),
         (*parts, "amount"),
     )
-    if not link.is_link:
+    if link is None:
         return (alone,)
     carried = DepositCode(
         "payment link",
         link.text,
         (
-            *((word, link.carries_memo) for word in parts),
-            ("amount", link.carries_amount),
+            *((word, link.memo) for word in parts),
+            ("amount", True),
             ("address", True),
         ),
-        tuple(names[part] for part in link.missing),
+        tuple(word for word in parts if not link.memo),
     )
     return (carried, alone)
 

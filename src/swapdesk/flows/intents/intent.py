@@ -18,7 +18,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from swapdesk.wire.encoding.codec import rfc3339
@@ -57,15 +57,6 @@ class DexTerms(Struct, frozen=True):
             "gas_units": str(self.gas_units),
             "fee_units": str(self.fee_units),
         }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> DexTerms:
-        return cls(
-            str(data["sender"]),
-            Decimal(data["slippage"]),
-            int(data["gas_units"]),
-            int(data["fee_units"]),
-        )
 
 
 def terms_of(
@@ -210,20 +201,7 @@ class Intent(Struct, frozen=True):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Intent:
         """The intent as it was journaled."""
-        values = dict(data)
-        for name in ("token_in", "token_out"):
-            values[name] = TokenFacts(**values[name])
-        for name in ("amount_in", "amount_out", "net_amount_out"):
-            values[name] = Decimal(values[name])
-        for name in ("minutes", "markup"):
-            text = values.get(name)
-            values[name] = None if text is None else Decimal(text)
-        for name in ("frozen_at", "valid_until"):
-            values[name] = datetime.fromisoformat(values[name])
-        values["kind"] = IntentKind(values["kind"])
-        terms = values.get("dex")
-        values["dex"] = None if terms is None else DexTerms.from_json(terms)
-        return cls(**values)
+        return convert(data, cls, strict=False)
 
 
 def _plain_value(value: Any) -> Any:

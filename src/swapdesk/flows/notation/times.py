@@ -29,15 +29,11 @@ class Elapsed(Struct, frozen=True):
 def duration(seconds: float) -> str:
     """``40s``, ``14m``, ``1h05m``, ``2d03h``; rounded to the nearest unit shown."""
     whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes = round(whole / 60)
-    if minutes < 60:
-        return f"{minutes}m"
-    if minutes < 24 * 60:
-        return f"{minutes // 60}h{minutes % 60:02}m"
-    hours = round(minutes / 60)
-    return f"{hours // 24}d{hours % 24:02}h"
+    if whole >= 60:
+        whole = round(whole / 60) * 60
+    if whole >= 86400:
+        whole = round(whole / 3600) * 3600
+    return _floored(whole)
 
 
 def written_seconds(text: str) -> int | None:

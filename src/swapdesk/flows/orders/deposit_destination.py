@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import deposit_on_chain
+from swapdesk.flows.orders.situations import deposit_on_chain
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order
@@ -229,30 +229,22 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
     return order.in_token is not None and order.in_token.id != deposit.token_id
 
 
-class SentAmount(NamedTuple):
-    label: str
-    """``You sent``, ``Asked for``."""
-    amount: Decimal
-    symbol: str
-    chain: str
-
-
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
-) -> tuple[SentAmount, ...]:
-    """What was sent as a chain shows it, and what the order asks for where that is another."""
+) -> list[tuple[str, Decimal, str, str]]:
+    """What was sent as a chain shows it, and what the order asks for where that is another: its
+    label (``You sent``, ``Asked for``), amount, symbol and chain."""
     order, deposit = tracked.order, deposit_known(tracked, made)
-    found: list[SentAmount] = []
+    found: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:
-        sent = SentAmount("You sent", deposit.amount, deposit.symbol, deposit.chain_name)
-        found.append(sent)
+        found.append(("You sent", deposit.amount, deposit.symbol, deposit.chain_name))
     if order.in_amount is not None and (
         not found or (deposit is not None and sent_otherwise(order, deposit))
     ):
         chain = order.in_token.chain_data.name if order.in_token is not None else ""
         label = "Asked for" if found else send_label(order, tracked.proceeds.outcome)
-        found.append(SentAmount(label, order.in_amount, tracked.symbols[0], chain))
-    return tuple(found)
+        found.append((label, order.in_amount, tracked.symbols[0], chain))
+    return found
 
 
 def _whole(amount: Decimal, decimals: int) -> bool:

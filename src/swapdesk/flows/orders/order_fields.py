@@ -137,7 +137,9 @@ def deposit_doubted(order: Order, intent: Intent | None) -> bool:
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:
-        return bool(kept_by_provider(order)) and not kept_as_fee(order)
+        # Much of what was asked for may never have been sent.
+        kept, asked = kept_by_provider(order), order.in_amount
+        return kept is not None and asked is not None and kept * 100 > asked * MOST_REFUND_FEE
     return pays_otherwise(order, intent) is not None
 
 
@@ -146,15 +148,6 @@ def kept_by_provider(order: Order) -> Decimal | None:
     if order.refund_amount is None or order.in_amount is None:
         return None
     return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
-
-
-def kept_as_fee(order: Order) -> bool:
-    """Whether what a refund leaves out can be a fee. The service does not say how much was
-    deposited (contract 8.1), so a large part may never have been sent."""
-    kept = kept_by_provider(order)
-    if kept is None or order.in_amount is None:
-        return False
-    return kept * 100 <= order.in_amount * MOST_REFUND_FEE
 
 
 def refund_chain(order: Order) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -47,12 +47,11 @@ def happened(order: Order, seen: datetime) -> datetime:
 
 
 class LegStep(Struct, frozen=True):
-    """``expected`` times lie ahead and are estimates of the service."""
+    """The time of a step in the future is an estimate of the service."""
 
     mark: StepMark
     at: datetime | None
     text: str
-    expected: bool = False
     note: str = ""
 
 
@@ -63,7 +62,7 @@ class Leg(Struct, frozen=True):
 
 
 _PLACES = (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.SENDING, LegStatus.FINISHED)
-_REACHED = {
+_REACHED: dict[int | None, int] = {
     LegStatus.CONFIRMING: 0,
     LegStatus.EXCHANGING: 1,
     LegStatus.VERIFYING: 1,
@@ -71,7 +70,7 @@ _REACHED = {
     LegStatus.FINISHED: 3,
     LegStatus.FALLBACK: 3,
 }
-_WORDS = {
+_WORDS: dict[int, str] = {
     LegStatus.CONFIRMING: "confirming",
     LegStatus.EXCHANGING: "exchanging",
     LegStatus.SENDING: "sending",
@@ -83,6 +82,10 @@ _WORDS = {
     LegStatus.FALLBACK: "paid by fallback",
 }
 _LOWEST = -1
+_ENDS = frozenset(
+    {DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.REFUNDED, DisplayStatus.DELETED}
+)
+"""States in which a leg stops before its end."""
 
 
 def legs_of(
@@ -122,14 +125,12 @@ def _leg(
     last = to is not None
 
     def reached(past: Order) -> int:
-        status = _status(past, first)
-        return next((at for known, at in _REACHED.items() if known == status), _LOWEST)
+        return _REACHED.get(_status(past, first), _LOWEST)
 
     started = order.created if first else order.out_created
     status = _status(order, first)
     # A failed leg no longer says how far it came: what was seen does.
-    place = max((reached(past) for _, past in states), default=_LOWEST)
-    place = max(place, reached(order))
+    place = max(reached(past) for past in (order, *(past for _, past in states)))
     if not last and second_leg_paid(order):
         place = len(_PLACES) - 1
     over = ended(display_of(order))
@@ -141,7 +142,7 @@ def _leg(
         if at > place:
             done_at = end if at == len(texts) - 1 and last else None
             if not over:
-                steps.append(LegStep("future", done_at, text, expected=done_at is not None))
+                steps.append(LegStep("future", done_at, text))
             continue
         when, first_past = next(
             ((time, past) for time, past in states if reached(past) >= at), (None, order)
@@ -179,8 +180,7 @@ def _word(status: int | None, begun: bool, place: int) -> str:
         return "not known"
     if status <= LegStatus.WAITING:
         return "waiting"
-    known = {int(key): word for key, word in _WORDS.items()}
-    return known.get(status, f"state {status}")
+    return _WORDS.get(status, f"state {status}")
 
 
 def _trouble(
@@ -189,24 +189,13 @@ def _trouble(
     """The step at which the leg stopped, if it did."""
     display = display_of(order)
     if status == LegStatus.VERIFYING and not ended(display):
-        return LegStep("trouble", _since(states, first, status), "on hold", note="now")
-    words = {
-        DisplayStatus.EXPIRED: "expired",
-        DisplayStatus.FAILED: "failed",
-        DisplayStatus.REFUNDED: "refunded",
-        DisplayStatus.DELETED: "deleted",
-    }
-    text = next((word for name, word in words.items() if name == display), None)
-    if text is None:
+        since = next((time for time, past in states if _status(past, first) == status), None)
+        return LegStep("trouble", since, "on hold", note="now")
+    if display is None or display not in _ENDS:
         return None
     seen = next((time for time, past in states if display_of(past) == display), None)
-    at = order.order_finished_received or seen
-    quiet = display in (DisplayStatus.EXPIRED, DisplayStatus.DELETED, DisplayStatus.REFUNDED)
-    return LegStep("ended" if quiet else "trouble", at, text)
-
-
-def _since(states: Sequence[tuple[datetime, Order]], first: bool, status: int) -> datetime | None:
-    return next((time for time, past in states if _status(past, first) == status), None)
+    mark: StepMark = "trouble" if display == DisplayStatus.FAILED else "ended"
+    return LegStep(mark, order.order_finished_received or seen, display.lower())
 
 
 _SOURCES = {
@@ -227,6 +216,10 @@ _LINKS = frozenset({"hash_url"})
 class Update(Struct, frozen=True):
     """``at`` is when it was received, ``happened`` when it came to be."""
 
+    PRINTED: ClassVar = {
+        "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",
+    }  # fmt: skip
+
     at: datetime
     happened: datetime
     source: str
@@ -241,7 +234,16 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
     found: list[Update] = []
     before: Order | None = None
     for at, source, order in seen:
-        found.append(_update(at, source, order, before))
+        update = Update(
+            at=at,
+            happened=happened(order, at),
+            source=_SOURCES.get(source, source),
+            state=display_of(order) or "no state",
+            sentence=cause_of(order),
+            level=situation_of(order).meaning.level,
+            changed=changed_fields(before, order) if before is not None else ("first seen",),
+        )
+        found.append(update)
         before = order
     return found[::-1]
 
@@ -256,18 +258,6 @@ def seen_since(seen: Sequence[Seen]) -> datetime | None:
     return since
 
 
-def _update(at: datetime, source: str, order: Order, before: Order | None) -> Update:
-    return Update(
-        at=at,
-        happened=happened(order, at),
-        source=_SOURCES.get(source, source),
-        state=display_of(order) or "no state",
-        sentence=cause_of(order),
-        level=situation_of(order).meaning.level,
-        changed=changed_fields(before, order) if before is not None else ("first seen",),
-    )
-
-
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
     """``inStatus 2 to 3``, ``outAmount 14.5 to 14.4``; a field that came is ``refundHash set``.
 
@@ -280,7 +270,7 @@ def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
         old, new = getattr(before, name), getattr(after, name)
         if old == new or new is None:
             continue
-        label = field.serialization_alias or _camel(name)
+        label = field.serialization_alias
         if name in _WHERE_TO_PAY or name in _LINKS:
             said.append(f"{label} {'set' if old is None else 'changed'}")
         elif old is None:
@@ -291,13 +281,7 @@ def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
     return tuple(said) or ("nothing new",)
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.rstrip("_").split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
 def _value(value: object) -> str:
-
     if isinstance(value, Decimal):
         return copied_amount(value)
     if isinstance(value, datetime):

@@ -245,6 +245,11 @@ def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrde
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for one in orders:
         groups[group_of(one)].append(one)
+    return sort_groups(groups, by)
+
+
+def sort_groups(groups: Mapping[Group, list[TrackedOrder]], by: Sorting) -> list[TrackedOrder]:
+    """As :func:`sort_orders`, of orders whose groups are known."""
     key = _KEYS[by]
     finished = _newest if by in (Sorting.DEADLINE, Sorting.LATE) else key
     for group, found in groups.items():

@@ -14,7 +14,6 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.notation import (
     NOTHING,
+    Elapsed,
     as_of,
     clock_time,
     countdown,
@@ -53,7 +53,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, unseen_match, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -64,6 +64,7 @@ from swapdesk.flows.orders.situations import (
     Situation,
     known_better,
     situation_of,
+    unseen_match,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import plain
@@ -112,29 +113,7 @@ _PRIVATE_STAGE_OF: dict[str | None, int] = {
 }
 
 
-class RowTime(NamedTuple):
-    """A countdown, the time passed, or the time it took."""
-
-    text: str
-    """``26:03 left``, ``4m 10s of ~12m``, ``took 11m``."""
-    short: str
-    """For narrow columns: ``26:03``."""
-    late: bool
-    """Whether the expected time has passed."""
-
-
-_NO_TIME = RowTime(NOTHING, NOTHING, late=False)
-
-
-class Evidence(NamedTuple):
-    """What the service said, and how old that is."""
-
-    display: str | None
-    """Displayed state: ``EXCHANGE_IN_PROGRESS``."""
-    legs: tuple[int | None, ...]
-    """State of each leg, two of a private order: ``(3,)``, ``(5, 1)``."""
-    seen_at: datetime | None
-    """When the service said so; None where that was not asked for."""
+_NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
@@ -168,8 +147,10 @@ class OrderStatus(Struct, frozen=True):
     """Until when: ``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
     certainty: Certainty
     """How sure the cause is."""
-    evidence: Evidence
-    """What the service's part of this was concluded from."""
+    display: str | None
+    """The state that it was concluded from: ``EXCHANGE_IN_PROGRESS``."""
+    legs: tuple[int | None, ...]
+    """State of each leg, two of a private order: ``(3,)``, ``(5, 1)``."""
 
     stage: int
     """How far it is, from 0: 2 is ``exchange`` of ``STANDARD_STAGES``."""
@@ -185,8 +166,8 @@ class OrderStatus(Struct, frozen=True):
     """How long the service means to take in all."""
     late_by: timedelta | None
     """By how much an order under way is over the expected time."""
-    time: RowTime
-    """The time in its row."""
+    time: Elapsed
+    """A countdown, the time passed, or the time it took: ``26:03 left``, ``took 11m``."""
 
     payable: bool
     """Whether the deposit may be sent now."""
@@ -233,11 +214,9 @@ class OrderStatus(Struct, frozen=True):
         """The same in a few words: ``you: write to support``, ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
-        late = self.late_by is not None
-        if self.elapsed is None or self.expected is None or self.closed or late:
-            return self.actor
-        if self.deadline is not None:
-            # The expected time counts from the payment, which nobody has seen yet.
+        # Before a deadline the expected time counts from a payment which nobody has seen yet.
+        over = self.closed or self.late_by is not None or self.deadline is not None
+        if self.elapsed is None or self.expected is None or over:
             return self.actor
         return f"{self.actor}, {expected((self.expected - self.elapsed).total_seconds())}"
 
@@ -256,13 +235,13 @@ def order_status(
     """
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
-    status, facts = _reported(order, intent, now, tracked.seen_at, deposit, tracked.begun)
+    status, facts = _reported(order, intent, now, deposit, tracked.begun)
     own = own_payment(made) if made else tracked.own_payment
-    if tracked.withheld is not None or status.evidence.display != DisplayStatus.WAITING_FOR_DEPOSIT:
+    if tracked.withheld is not None or status.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
     batch = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
-    known = _knowledge(tracked, status, own, batch, deposit)
-    better = known_better(known)
+    match = unseen_match(order, deposit) if tracked.payments else None
+    better = match or known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
     elif batch is not None and batch.problem and status.said is Situation.EXPIRED:
@@ -282,12 +261,12 @@ def order_status(
         status = replace(status, left=None, time=_NO_TIME, payable=False, ended=True)
     if tracked.put_away:
         status = replace(status, put_away=True)
-    if own is not None and known.payment is None:
+    if own is not None and match is None:
         where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
-        status = _heard_last(tracked, status, replace(known, out_of_reach=True), facts, now)
+        status = _heard_last(tracked, status, facts, now)
     return status
 
 
@@ -298,7 +277,6 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 def _heard_last(
     tracked: TrackedOrder,
     status: OrderStatus,
-    known: Knowledge,
     facts: dict[str, str],
     now: datetime,
 ) -> OrderStatus:
@@ -311,22 +289,20 @@ def _heard_last(
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
     facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
-    situation = known_better(known)
-    assert situation is not None  # its row is the first
-    heard = _said_by_desk(status, situation, facts, tracked, None, None)
+    heard = _said_by_desk(status, Situation.LAST_HEARD, facts, tracked, None, None)
     return replace(
         heard,
         notes=(),
         deadline=None,
         left=None,
         late_by=None,
-        time=RowTime(f"as of {at}", at, late=False),
+        time=Elapsed(f"as of {at}", at, late=False),
     )
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
     """What the service alone says of an order; ``intent`` is what was confirmed here."""
-    return _reported(order, intent, now, None)[0]
+    return _reported(order, intent, now)[0]
 
 
 def cause_of(order: Order) -> str:
@@ -340,7 +316,7 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     return awaited.meaning.actor, awaited.meaning.act
 
 
-def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> RowTime | None:
+def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
     """The time in the row of an order whose ``status`` was made before; nothing else in the row
     is another one by then. None when the deadline lies between, which changes more."""
     if tracked.not_signed:
@@ -373,7 +349,6 @@ def _reported(
     order: Order,
     intent: Intent | None,
     now: datetime,
-    seen_at: datetime | None,
     deposit: PaidOnChain | None = None,
     begun: datetime | None = None,
 ) -> tuple[OrderStatus, dict[str, str]]:
@@ -405,9 +380,8 @@ def _reported(
         act=row.act.format_map(facts),
         by=by,
         certainty=Certainty.NOT_KNOWN if late else row.certainty,
-        evidence=Evidence(
-            display, (order.in_status, order.out_status) if private else (order.in_status,), seen_at
-        ),
+        display=display,
+        legs=(order.in_status, order.out_status) if private else (order.in_status,),
         stage=_stage(order, display, private=private),
         stages=PRIVATE_STAGES if private else STANDARD_STAGES,
         deadline=deadline,
@@ -429,10 +403,9 @@ def _knowledge(
     status: OrderStatus,
     own: OrderTransaction | None,
     batch: BatchPayment | None,
-    deposit: PaidOnChain | None,
 ) -> Knowledge:
     """What this desk knows beside ``status``, which the service said."""
-    display = status.evidence.display
+    display = status.display
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     withheld = tracked.withheld is not None
     refused = withheld and tracked.standing not in _UNDECIDED
@@ -443,13 +416,13 @@ def _knowledge(
     if status.said is Situation.COMPLETED:
         against = pays_otherwise(tracked.order, tracked.intent)
         paid_less = against is not None and against < 0
+    late = waiting and status.left is not None and status.left <= timedelta()
     return Knowledge(
-        payment=unseen_match(tracked.order, deposit) if tracked.payments else None,
         said=status.said,
         display=display,
-        late=waiting and status.left is not None and status.left <= timedelta(),
+        late=late,
         hidden=withheld and not setting_up,
-        refused=refused,
+        over=late and not refused,
         standing=tracked.standing,
         in_batch=tracked.in_batch,
         batch=batch.at if batch is not None else None,
@@ -533,19 +506,18 @@ def _time(
     left: timedelta | None,
     *,
     closed: bool,
-) -> RowTime:
+) -> Elapsed:
     if left is not None:
         text = countdown(left.total_seconds())
-        return RowTime(f"{text} left" if left > timedelta() else text, text, late=False)
+        return Elapsed(f"{text} left" if left > timedelta() else text, text, late=False)
     if passed is None:
         return _NO_TIME
     if closed:
         if said.meaning.level == "expired":
             return _NO_TIME
         took = f"took {duration(passed.total_seconds())}"
-        return RowTime(took, took, late=False)
-    found = elapsed(passed.total_seconds(), due.total_seconds() if due is not None else None)
-    return RowTime(found.text, found.short, found.late)
+        return Elapsed(took, took, late=False)
+    return elapsed(passed.total_seconds(), due.total_seconds() if due is not None else None)
 
 
 def _stage(order: Order, display: str | None, *, private: bool) -> int:

@@ -7,29 +7,21 @@ How the payment of a swap on chains stands at this desk, as long as the service 
 
 The service says only that it waits. Whether its transaction was signed, refused or executed
 stands in the steps of the journal, and decides where the money is and who acts next.
-
-How what a chain shows of a payment differs from what its order asked for: another token or chain,
-a missing memo, less or more, a payment after the deadline. The service tells none of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Context
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
-from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, PaidOnChain, StepState
-from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.wire.encoding.numbers import from_base_units, short
-from swapdesk.wire.orders import Order
 
 
 class PaidTo(StrEnum):
@@ -162,103 +154,3 @@ def _signatures(intent: Intent, signed: Sequence[SwapStep]) -> str:
 def venue_of(intent: Intent) -> str:
     """What the venue of a swap is called."""
     return intent.provider_name or intent.provider or "the venue"
-
-
-class PaymentMatch(StrEnum):
-    """How a payment to the deposit address stands to the order, the worst first."""
-
-    MISSING = "missing"
-    FAILED = "failed"
-    WRONG_CHAIN = "wrong chain"
-    WRONG_TOKEN = "wrong token"
-    NO_MEMO = "memo missing"
-    WRONG_MEMO = "another memo"
-    UNDERPRICED = "underpriced"
-    UNCONFIRMED = "not in a block"
-    CLOSED_BEFORE = "closed before"
-    """It waits for a block, and the order is closed."""
-    LATE_STUCK = "late stuck"
-    """After the deadline, and the order names no address for a refund."""
-    LATE = "late"
-    CLOSED_WITHOUT = "closed without"
-    """It arrived, and the order was closed as one that was not paid."""
-    TOO_LITTLE = "too little"
-    TOO_MUCH = "too much"
-    AS_ASKED = "as asked"
-
-
-def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
-    """How ``paid`` stands to what ``order`` asked for (contract 8.10 to 8.12)."""
-    asked = order.in_token
-    if paid.missing:
-        return PaymentMatch.MISSING
-    if paid.failed:
-        return PaymentMatch.FAILED
-    if order.is_dex:
-        return _waiting(paid) or PaymentMatch.AS_ASKED
-    if asked is not None and asked.chain != paid.chain:
-        return PaymentMatch.WRONG_CHAIN
-    if asked is not None and paid.token_id != asked.id:
-        return PaymentMatch.WRONG_TOKEN
-    if order.deposit_tag and not paid.memo:
-        return PaymentMatch.NO_MEMO
-    if order.deposit_tag and paid.memo != order.deposit_tag:
-        return PaymentMatch.WRONG_MEMO
-    closed = ended(display_of(order))
-    if (waits := _waiting(paid)) is not None:
-        return PaymentMatch.CLOSED_BEFORE if closed else waits
-    if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        return PaymentMatch.LATE if order.refund_address else PaymentMatch.LATE_STUCK
-    if closed:
-        return PaymentMatch.CLOSED_WITHOUT
-    if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
-        return PaymentMatch.AS_ASKED
-    return PaymentMatch.TOO_LITTLE if paid.amount < order.in_amount else PaymentMatch.TOO_MUCH
-
-
-def _waiting(paid: PaidOnChain) -> PaymentMatch | None:
-    if paid.confirmations is not None:
-        return None
-    return PaymentMatch.UNDERPRICED if paid.underpriced else PaymentMatch.UNCONFIRMED
-
-
-_WIDE = Context(prec=200)
-_SEQUENCE = tuple(PaymentMatch)
-
-
-def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
-    """What chains show of the deposit, as one payment: those of one kind added up, and of several
-    kinds the one that needs somebody first. What moved money comes before what moved none."""
-    kinds: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
-    moved = [one for one in payments if one.moved]
-    waiting = [one for one in payments if not one.failed and not one.missing]
-    for one in moved or waiting or payments:
-        kind = (one.chain, one.token_id, one.memo)
-        kinds[kind] = _together(kinds[kind], one) if kind in kinds else one
-    return min(
-        kinds.values(), key=lambda one: _SEQUENCE.index(match_payment(order, one)), default=None
-    )
-
-
-def unseen_match(order: Order, deposit: PaidOnChain | None) -> PaymentMatch | None:
-    """How what chains show of the deposit stands to the order, as long as the service has not seen
-    it. That a swap on a chain was executed is told by the situation of the swap."""
-    if deposit is None or deposit_arrived(order):
-        return None
-    match = match_payment(order, deposit)
-    return None if order.is_dex and match is PaymentMatch.AS_ASKED else match
-
-
-def _together(one: PaidOnChain, other: PaidOnChain) -> PaidOnChain:
-    """Both as one, as old as the first of them and as certain as the last."""
-    if one.amount is None or other.amount is None:
-        return one
-    times = [each.at for each in (one, other) if each.at is not None]
-    depths = [each.confirmations for each in (one, other) if each.confirmations is not None]
-    return replace(
-        one,
-        amount=short(_WIDE.add(one.amount, other.amount)),
-        confirmations=min(depths, default=None),
-        at=min(times, default=None),
-        seen_at=min(one.seen_at, other.seen_at),
-    )

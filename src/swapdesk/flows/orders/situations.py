@@ -12,22 +12,21 @@ nothing, and say so where the service gives no reason, amount or date.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Context
 from enum import Enum, StrEnum
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.order_merge import PROGRESS, display_of
+from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import (
-    QUOTE_AGAIN,
-    PaidTo,
-    PaymentMatch,
-    SwapStage,
-)
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage
+from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
@@ -66,7 +65,8 @@ class SituationRow(Struct, frozen=True):
     sign: Sign | None = None
     """The glyph, where it is not that of the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """When a row of the desk is taken; None for a row of the service."""
+    """When a row of the desk is taken; None for a row of the service, and for what is not looked
+    up: a payment that a chain shows, and what was heard last."""
     until_deadline: bool = False
     """Whether the order's deadline ends it."""
     settled: bool = False
@@ -94,24 +94,16 @@ class Knowledge(Struct, frozen=True):
     """The order waits, and its deadline is over."""
     hidden: bool
     """Its address is withheld for a reason that is to be told."""
-    refused: bool
-    """Its address is withheld because somebody decided so."""
+    over: bool
+    """It is late, and nobody decided that its address stays withheld."""
     standing: DepositRelease
     in_batch: bool
     batch: PaidTo | None
     swap: SwapStage | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
-    payment: PaymentMatch | None
-    """How what chains show of the deposit stands to the order, before the service has seen it."""
     pays_less: bool
     """It paid noticeably less than was confirmed."""
-    out_of_reach: bool = False
-    """The service cannot be asked any more, and this may have become another."""
-
-    @property
-    def over(self) -> bool:
-        return self.late and not self.refused
 
     @property
     def closing(self) -> bool:
@@ -145,10 +137,6 @@ _AT_ADDRESS = "{paid} at the deposit address on {network}."
 _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
-
-
-def _chain_shows(match: PaymentMatch) -> Callable[[Knowledge], bool]:
-    return lambda known: known.payment is match
 
 
 def _always(order: Order) -> bool:
@@ -212,7 +200,6 @@ class Situation(Enum):
         "As of {as_of} UTC: {told}. The service cannot be asked about this order any more:"
         " {beyond}",
         "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, sign="unknown",
-        known=lambda known: known.out_of_reach,
     )
     # What a chain shows of the deposit before the service has seen it.
     PAYMENT_MISSING = SituationRow(
@@ -221,42 +208,36 @@ class Situation(Enum):
         " another transaction took its place",
         "in the wallet that sent it, unless another transaction took it.",
         "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
-        known=_chain_shows(PaymentMatch.MISSING),
     )
     PAYMENT_FAILED = SituationRow(
         _ANY, None, "Payment failed", "trouble",
         "The payment was executed on {network} and failed; nothing was paid by it",
         "in the wallet that sent it, but for the network fee.",
         "you", "look at the wallet; the order is unpaid", NO_TIME,
-        known=_chain_shows(PaymentMatch.FAILED),
     )
     PAYMENT_WRONG_CHAIN = SituationRow(
         _ANY, None, "Wrong chain", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not see a"
         " payment on another chain by itself",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.WRONG_CHAIN),
     )
     PAYMENT_WRONG_TOKEN = SituationRow(
         _ANY, None, "Wrong token", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not credit"
         " another token by itself",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.WRONG_TOKEN),
     )
     PAYMENT_MEMO_MISSING = SituationRow(
         _ANY, None, "Memo missing", "trouble",
         "{Paid} was sent without the memo that the order names, so the exchange cannot tell whose"
         " it is",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.NO_MEMO),
     )
     PAYMENT_ANOTHER_MEMO = SituationRow(
         _ANY, None, "Another memo", "trouble",
         "{Paid} was sent with another memo than the order names, so the exchange cannot tell whose"
         " it is",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.WRONG_MEMO),
     )
     PAYMENT_UNDERPRICED = SituationRow(
         _ANY, None, "Fee too low", "trouble",
@@ -264,14 +245,14 @@ class Situation(Enum):
         " {network} cost",
         "in the wallet that sent it, until the payment is in a block.",
         "you", "raise the fee of the same transaction, or wait; do not pay a second time", NO_TIME,
-        _LIKELY, known=_chain_shows(PaymentMatch.UNDERPRICED),
+        _LIKELY,
     )
     PAYMENT_NOT_IN_A_BLOCK = SituationRow(
         _ANY, None, "Not in a block", "moving",
         "The payment of {paid} was not in a block of {network} at {looked} UTC",
         "on its way to the deposit address.",
         "the chain", "it takes the payment into a block", NO_TIME,
-        _LIKELY, known=_chain_shows(PaymentMatch.UNCONFIRMED),
+        _LIKELY,
     )
     PAYMENT_CLOSED_BEFORE = SituationRow(
         _ANY, None, "Closed before", "trouble",
@@ -279,46 +260,41 @@ class Situation(Enum):
         " closed",
         "in the wallet that sent it, until the payment is in a block.",
         "you", "cancel the transaction, where the wallet can; do not pay a second time", NO_TIME,
-        _LIKELY, known=_chain_shows(PaymentMatch.CLOSED_BEFORE),
+        _LIKELY,
     )
     PAYMENT_LATE_STUCK = SituationRow(
         _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order. The order names no address"
         " for a refund",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.LATE_STUCK),
     )
     PAYMENT_LATE = SituationRow(
         _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order",
         _AT_ADDRESS, "the service", "it sends the deposit back", NO_TIME, _LIKELY,
-        known=_chain_shows(PaymentMatch.LATE),
     )
     PAYMENT_CLOSED_WITHOUT = SituationRow(
         _ANY, None, "Closed without it", "trouble",
         "{Paid} arrived on {network}, and the order was closed as one that was not paid",
         _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-        known=_chain_shows(PaymentMatch.CLOSED_WITHOUT),
     )
     PAYMENT_TOO_LITTLE = SituationRow(
         _ANY, None, "Too little came", "trouble",
         "{Paid} arrived on {network}, less than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
         _AT_ADDRESS, "the service", "it exchanges what came, or sends it back", NO_TIME, _LIKELY,
-        known=_chain_shows(PaymentMatch.TOO_LITTLE),
     )
     PAYMENT_TOO_MUCH = SituationRow(
         _ANY, None, "Too much came", "trouble",
         "{Paid} arrived on {network}, more than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
         _AT_ADDRESS, "the service", "it exchanges what it takes, and sends the rest back", NO_TIME,
-        _LIKELY, known=_chain_shows(PaymentMatch.TOO_MUCH),
+        _LIKELY,
     )
     PAYMENT_AS_ASKED = SituationRow(
         _ANY, None, "On the chain", "moving",
         "{Paid} arrived on {network} as asked; the service has not seen it yet. Do not send again",
         _AT_ADDRESS, "the service", "it takes note of the deposit", NO_TIME,
-        known=_chain_shows(PaymentMatch.AS_ASKED),
     )
     # What the desk knows better: a swap on chains that it signs.
     NOT_SIGNED_YET = SituationRow(
@@ -662,18 +638,16 @@ class Situation(Enum):
 
 def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
     """The rows to look through in each displayed state."""
-    rows = [row for row in Situation if (row.meaning.known is not None) is of_desk]
     states = dict.fromkeys(_ANY)
+    rows = [row for row in Situation if (row.meaning.known if of_desk else row.meaning.when)]
     return {state: tuple(row for row in rows if state in row.meaning.states) for state in states}
 
 
 _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
-OF_PAYMENT = {
-    match: Situation[f"PAYMENT_{match.upper().replace(' ', '_')}"] for match in PaymentMatch
-}
-"""What a payment means that a chain shows and the service has not seen."""
+OF_PAYMENT = tuple(row for row in Situation if row.name.startswith("PAYMENT_"))
+"""What a payment means that a chain shows and the service has not seen, the worst first."""
 
 STRANDED = frozenset(row for row in Situation if row.meaning.stranded)
 """Ends of an order in which its money is, or may be, with the service and stays there until the
@@ -703,3 +677,80 @@ def awaits_deposit(order: Order) -> bool:
     """Whether it waits for its deposit by its state and by its legs: a leg may tell of a deposit,
     or of a trouble, before the state does."""
     return situation_of(order) in (Situation.WAITING, Situation.SETTING_UP)
+
+
+def match_payment(order: Order, paid: PaidOnChain) -> Situation:
+    """How ``paid`` stands to what ``order`` asked for (contract 8.10 to 8.12). The service tells
+    none of that."""
+    asked = order.in_token
+    if paid.missing:
+        return Situation.PAYMENT_MISSING
+    if paid.failed:
+        return Situation.PAYMENT_FAILED
+    waits = None
+    if paid.confirmations is None:
+        low = paid.underpriced
+        waits = Situation.PAYMENT_UNDERPRICED if low else Situation.PAYMENT_NOT_IN_A_BLOCK
+    if order.is_dex:
+        return waits or Situation.PAYMENT_AS_ASKED
+    if asked is not None and asked.chain != paid.chain:
+        return Situation.PAYMENT_WRONG_CHAIN
+    if asked is not None and paid.token_id != asked.id:
+        return Situation.PAYMENT_WRONG_TOKEN
+    if order.deposit_tag and not paid.memo:
+        return Situation.PAYMENT_MEMO_MISSING
+    if order.deposit_tag and paid.memo != order.deposit_tag:
+        return Situation.PAYMENT_ANOTHER_MEMO
+    closed = ended(display_of(order))
+    if waits is not None:
+        return Situation.PAYMENT_CLOSED_BEFORE if closed else waits
+    if paid.at is not None and order.expires is not None and paid.at > order.expires:
+        known = order.refund_address
+        return Situation.PAYMENT_LATE if known else Situation.PAYMENT_LATE_STUCK
+    if closed:
+        return Situation.PAYMENT_CLOSED_WITHOUT
+    if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
+        return Situation.PAYMENT_AS_ASKED
+    less = paid.amount < order.in_amount
+    return Situation.PAYMENT_TOO_LITTLE if less else Situation.PAYMENT_TOO_MUCH
+
+
+_WIDE = Context(prec=200)
+
+
+def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
+    """What chains show of the deposit, as one payment: those of one kind added up, and of several
+    kinds the one that needs somebody first. What moved money comes before what moved none."""
+    kinds: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
+    moved = [one for one in payments if one.moved]
+    waiting = [one for one in payments if not one.failed and not one.missing]
+    for one in moved or waiting or payments:
+        kind = (one.chain, one.token_id, one.memo)
+        kinds[kind] = _together(kinds[kind], one) if kind in kinds else one
+    return min(
+        kinds.values(), key=lambda one: OF_PAYMENT.index(match_payment(order, one)), default=None
+    )
+
+
+def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
+    """How what chains show of the deposit stands to the order, as long as the service has not seen
+    it. That a swap on a chain was executed is told by the situation of the swap."""
+    if deposit is None or deposit_arrived(order):
+        return None
+    match = match_payment(order, deposit)
+    return None if order.is_dex and match is Situation.PAYMENT_AS_ASKED else match
+
+
+def _together(one: PaidOnChain, other: PaidOnChain) -> PaidOnChain:
+    """Both as one, as old as the first of them and as certain as the last."""
+    if one.amount is None or other.amount is None:
+        return one
+    times = [each.at for each in (one, other) if each.at is not None]
+    depths = [each.confirmations for each in (one, other) if each.confirmations is not None]
+    return replace(
+        one,
+        amount=short(_WIDE.add(one.amount, other.amount)),
+        confirmations=min(depths, default=None),
+        at=min(times, default=None),
+        seen_at=min(one.seen_at, other.seen_at),
+    )

@@ -22,10 +22,8 @@ from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapPayment,
     SwapStage,
-    deposit_on_chain,
-    unseen_match,
 )
-from swapdesk.flows.orders.situations import OF_PAYMENT, STRANDED, situation_of
+from swapdesk.flows.orders.situations import STRANDED, deposit_on_chain, situation_of, unseen_match
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
@@ -95,8 +93,7 @@ class TrackedOrder(Struct, frozen=True):
             return swap.at
         if not ended(display_of(self.order)):
             return None
-        match = unseen_match(self.order, self.deposit)
-        found = OF_PAYMENT[match] if match is not None else situation_of(self.order)
+        found = unseen_match(self.order, self.deposit) or situation_of(self.order)
         return found.code if found in STRANDED else None
 
     @property

@@ -28,7 +28,7 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of,
 )
-from swapdesk.chain.addresses.kind import AddressProblem, AddressVerdict
+from swapdesk.chain.addresses.kind import AddressProblem, Verdict
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.chain.addresses.payment_links import EVM_CHAINS, LinkedPayment, read_payment_link
 from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
@@ -51,8 +51,7 @@ class RecipientCheck(Struct, frozen=True):
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
     short address) and the whole known address it imitates. ``account`` is what all spellings of
     the address share. ``memo`` is the one that comes with it: of the payment ``link`` it was read
-    from, else the one the address book keeps. ``needs_memo``: without a memo the chain asks for a
-    typed waiver.
+    from, else the one the address book keeps.
     ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` names how
     what is paid to it may be lost, ``memo_doubt`` is the warning about the memo of a refund
     address: either is agreed to first, as that of :class:`MemoCheck`.
@@ -65,7 +64,6 @@ class RecipientCheck(Struct, frozen=True):
     lines: tuple[CheckLine, ...]
     first_use: bool = False
     lookalike: tuple[str, str] | None = None
-    needs_memo: bool = False
     memo_label: str = "memo"
     account: str = ""
     memo: str | None = None
@@ -236,11 +234,10 @@ def check_recipient(
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
-    needs = bool(chain.memo_needed)
     refusal = token_refusal(token)
     if refusal is not None:
         lines = (CheckLine("refuse", refusal),)
-        return RecipientCheck(text, "", None, False, lines, needs_memo=needs, memo_label=label)
+        return RecipientCheck(text, "", None, False, lines, memo_label=label)
     read = _read(text, token, book, contracts)
     if isinstance(read, _Unreadable):
         return RecipientCheck(
@@ -249,7 +246,6 @@ def check_recipient(
             None,
             False,
             (CheckLine("refuse", read.reason),),
-            needs_memo=needs,
             memo_label=label,
             position=read.position,
         )
@@ -285,7 +281,6 @@ def check_recipient(
         lines=tuple(found),
         first_use=times == 0,
         lookalike=lookalike,
-        needs_memo=needs,
         memo_label=label,
         account=verdict.account,
         memo=(link.memo if link else None) or (entry.memo if entry else None),
@@ -347,7 +342,7 @@ class _Unreadable(Struct, frozen=True):
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[AddressVerdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
+) -> tuple[Verdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
     """The address, its entry, its link and the lines of the decoder."""
     chain = token.chain_data
     entry: BookEntry | None = None

@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import AmountError, as_double, parse_amount, survives_double
 from swapdesk.wire.pair_limits import Limits, PairLimits
@@ -18,23 +17,6 @@ FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
 """The route types the desk asks quotes for."""
 
 
-class AmountCheck(Struct, frozen=True):
-    """``amount`` is None when the text is none. ``place`` is the 0-based character at fault."""
-
-    amount: Decimal | None
-    lines: tuple[CheckLine, ...]
-    place: int | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.amount is not None and not refused(self.lines)
-
-    @property
-    def problem(self) -> str | None:
-        """The first refusal as a sentence."""
-        return next((line.text for line in self.lines if line.level == "refuse"), None)
-
-
 class Bounds(Struct, frozen=True):
     """Smallest and largest amount that some asked route takes; ``largest`` None for no bound."""
 
@@ -42,19 +24,21 @@ class Bounds(Struct, frozen=True):
     largest: Decimal | None
 
 
-def check_amount(text: str, token: Token) -> AmountCheck:
-    """The amount of ``token`` a person typed, with every reason it cannot or may not be meant."""
-    try:
-        amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
-    except AmountError as error:
-        return AmountCheck(None, (CheckLine("refuse", error.message),), error.position)
+def typed_amount(text: str, token: Token) -> Decimal:
+    """The amount of ``token`` that a person typed. Raises AmountError."""
+    amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
-        return AmountCheck(None, (CheckLine("refuse", "Type an amount above 0."),), 0)
-    lines: list[CheckLine] = []
-    if not survives_double(amount):
-        sent = exact_amount(as_double(amount))
-        lines.append(CheckLine("note", f"The service keeps 15 digits. It will receive {sent}."))
-    return AmountCheck(amount, tuple(lines))
+        raise AmountError("zero", "Type an amount above 0.", 0)
+    return amount
+
+
+def lost_digits(amount: Decimal) -> str | None:
+    """What the service makes of an amount with more digits than it keeps; None where it keeps
+    all of them."""
+    if survives_double(amount):
+        return None
+    sent = exact_amount(as_double(amount))
+    return f"The service keeps 15 digits. It will receive {sent}."
 
 
 def bounds_of(

@@ -127,8 +127,7 @@ class IntentLine(Struct, frozen=True):
     ``receive``: ``amount`` is what is to arrive, in the token bought.
     ``hints`` are facts for the line below, ``rows`` the tokens Tab walks through, ``chosen``
     the place of the chosen one, ``choices`` how many values of ``choose`` there are.
-    ``both_hints`` of the token sold and the one bought, where each could be another one; ``sells``
-    is how many values of ``sold`` there are beside a token bought.
+    ``both_hints`` of the token sold and the one bought, where each could be another one.
     ``wants_amount``: only the amount is missing before what is written. ``recipient`` is the
     address or payment link of who is paid, where that is no name. ``share`` of what the wallet
     has and ``dollars`` are what an amount was written as; ``derived`` says how it came of them.
@@ -148,7 +147,6 @@ class IntentLine(Struct, frozen=True):
     private_send: bool = False
     receive: bool = False
     both_hints: tuple[str, str] | None = None
-    sells: int = 1
     wants_amount: bool = False
     recipient: str = ""
     share: Decimal | None = None
@@ -206,7 +204,7 @@ def parse_intent_line(
 
     ``choose`` counts presses of one key: the token bought is walked through first, then the
     token sold, and it goes round after ``choices``. ``sold`` counts those of the key that walks
-    the token sold alone; it goes round after ``sells``.
+    the token sold alone; it goes round, too.
     """
     if not text.strip():
         return IntentLine(LineState.EMPTY)
@@ -450,7 +448,7 @@ def _pair(
     line = replace(line, token_out=bought.token)
     if line.receive:
         line = _with_amount(line, bought.token, words[0], known.held)
-    return replace(_walked(line, sold, bought, choose, first), choices=total, sells=len(sells))
+    return replace(_walked(line, sold, bought, choose, first), choices=total)
 
 
 def _private_send(line: IntentLine, words: list[_Word], known: _Known, choose: int) -> IntentLine:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct
@@ -31,10 +30,7 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind, note_of
-from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
-
-_MILLIONTH = Decimal("0.000001")
 
 NOTE_WIDTH = 6
 """Cells of the notes at least."""
@@ -67,11 +63,6 @@ class QuoteColumn(Struct, frozen=True):
         """Its head in the table of ``quote``."""
         head = self.head or ""
         return head if isinstance(head, str) else head(wish)
-
-
-def share(percent: Decimal | None) -> Decimal | None:
-    """A derived percentage with six decimals; amounts alone are exact."""
-    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
 def value_text(board: QuoteResult, row: RankedQuote) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,13 +52,27 @@ _BELIEVED = Decimal("0.8")
 """Prices of the list may be a day old; a claim this much above them is no matter of age."""
 
 
+_MILLIONTH = Decimal("0.000001")
+
+
+def share(percent: Decimal | None) -> Decimal | None:
+    """A derived percentage with six decimals; amounts alone are exact."""
+    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
+
+
 class ValueDifference(Struct, frozen=True):
     """``percent`` is negative for a loss, None when a price is missing. USD where known."""
+
+    PRINTED: ClassVar = {"percent": "share", "level": "level"}
 
     percent: Decimal | None
     level: DifferenceLevel
     value_in_usd: Decimal | None = None
     value_out_usd: Decimal | None = None
+
+    @property
+    def share(self) -> Decimal | None:
+        return share(self.percent)
 
     @property
     def needs_consent(self) -> bool:

@@ -358,14 +358,11 @@ def read_bytes(data: bytes) -> CaseFile:
         raise CaseFileRefused("It is no support case: it names no schema.")
     _refuse_long(document)
     try:
-        return msgspec.convert(_each_text(document, _safe), CaseFile)
+        safe = _each_text(document, lambda text: safe_text(text, LONGEST_TEXT))
+        return msgspec.convert(safe, CaseFile)
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
-
-
-def _safe(text: str) -> str:
-    return safe_text(text, LONGEST_TEXT)
 
 
 def _refuse_long(value: Any) -> None:

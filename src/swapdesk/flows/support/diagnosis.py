@@ -64,9 +64,6 @@ class Diagnosis(Struct, frozen=True):
     """What it was concluded from: each with its value, its source and its time."""
 
 
-_PASS_ON = "pass it to the service with order {order}{request}"
-
-
 def diagnose(
     tracked: TrackedOrder,
     now: datetime,
@@ -81,23 +78,26 @@ def diagnose(
     known = known or DeskFacts()
     order, status = tracked.order, status_for_support(tracked, now, made)
     request = f", request {request_id}" if request_id else ""
-    found = _of_situation(tracked, status, request)
+    pass_on = f"pass it to the service with order {tracked.service_id}{request}"
+    found = _of_situation(tracked, status, pass_on, _facts(tracked, status, made, known, now))
     old = status.situation is Situation.LAST_HEARD
-    ahead = old or status.situation in _OF_CHAIN
+    ahead = old or status.situation in OF_PAYMENT
     private = tracked.intent is not None and tracked.intent.route == "private"
     if private and not order.anonymous and not ahead:
-        found = found.on_top(
+        found = _on_top(
+            found,
             "not-private",
             "A private route was confirmed, and the service tells the order as one that is not"
             " private: whoever watches the chain may join both ends",
             Owner.SUPPORT,
-            _PASS_ON.format(order=tracked.service_id, request=request),
+            pass_on,
         )
     elif status.late_by is not None and status.situation.meaning.level == "moving" and not ahead:
-        found = _overdue(found, tracked, status, known, request)
+        found = _overdue(found, status, known, pass_on)
     silent = known.silent_since
     if silent is not None and not status.closed and not old:
-        found = found.on_top(
+        found = _on_top(
+            found,
             "service-silent",
             f"The service has not answered since {_moment(silent, now)}. What is said of the order"
             f" is what was heard last",
@@ -109,19 +109,13 @@ def diagnose(
         cause = f"{cause} It has been so since {_moment(since, now)}."
     if known.clock_problem is not None:
         cause = f"{cause} {known.clock_problem}"
-    return Diagnosis(
-        rule=found.rule,
-        certainty=found.certainty,
+    return replace(
+        found,
         cause=f"{cause[:1].upper()}{cause[1:]}",
         money=f"{found.money[:1].upper()}{found.money[1:]}",
-        owner=found.owner,
-        acts=f"{found.actor or found.owner}: {found.act}.",
+        acts=f"{found.acts}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
-        facts=_facts(tracked, status, made, known, now),
     )
-
-
-_OF_CHAIN = frozenset(OF_PAYMENT.values())
 
 
 def status_for_support(
@@ -134,46 +128,42 @@ def status_for_support(
     return order_status(tracked, now, made)
 
 
-class _Found(Struct, frozen=True):
-    """``actor`` names the owner where it has a name of its own: a provider."""
-
-    rule: str
-    certainty: Certainty
-    cause: str
-    money: str
-    owner: Owner
-    act: str
-    by: str
-    actor: str = ""
-
-    def on_top(self, rule: str, cause: str, owner: Owner, act: str) -> _Found:
-        """The same order with something that comes before what is the matter with it."""
-        return _Found(
-            rule, Certainty.LIKELY, f"{cause}. {self.cause}", self.money, owner, act, NO_TIME
-        )
+def _on_top(found: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
+    """The same order with something that comes before what is the matter with it."""
+    return replace(
+        found,
+        rule=rule,
+        certainty=Certainty.LIKELY,
+        cause=f"{cause}. {found.cause}",
+        owner=owner,
+        acts=f"{owner}: {act}",
+        by=NO_TIME,
+    )
 
 
-def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _Found:
+def _of_situation(
+    tracked: TrackedOrder, status: OrderStatus, pass_on: str, facts: tuple[str, ...]
+) -> Diagnosis:
+    """What the situation says, still without the points of its sentences."""
     meaning = status.situation.meaning
     cause = for_support(status.told.removesuffix("."))
     if meaning.asks_where and tracked.order.refund_address is None:
         cause = f"{cause}. {NO_REFUND_ADDRESS.removesuffix('.')}"
-    owner, act, actor = _owner(status, tracked), status.act, ""
+    owner, act = _owner(status, tracked), status.act
+    # A provider has a name of its own.
+    actor = status.actor if owner is Owner.SERVICE else owner
     if owner is Owner.SUPPORT and not tracked.in_batch:
-        asked = "if it was paid, " if act.startswith("if you paid") else ""
-        act = asked + _PASS_ON.format(order=tracked.service_id, request=request)
-    elif owner is Owner.SERVICE:
-        actor = status.actor
-    return _Found(
-        status.situation.code.replace(" ", "-"),
-        status.certainty,
-        cause,
+        act = f"if it was paid, {pass_on}" if act.startswith("if you paid") else pass_on
+    return Diagnosis(
+        rule=status.situation.code.replace(" ", "-"),
+        certainty=status.certainty,
+        cause=cause,
         # A batch is paid from this desk.
-        status.money if tracked.in_batch else for_support(_unless_sent(status)),
-        owner,
-        act,
-        status.by,
-        actor,
+        money=status.money if tracked.in_batch else for_support(_unless_sent(status)),
+        owner=owner,
+        acts=f"{actor}: {act}",
+        by=status.by,
+        facts=facts,
     )
 
 
@@ -210,33 +200,21 @@ def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
     return next((owner for owner in Owner if owner.value == status.actor), Owner.SERVICE)
 
 
-def _overdue(
-    found: _Found, tracked: TrackedOrder, status: OrderStatus, known: DeskFacts, request: str
-) -> _Found:
+def _overdue(found: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str) -> Diagnosis:
     """An order under way is over the time that the service expected."""
-    owner, act, actor = found.owner, found.act, found.actor
-    if _much_later(status):
-        owner, actor = Owner.SUPPORT, ""
-        act = _PASS_ON.format(order=tracked.service_id, request=request)
-    if known.provider_off is not None:
-        return _Found(
-            "provider-off",
-            Certainty.LIKELY,
-            f"{known.provider_off} is switched off at the service. {found.cause}",
-            found.money,
-            owner,
-            act,
-            "the service names no time",
-            actor,
-        )
-    by = "the expected time has passed; the service names no other"
-    return _Found("late", found.certainty, found.cause, found.money, owner, act, by, actor)
-
-
-def _much_later(status: OrderStatus) -> bool:
-    if status.elapsed is None or status.expected is None:
-        return False
-    return status.elapsed >= status.expected * MUCH_LATER
+    passed, due = status.elapsed, status.expected
+    if passed is not None and due is not None and passed >= due * MUCH_LATER:
+        found = replace(found, owner=Owner.SUPPORT, acts=f"{Owner.SUPPORT}: {pass_on}")
+    if known.provider_off is None:
+        by = "the expected time has passed; the service names no other"
+        return replace(found, rule="late", by=by)
+    return replace(
+        found,
+        rule="provider-off",
+        certainty=Certainty.LIKELY,
+        cause=f"{known.provider_off} is switched off at the service. {found.cause}",
+        by=NO_TIME,
+    )
 
 
 def _facts(
@@ -246,12 +224,12 @@ def _facts(
     known: DeskFacts,
     now: datetime,
 ) -> tuple[str, ...]:
-    order, evidence = tracked.order, status.evidence
+    order = tracked.order
     heard = f"{tracked.source} {_moment(tracked.seen_at, now)}"
-    legs = " and ".join(str(leg) if leg is not None else "not given" for leg in evidence.legs)
+    legs = " and ".join(str(leg) if leg is not None else "not given" for leg in status.legs)
     said = [
-        f"displayStatus {evidence.display or 'not given'}, {heard}",
-        f"leg state{'s' if len(evidence.legs) > 1 else ''} {legs}, {heard}",
+        f"displayStatus {status.display or 'not given'}, {heard}",
+        f"leg state{'s' if len(status.legs) > 1 else ''} {legs}, {heard}",
     ]
     for name, value in (
         ("actionRequired", order.action_required),

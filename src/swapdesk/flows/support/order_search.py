@@ -106,7 +106,8 @@ class OrderSearch:
         self._desk = desk
         self.pasted = pasted
         self._searched: dict[Place, Searched] = {}
-        self._found: dict[str, str] = {}
+        self.found: dict[str, str] = {}
+        """Ids of orders with what they were found by: ``deposit address``."""
         self._matched: set[str] = set()
         """Values of readings that found an order."""
         self._left: list[Place] = []
@@ -126,11 +127,6 @@ class OrderSearch:
     def searched(self) -> list[Searched]:
         """The places so far, in their order."""
         return [self._searched[place] for place in Place if place in self._searched]
-
-    @property
-    def found(self) -> dict[str, str]:
-        """Ids of orders with what they were found by: ``deposit address``."""
-        return dict(self._found)
 
     def order(self, service_id: str) -> TrackedOrder | None:
         tracker = self._desk.link.tracker
@@ -156,7 +152,7 @@ class OrderSearch:
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
         """Whether the text names this order alone, and beside it a transaction that paid nobody."""
-        if list(self._found) != [service_id] or not (paid.missing or paid.failed):
+        if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
         token = tracked.order.in_token if tracked is not None else None
@@ -231,46 +227,44 @@ class OrderSearch:
         left = {Place.CHAINS}
         if self._groups or self.unanswered:
             left.add(Place.SERVICE)
-        self._left = [one for one in askable if not self._found or one in left]
+        self._left = [one for one in askable if not self.found or one in left]
 
     def _look_into_journal(self) -> None:
-        before = set(self._found)
+        before = set(self.found)
         amounts = tuple(self.pasted.of(ReadAs.AMOUNT))
         for reading in self.pasted.readings:
             if reading not in amounts:
                 self._match(reading)
         # Of an amount there may be many orders: it is looked for where nothing else names one.
-        for reading in amounts if len(self._found) == len(before) else ():
+        for reading in amounts if len(self.found) == len(before) else ():
             self._match(reading)
-        for service_id in begun_here(self._desk)(self.pasted.beginnings).values():
-            self._take([service_id], _BEGINNING)
-        new = [name for name in self._found if name not in before]
+        self._match_beginnings()
+        new = [name for name in self.found if name not in before]
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
             return
         self._groups = self._desk.journal.batches.groups_of(
             [name for name in new if self.order(name) is None]
         )
-        ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
+        ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
         count = "1 order" if len(new) == 1 else f"{len(new)} orders"
         self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
 
-    def _match(self, reading: Reading) -> int:
-        """Take the journal's orders that a reading names; how many there are."""
+    def _match(self, reading: Reading) -> None:
+        """Take the journal's orders that a reading names."""
         index = self._desk.journal.orders.index
+        ids: dict[str, None] = {}
         if reading.kind is ReadAs.AMOUNT:
             amounts = index.of_amount(*_around(reading))
-            return self._take((name for name, order in amounts if _has_amount(order, reading)),
-                              "amount")  # fmt: skip
-        ids: dict[str, None] = {}
+            ids = {name: None for name, order in amounts if _has_amount(order, reading)}
         for text in reading.texts:
             if reading.kind in (ReadAs.ID, ReadAs.MEMO):
                 ids |= dict.fromkeys(sorted(index.called(text)))
-            elif reading.kind is not ReadAs.SHORTENED:
+            elif reading.kind not in (ReadAs.AMOUNT, ReadAs.SHORTENED):
                 ids |= dict.fromkeys(sorted(index.named(text)))
         if not ids and reading.ends[0]:
             ids |= dict.fromkeys(self._cut_to(reading))
-        return self._take(ids, _WAYS[reading.kind], reading)
+        self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
         """The journal's orders with an address, a hash or an id that a reading is the rest of."""
@@ -292,24 +286,18 @@ class OrderSearch:
             yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
 
     def _match_beginnings(self) -> None:
-        """Take those of the lists that a word names by the beginning of their id: of a word that
-        proves nothing only the one that it can mean."""
-        for word in self.pasted.beginnings:
-            begun = [name for name in self._listed_ids if name.startswith(word)]
-            if len(begun) == 1:
-                self._take(begun, _BEGINNING)
+        """Take what words name by the beginning of its id: a word that proves nothing names only
+        the one order that it can mean."""
+        self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
-    def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> int:
-        count = 0
+    def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
         for service_id in ids:
-            count += 1
             if reading is not None:
                 self._matched.add(reading.value)
-            if len(self._found) < MOST_FOUND:
+            if len(self.found) < MOST_FOUND:
                 tracked = self.order(service_id) if reading is not None else None
                 named = _field_of(tracked.order, reading) if tracked and reading else None
-                self._found.setdefault(service_id, named or way)
-        return count
+                self.found.setdefault(service_id, named or way)
 
     def _look_into_requests(self) -> None:
         texts = {text for reading in self.pasted.readings for text in reading.texts}
@@ -320,7 +308,7 @@ class OrderSearch:
         for exchange in calls:
             service_id = _order_told(exchange.answer_body)
             if service_id is not None and self.order(service_id) is not None:
-                self._found.setdefault(service_id, "a request of this run")
+                self.found.setdefault(service_id, "a request of this run")
         last = logged_call(calls[-1])
         count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
         said = (
@@ -357,7 +345,9 @@ class OrderSearch:
             return None
         reads, said = 0, []
         if Place.SERVICE in self._left:
-            by_id = len(self._groups) or len(self._ids()) * self._id_reads
+            # An id may be that of an order or of a group; a group takes a key.
+            each = 1 if self._desk.link.connection.read_only else 2
+            by_id = len(self._groups) or len(self._ids()) * each
             reads += by_id
             said.append(f"{_reads(by_id)} by id")
         if Place.LISTS in self._left:
@@ -368,11 +358,6 @@ class OrderSearch:
             nodes = len(self._nodes())
             said.append("1 node" if nodes == 1 else f"{nodes} nodes")
         return Cost(reads, ", ".join(said))
-
-    @property
-    def _id_reads(self) -> int:
-        """An id may be that of an order or of a group; a group takes a key."""
-        return 1 if self._desk.link.connection.read_only else 2
 
     @property
     def _list_reads(self) -> int:
@@ -403,7 +388,7 @@ class OrderSearch:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
             yield
-        if Place.LISTS in self._left and not self._found:
+        if Place.LISTS in self._left and not self.found:
             for _ in range(self._list_reads):
                 over = await self._read_page()
                 yield
@@ -413,7 +398,7 @@ class OrderSearch:
             self._left.remove(Place.CHAINS)
             await self._ask_chains()
             yield
-        if self._found:
+        if self.found:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
@@ -446,7 +431,7 @@ class OrderSearch:
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
-                self._found.setdefault(text, "order id")
+                self.found.setdefault(text, "order id")
                 self._matched.add(text)
                 return "order"
         if link.connection.read_only:
@@ -456,7 +441,7 @@ class OrderSearch:
             self._matched.add(text)
             await link.tracker.take(group.orders)
             for order in group.orders:
-                self._found.setdefault(order.service_id, "group id")
+                self.found.setdefault(order.service_id, "group id")
             return "group"
         return ""
 
@@ -472,18 +457,21 @@ class OrderSearch:
         self._pages = answer.total_pages
         self._listed_ids |= {order.service_id for order in answer.orders}
         self._skipped += answer.skipped
-        before = set(self._found)
+        before = set(self.found)
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
-            self._match_listed(order)
+            fields = (_field_of(order, reading) for reading in self.pasted.readings)
+            way = next(filter(None, fields), None)
+            if way is not None:
+                self._take([order.service_id], way)
         self._match_beginnings()
         self._match_payments()
-        new = [name for name in self._found if name not in before]
+        new = [name for name in self.found if name not in before]
         spent = _reads(self._page)
         over = self._page >= answer.total_pages or answer.empty
         self._page += 1
         if new:
-            ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
+            ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
             said = f"matched {len(new)} of {answer.total:,} by {ways}, {spent}"
             self._say(Place.LISTS, Answer.FOUND, said)
         else:
@@ -494,12 +482,6 @@ class OrderSearch:
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
-
-    def _match_listed(self, order: Order) -> None:
-        ways = (_field_of(order, reading) for reading in self.pasted.readings)
-        way = next(filter(None, ways), None)
-        if way is not None:
-            self._take([order.service_id], way)
 
     def _match_payments(self) -> None:
         """What the payments name. One that is meant for a single order stays with it."""
@@ -524,9 +506,9 @@ class OrderSearch:
         """What chains can be asked for: the hashes in the text, and of the one order that was found
         what this desk sent for it, and what was in no block yet."""
         readings = self.pasted.of(ReadAs.TRANSACTION)
-        if readings or len(self._found) != 1:
+        if readings or len(self.found) != 1:
             return readings
-        tracked = self.order(next(iter(self._found)))
+        tracked = self.order(next(iter(self.found)))
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None or deposit_arrived(tracked.order):
             return []
@@ -588,7 +570,7 @@ class OrderSearch:
     def _note_missing(self, readings: list[Reading]) -> None:
         """What paid the one order that was found, by this desk or by the word of its customer, and
         its chain does not know."""
-        tracked = self.order(next(iter(self._found))) if len(self._found) == 1 else None
+        tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None or deposit_arrived(tracked.order):
             return
@@ -648,7 +630,7 @@ class OrderSearch:
     @property
     def _not_found(self) -> str:
         failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
-        if self._found or (self._left and not failed):
+        if self.found or (self._left and not failed):
             return ""
         if failed:
             return (

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice, pairwise
+from typing import ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -56,7 +57,9 @@ class ReadAs(StrEnum):
 
 
 class Reading(Struct, frozen=True):
-    """One thing that the text can be."""
+    """One thing that the text can be, as it is looked for."""
+
+    PRINTED: ClassVar = {"kind": "kind", "value": "value", "called": "called"}
 
     kind: ReadAs
     value: str
@@ -271,38 +274,30 @@ _SHORTEST_WORD = 22
 _GROUP = range(3, 17)
 
 
-class _Piece(Struct, frozen=True):
-    text: str
-    start: int
-    end: int
-
-
 def _mended(text: str) -> str:
     """The text with those words whole that an end of a line broke, and those that stand in
     groups, as this desk draws addresses: what reads as a hash, an address or an id."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
-    pieces = [
-        _Piece(found[0], found.start(), found.end())
-        for found in islice(_PIECE.finditer(text), MOST_WORDS)
-    ]
-    gaps = [text[one.end : other.start] for one, other in pairwise(pieces)]
+    pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
+    words = [piece[0] for piece in pieces]
+    gaps = [text[one.end() : other.start()] for one, other in pairwise(pieces)]
     tried = iter(range(MOST_PIECES))
     kept, at, end = [], 0, 0
     while at < len(pieces) - 1:
-        count, whole, several = _joined(pieces, gaps, at, tried)
+        count, whole, several = _joined(words, gaps, at, tried)
         if not whole:
             at += max(1, count)
             continue
-        last = pieces[at + count - 1]
+        last = pieces[at + count - 1].end()
         # What may as well be several words stays beside the one that they may be.
-        kept += [text[end : last.end] + " " if several else text[end : pieces[at].start], whole]
-        at, end = at + count, last.end
+        kept += [text[end:last] + " " if several else text[end : pieces[at].start()], whole]
+        at, end = at + count, last
     return "".join([*kept, text[end:]]) if kept else text
 
 
 def _joined(
-    pieces: list[_Piece], gaps: list[str], at: int, tried: Iterator[int]
+    pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
     """How many pieces from this place on are one word, the word, empty for none, and whether they
     may be several words as well."""
@@ -311,7 +306,7 @@ def _joined(
         if next(tried, None) is None:
             # Nothing more is put together in this text.
             return len(pieces), "", False
-        parts = [piece.text for piece in pieces[at : at + count]]
+        parts = pieces[at : at + count]
         if _is_certain(word):
             # An address and an id of a row have as many digits as a hash, and so have two ids.
             two = count == 2 and "\n" not in gaps[at] and _HEXADECIMAL.issuperset(word)
@@ -324,19 +319,19 @@ def _joined(
     return likely
 
 
-def _over_lines(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
+def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
     """What the pieces are together that nothing but ends of lines parts; of digits also blanks."""
-    word, digits = pieces[at].text, _are_digits(pieces[at].text)
+    word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
         if last >= len(pieces):
             return
-        digits = digits and _are_digits(pieces[last].text)
+        digits = digits and _are_digits(pieces[last])
         broken = _BROKEN.fullmatch(gaps[last - 1]) is not None
         if not broken and not (digits and _SPACED.fullmatch(gaps[last - 1])):
             return
         # A line's end may have a sign of its own: of quoted-printable, of a broken word.
-        word, soft = word + pieces[last].text, word.rstrip("=-") + pieces[last].text
+        word, soft = word + pieces[last], word.rstrip("=-") + pieces[last]
         if len(word) > _LONGEST_WORD:
             return
         for whole in dict.fromkeys((word, soft)):
@@ -355,24 +350,24 @@ _FEW_DIGITS = 8
 """Characters from which on digits in a row may be a hash, and not numbers."""
 
 
-def _in_groups(pieces: list[_Piece], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
+def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
     """What groups of one length are together, the longest first; the last may be shorter."""
-    first = pieces[at].text
+    first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
         return
     if first[:2] in ("0x", "0X") and at + 1 < len(pieces):
-        size = len(pieces[at + 1].text)
+        size = len(pieces[at + 1])
         if len(first) not in (len("0x"), size, size + len("0x")):
             return
-    if size not in _GROUP or len(pieces[at + 1].text) > size:
+    if size not in _GROUP or len(pieces[at + 1]) > size:
         return
     word, found, telling = first, [], int(_drawn(first))
     for count in range(2, _LONGEST_WORD // size + 2):
         last = at + count - 1
         if last >= len(pieces) or not _is_gap(gaps[last - 1]):
             break
-        piece = pieces[last].text
+        piece = pieces[last]
         word += piece
         telling += _drawn(piece)
         if len(piece) > size or len(word) > _LONGEST_WORD or 4 * telling + 4 < count:

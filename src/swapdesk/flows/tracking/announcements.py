@@ -20,7 +20,7 @@ from swapdesk.client.errors import (
 from swapdesk.flows.failure_messages import Failure, failure_of, unsent, with_payment
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
-from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
+from swapdesk.flows.orders.order_fields import short_id, symbols
 from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:
@@ -98,23 +98,6 @@ def order_open(order: Order, intent: Intent | None = None) -> str:
 
 def found_again(order: Order) -> str:
     return f"The order exists: {short_id(order.service_id)}. It was not created twice."
-
-
-def deadline_passed(order: Order, now: datetime, *, closed: bool) -> str:
-    """After the deadline; ``closed`` once the service says so, not by this desk's clock alone.
-
-    A service may close an order before its deadline.
-    """
-    if deposit_arrived(order):
-        return (
-            "A deposit came after the deadline and is with the service."
-            " Do not send to its address any more."
-        )
-    if not closed:
-        return "The deadline passed. Do not send to its address any more."
-    passed = order.expires is not None and order.expires <= now
-    before = f" before {clock_time(order.expires)}" if passed and order.expires else ""
-    return f"No deposit came{before}. The order is closed. Do not send to its address any more."
 
 
 def failure_of_error(error: ClientError) -> Failure:

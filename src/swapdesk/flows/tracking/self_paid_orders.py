@@ -3,18 +3,13 @@
 The service says only that they wait. How far their payment is stands in the journal, where another
 desk may write it too, and is asked for a whole group at once.
 
-Orders that wait for a deposit which this desk may have sent by hand.
-
-The service says only that they wait. What was sent stands in the journal, where another desk or a
-command may write it too, and is asked for all of them at once.
-
 What the journal says of the payment of one order that is a swap on chains.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -24,8 +19,6 @@ from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.journal.transaction_log import OrderTransaction, TransactionLog
-from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
@@ -75,8 +68,17 @@ class BatchedOrders:
 
     def moved(self) -> Iterator[str]:
         """Orders of the groups of which the journal says another thing than at the last look."""
+        if self._payments is None:
+            return
         for group in [group for group, names in self._groups.items() if names]:
-            if self._payment_moved(group):
+            try:
+                # One question for all orders of a group.
+                mark = self._payments.mark(group)
+            except JournalUnavailable as error:
+                log.error("the journal cannot be read: %s", error)
+                continue
+            if group not in self._marks or self._marks[group] != mark:
+                self._marks[group] = mark
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
@@ -110,20 +112,6 @@ class BatchedOrders:
             return tracked
         return replace(tracked, batch_payment=payment)
 
-    def _payment_moved(self, group: str) -> bool:
-        """One question for all orders of a group."""
-        if self._payments is None:
-            return False
-        try:
-            mark = self._payments.mark(group)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return False
-        if group in self._marks and self._marks[group] == mark:
-            return False
-        self._marks[group] = mark
-        return True
-
 
 def _unpaid(tracked: TrackedOrder) -> bool:
     """Whether the service has not seen the deposit of an order that no intent stands for, be it
@@ -145,42 +133,9 @@ def _waits(tracked: TrackedOrder) -> bool:
     return display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
 
 
-class SelfPaidOrders:
-    def __init__(self, transactions: TransactionLog) -> None:
-        self._transactions = transactions
-        self._waiting: set[str] = set()
-
-    def put(self, tracked: TrackedOrder) -> None:
-        """An order of this desk as it stands now."""
-        if _awaits_deposit(tracked):
-            self._waiting.add(tracked.service_id)
-        else:
-            self._waiting.discard(tracked.service_id)
-
-    def now(self) -> dict[str, OrderTransaction | None]:
-        """Of every order that waits what pays its deposit."""
-        return self._read(self._waiting) if self._waiting else {}
-
-    def with_payment(self, tracked: TrackedOrder) -> TrackedOrder:
-        """The same, with what the journal says now."""
-        if not _awaits_deposit(tracked):
-            return tracked
-        found = self._read((tracked.service_id,))
-        return replace(tracked, own_payment=found.get(tracked.service_id, tracked.own_payment))
-
-    def _read(self, service_ids: Collection[str]) -> dict[str, OrderTransaction | None]:
-        try:
-            found = self._transactions.deposits(service_ids)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return {}
-        return {name: own_payment(found.get(name, ())) for name in service_ids}
-
-
-def _awaits_deposit(tracked: TrackedOrder) -> bool:
-    if tracked.intent is None or tracked.order.is_dex:
-        return False
-    return display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
+def awaits_own_deposit(tracked: TrackedOrder) -> bool:
+    """Whether an order of this desk waits for a deposit that may be sent by hand."""
+    return tracked.intent is not None and not tracked.order.is_dex and _waits(tracked)
 
 
 _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.DELETED})

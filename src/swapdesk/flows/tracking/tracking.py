@@ -13,9 +13,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -25,7 +24,6 @@ from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.client.live import OrderStream
 from swapdesk.client.order_page import OrderPage
 from swapdesk.client.stream_events import (
-    Gap,
     OrderMissing,
     OrderSeen,
     OrdersListed,
@@ -50,14 +48,16 @@ from swapdesk.flows.journal.order_merge import (
     other_objects,
 )
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, group_of
+from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
     BatchPayments,
-    SelfPaidOrders,
+    awaits_own_deposit,
     read_swap_payment,
 )
 from swapdesk.wire.orders import DisplayStatus, Order, OrderQuery
@@ -71,49 +71,6 @@ LOOK_SECONDS = 10.0
 """After so long it is known here what a chain showed to another desk of this home."""
 LOAD_STEP = 100
 """Orders read from the journal between two breaths of the event loop."""
-
-
-class DepositReleases:
-    """``lower_tolerance``: percent of the agreed output that may be missing unasked. Where the
-    journal takes nothing, an order is hidden all the same and none is released."""
-
-    def __init__(self, journal: Journal, lower_tolerance: Decimal) -> None:
-        self._journal = journal
-        self._lower_tolerance = lower_tolerance
-
-    def refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """``before`` as it stands once a sighting contradicted what is known of it."""
-        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
-        verdict = contradiction(reason)
-        try:
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take a warning: %s", error)
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
-
-    def with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
-        if output_now(before, seen, self._lower_tolerance) is None:
-            return before
-        try:
-            # Another desk of this home may have asked, or been answered, meanwhile.
-            entry = self._journal.orders.get(before.service_id)
-            if entry is not None:
-                standing, withheld = entry.verdict.standing, entry.withheld
-                before = replace(
-                    before, standing=standing, withheld=withheld, accepted=entry.accepted
-                )
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None:
-                return before
-            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take the output of an order: %s", error)
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None or verdict.payable:
-                return before
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
 
 class Tracker:
@@ -138,17 +95,17 @@ class Tracker:
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._releases = DepositReleases(
-            journal, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
-        )
+        self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+        """Percent of the agreed output that may be missing unasked."""
         self._batched = BatchedOrders(journal.batches, batch_payments)
-        self._paid = SelfPaidOrders(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
         """Orders that were put away, each with its trouble; None before the first look."""
         self._troubled: set[str] = set()
         """Orders that may be put away, or are."""
+        self._unpaid: set[str] = set()
+        """Orders that wait for a deposit which this desk may have sent by hand."""
         self._payments: dict[str, tuple[PaidOnChain, ...]] | None = None
         """What chains showed of deposits, by their orders; None before the first look."""
         self._looked = clock.monotonic()
@@ -231,31 +188,19 @@ class Tracker:
 
     def orders(self) -> list[TrackedOrder]:
         """Group by group; open ones with the nearest deadline first, the others newest first."""
-        return [
-            self._known[name]
-            for group, names in self._groups.items()
-            for name in (
-                [name for _, name in sorted(self._by_deadline())]
-                if group is Group.OPEN
-                else self._newest_first(names)
-            )
-        ]
+        groups = {
+            group: [self._known[name] for name in names] for group, names in self._groups.items()
+        }
+        return sort_groups(groups, Sorting.DEADLINE)
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
-        return [self._known[name] for _, name in heapq.nsmallest(count, self._by_deadline())]
-
-    def _by_deadline(self) -> Iterator[tuple[datetime, str]]:
-        """Open orders as what they are sorted by: plain pairs, since there may be thousands."""
         late = datetime.max.replace(tzinfo=UTC)
-        return (
+        # Plain pairs, since there may be thousands.
+        pairs = (
             (self._known[name].order.expires or late, name) for name in self._groups[Group.OPEN]
         )
-
-    def _newest_first(self, names: Iterable[str]) -> list[str]:
-        early = datetime.min.replace(tzinfo=UTC)
-        found = [(self._known[name].order.created or early, name) for name in names]
-        return [name for _, name in sorted(found, reverse=True)]
+        return [self._known[name] for _, name in heapq.nsmallest(count, pairs)]
 
     @property
     def stream_state(self) -> StreamState:
@@ -301,7 +246,7 @@ class Tracker:
         if before is not None and tracked.paid_at is None:
             # What the stream said may not be written yet.
             tracked = replace(tracked, paid_at=before.paid_at)
-        tracked = self._releases.with_output(tracked, tracked.order)
+        tracked = self._with_output(tracked, tracked.order)
         if merged is not None and self._writes.waiting(service_id):
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
@@ -346,7 +291,7 @@ class Tracker:
         moved = self._look_at_put_away() if self._troubled else []
         if self._clock.monotonic() - self._looked >= LOOK_SECONDS:
             moved += self._look_at_chain_payments()
-        for service_id, payment in self._paid.now().items():
+        for service_id, payment in self._own_payments(self._unpaid).items():
             before = self._known[service_id]
             if payment != before.own_payment:
                 self._known[service_id] = replace(before, own_payment=payment)
@@ -458,8 +403,6 @@ class Tracker:
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
             self._tell(None)
-        elif isinstance(event, Gap):
-            log.info("order stream resumed after a gap: %s", event.reason)
 
     # Inside
 
@@ -561,14 +504,16 @@ class Tracker:
             if group is not stands:
                 names.discard(service_id)
         self._groups[stands].add(service_id)
-        if tracked.trouble is not None:
-            self._troubled.add(service_id)
-        else:
-            self._troubled.discard(service_id)
+        for names, belongs in (
+            (self._troubled, tracked.trouble is not None),
+            (self._unpaid, awaits_own_deposit(tracked)),
+        ):
+            if belongs:
+                names.add(service_id)
+            else:
+                names.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
-        if tracked.intent is not None:
-            self._paid.put(tracked)
 
     def _apply(self, order: Order, source: Source) -> None:
         """What one more sighting makes of an order."""
@@ -592,9 +537,9 @@ class Tracker:
         before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
-            before = self._releases.refused(before, reason)
+            before = self._refused(before, reason)
         else:
-            before = self._releases.with_output(before, order)
+            before = self._with_output(before, order)
         told = before.order
         others = other_objects(told, order)
         merged = merge_order(told, order, others)
@@ -625,6 +570,42 @@ class Tracker:
             self._tell(service_id)
         if after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None:
             self._repeat_soon(after)
+
+    # Where the journal takes nothing, an order is hidden all the same and none is released.
+
+    def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
+        """``before`` as it stands once a sighting contradicted what is known of it."""
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        verdict = contradiction(reason)
+        try:
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
     def _first_seen(self, order: Order, source: Source) -> TrackedOrder:
         now = self._clock.now()
@@ -709,9 +690,20 @@ class Tracker:
             payments=self._shown(entry.order.service_id),
             paid_at=self._paid_at(entry.order),
         )
-        return self._with_swap(
-            self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))
-        )
+        tracked = self._batched.with_batch(tracked, tracked.order)
+        if awaits_own_deposit(tracked):
+            own = self._own_payments((tracked.service_id,))
+            tracked = replace(tracked, own_payment=own.get(tracked.service_id))
+        return self._with_swap(tracked)
+
+    def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
+        """What this desk, another one or a command sent for each order, asked for at once."""
+        try:
+            found = self._journal.transactions.deposits(names) if names else {}
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return {}
+        return {name: own_payment(found.get(name, ())) for name in names}
 
     def _paid_at(self, order: Order) -> datetime | None:
         """When the service saw the deposit, as far as the journal has that."""

@@ -111,14 +111,6 @@ class Delivered(Struct, frozen=True):
         return self.transaction.state in FINAL
 
 
-class OnItsWay(Struct, frozen=True):
-    """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
-    ones."""
-
-    hash: str
-    reason: str = ""
-
-
 async def deliver(
     client: WalletClient,
     clock: Clock,

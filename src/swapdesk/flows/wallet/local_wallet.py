@@ -208,14 +208,16 @@ class LocalWallet:
         self._given.setdefault(held.place, set()).add(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
-        """What an account has. What the faucet sent is waited for: a total is the one after it."""
+        """What an account has. What the faucet sent is waited for, where it is among what is looked
+        for: a total is the one after it."""
         place = (account.address, link.name)
+        looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
             held = await reader.held(account, link)
             there = {one.asset.contract for one in held.holdings if one.amount}
             if held.problem is not None:
                 return held
-            if self._given.get(place, set()) <= there:
+            if self._given.get(place, set()) & looked_for <= there:
                 break
             await self._clock.sleep(GIFT_SECONDS)
         self._given.pop(place, None)

@@ -17,21 +17,13 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import keccak
 
 
-class Variable(Struct, frozen=True):
-    """A storage variable: its first ``slot`` and its Vyper ``type``."""
-
-    slot: int
-    type: str
-
-
 class Artefact(Struct, frozen=True):
-    """One contract. ``code`` is its runtime code; ``variables`` are named as in the source,
-    those of a module as ``module.variable``."""
+    """One contract. ``code`` is its runtime code; ``slots`` are the first ones of its variables,
+    named as in the source, those of a module as ``module.variable``."""
 
-    name: str
     code: bytes
     abi: tuple[dict[str, Any], ...]
-    variables: dict[str, Variable]
+    slots: dict[str, int]
 
 
 @cache
@@ -40,13 +32,9 @@ def artefact(name: str) -> Artefact:
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(
-        name=name,
         code=bytes.fromhex(document["code"]),
         abi=tuple(document["abi"]),
-        variables={
-            path: Variable(place["slot"], place["type"])
-            for path, place in document["variables"].items()
-        },
+        slots={path: place["slot"] for path, place in document["variables"].items()},
     )
 
 

@@ -4,10 +4,10 @@ with its storage.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-
-from msgspec import Struct, field
+from functools import cache
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import (
@@ -44,53 +44,44 @@ from swapdesk.sandbox.node.issued_world import reserves_of
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 
-
-class TokenAccounts(Struct):
-    """The accounts of one token: units by holder, and what holders allow to spenders."""
-
-    units: dict[str, int] = field(default_factory=dict)
-    allowed: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    def give(self, holder: str, units: int) -> None:
-        self.units[holder] = self.units.get(holder, 0) + units
-
-    @property
-    def held(self) -> int:
-        return sum(self.units.values())
+Allowances = Mapping[tuple[str, str], int]
+"""Units that an owner allows to a spender."""
 
 
 def token_storage(
-    contract: TokenContract, symbol: str, decimals: int, supply: int, accounts: TokenAccounts
+    contract: TokenContract,
+    symbol: str,
+    decimals: int,
+    units: Mapping[str, int],
+    allowed: Allowances,
 ) -> Storage:
-    """A token of any kind. The supply of a wrapped coin is the coin it holds, not a word."""
-    variables = artefact(contract.kind).variables
+    """A token of any kind with its ``units`` by holder. The supply of a wrapped coin is the coin
+    it holds, not a word."""
+    slots = artefact(contract.kind).slots
     storage: Storage = {
-        **text(variables["ledger.name"].slot, contract.name),
-        **text(variables["ledger.symbol"].slot, symbol),
-        variables["ledger.decimals"].slot: decimals,
+        **text(slots["ledger.name"], contract.name),
+        **text(slots["ledger.symbol"], symbol),
+        slots["ledger.decimals"]: decimals,
     }
     if contract.kind != TokenContractKind.WRAPPED:
-        storage[variables["ledger.totalSupply"].slot] = supply
+        storage[slots["ledger.totalSupply"]] = sum(units.values())
     if contract.kind.takes_permits:
-        storage.update(text(variables["permits.version"].slot, contract.version))
-    balances, allowances = variables["ledger.balanceOf"].slot, variables["ledger.allowance"].slot
-    storage.update((entry(balances, holder), units) for holder, units in accounts.units.items())
-    storage.update(
-        (entry(allowances, owner, spender), units)
-        for (owner, spender), units in accounts.allowed.items()
-    )
+        storage.update(text(slots["permits.version"], contract.version))
+    balances, allowances = slots["ledger.balanceOf"], slots["ledger.allowance"]
+    storage.update((entry(balances, holder), held) for holder, held in units.items())
+    storage.update((entry(allowances, *pair), most) for pair, most in allowed.items())
     return {slot: word for slot, word in storage.items() if word}
 
 
 def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: int) -> Storage:
     """``fee`` is in parts of 10,000."""
-    variables = artefact("Pool").variables
+    slots = artefact("Pool").slots
     return {
-        variables["token0"].slot: number(token0),
-        variables["token1"].slot: number(token1),
-        variables["reserve0"].slot: reserve0,
-        variables["reserve1"].slot: reserve1,
-        variables["fee"].slot: fee,
+        slots["token0"]: number(token0),
+        slots["token1"]: number(token1),
+        slots["reserve0"]: reserve0,
+        slots["reserve1"]: reserve1,
+        slots["fee"]: fee,
     }
 
 
@@ -98,9 +89,9 @@ def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
     """Of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
-    variables = artefact(name).variables
-    storage: Storage = {variables["routing.WETH"].slot: number(wrapped_native)}
-    slot = variables["routing.poolOf"].slot
+    slots = artefact(name).slots
+    storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
+    slot = slots["routing.poolOf"]
     for a, b, pool in pools:
         storage[entry(slot, a, b)] = storage[entry(slot, b, a)] = number(pool)
     return storage
@@ -108,8 +99,12 @@ def router_storage(
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
     """A contract whose only words at first are addresses, by variable."""
-    variables = artefact(name).variables
-    return {variables[each].slot: number(address) for each, address in addresses.items()}
+    slots = artefact(name).slots
+    return {slots[each]: number(address) for each, address in addresses.items()}
+
+
+def balance_slot(token: WorldToken, holder: str) -> int:
+    return entry(artefact(contract_of(token).kind).slots["ledger.balanceOf"], holder)
 
 
 ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
@@ -133,13 +128,8 @@ _UNKNOWN_SUPPLY = 10**9
 _VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
 
 
-class Place(Struct, frozen=True):
-    """A contract at an address, with its storage and its coins."""
-
-    address: str
-    artefact: str
-    storage: Storage
-    balance: int = 0
+Contracts = dict[str, tuple[str, Storage]]
+"""Artefact and storage of contracts by address."""
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
@@ -160,12 +150,9 @@ _HONEST = frozenset(HONEST_ROWS)
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
     """Contracts and accounts of a chain by address, for the sandbox with this key."""
     parties = parties_of(key)
-    found = {
-        _octets(place.address): Allocation(
-            place.balance, artefact(place.artefact).code, place.storage
-        )
-        for place in _places(chain, parties, key)
-    }
+    found = _tokens(chain, parties, key)
+    for address, (name, storage) in _contracts(chain, parties).items():
+        found[_octets(address)] = Allocation(0, artefact(name).code, storage)
     for name in (TREASURY, SOLVER, RELAYER, BUNDLER):
         found[_octets(parties[name])] = Allocation(balance=COINS)
     for wallet, units in _coins(chain).items():
@@ -184,62 +171,64 @@ def _coins(chain: str) -> dict[str, int]:
     return coins
 
 
-def _places(chain: str, parties: Mapping[str, str], key: bytes) -> list[Place]:
-    pooled = _pooled(chain)
-    wallets = _Wallets(key)
-    places = [
-        _token(token, _accounts(token, pooled.get(token.token_id, []), parties, wallets))
-        for token in funded_tokens(chain)
-    ]
+def _contracts(chain: str, parties: Mapping[str, str]) -> Contracts:
+    found: Contracts = {
+        _VENUES[Role.ROUTER]: _router(chain, "Router", BASALT),
+        _VENUES[Role.SETTLEMENT]: _of("Settlement", solver=parties[SOLVER]),
+        _VENUES[Role.PORTAL]: _of("Portal", relayer=parties[RELAYER]),
+        ARBITRAGE: _of("Arbitrage", owner=parties[KEEPER]),
+        PERMIT2: ("Permit2", {}),
+        MULTICALL3: ("Multicall", {}),
+        **account_contracts(),
+    }
     for pool in pools_of(chain):
-        storage = pool_storage(
-            address_of(pool.token0), address_of(pool.token1), *pool.reserves, pool.fee
-        )
-        places.append(Place(pool.address, "Pool", storage))
-    places += [
-        _router(chain, "Router", BASALT, _VENUES[Role.ROUTER]),
-        Place(
-            _VENUES[Role.SETTLEMENT],
-            "Settlement",
-            addresses_storage("Settlement", {"solver": parties[SOLVER]}),
-        ),
-        Place(
-            _VENUES[Role.PORTAL],
-            "Portal",
-            addresses_storage("Portal", {"relayer": parties[RELAYER]}),
-        ),
-        Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties[KEEPER]})),
-        Place(PERMIT2, "Permit2", {}),
-        Place(MULTICALL3, "Multicall", {}),
-        *account_places(),
-    ]
+        tokens = (address_of(pool.token0), address_of(pool.token1))
+        found[pool.address] = "Pool", pool_storage(*tokens, *pool.reserves, pool.fee)
     if pools_on(chain, FATHOM):
-        places.append(_router(chain, "PermitRouter", FATHOM, _VENUES[Role.PERMIT_ROUTER]))
-    return places
+        found[_VENUES[Role.PERMIT_ROUTER]] = _router(chain, "PermitRouter", FATHOM)
+    return found
 
 
-def account_places() -> tuple[Place, ...]:
+def account_contracts() -> Contracts:
     """What UserOperations need: the EntryPoint, and smart accounts with their factory."""
-    return (
-        Place(
-            ENTRY_POINT, "EntryPoint", addresses_storage("EntryPoint", {"creator": SENDER_CREATOR})
-        ),
-        Place(SENDER_CREATOR, "SenderCreator", {}),
-        Place(
-            SANDBOX_ACCOUNT_FACTORY,
-            "AccountFactory",
-            addresses_storage("AccountFactory", {"accountImplementation": SANDBOX_ACCOUNT}),
-        ),
-        Place(SANDBOX_ACCOUNT, "Account", addresses_storage("Account", {"owner": NOBODY})),
-    )
+    return {
+        ENTRY_POINT: _of("EntryPoint", creator=SENDER_CREATOR),
+        SENDER_CREATOR: ("SenderCreator", {}),
+        SANDBOX_ACCOUNT_FACTORY: _of("AccountFactory", accountImplementation=SANDBOX_ACCOUNT),
+        SANDBOX_ACCOUNT: _of("Account", owner=NOBODY),
+    }
 
 
-def _router(chain: str, name: str, venue: str, address: str) -> Place:
+def _of(name: str, **addresses: str) -> tuple[str, Storage]:
+    return name, addresses_storage(name, addresses)
+
+
+def _router(chain: str, name: str, venue: str) -> tuple[str, Storage]:
     pairs = (
         (address_of(pool.token0), address_of(pool.token1), pool.address)
         for pool in pools_on(chain, venue)
     )
-    return Place(address, name, router_storage(name, address_of(wrapped_native(chain)), pairs))
+    return name, router_storage(name, address_of(wrapped_native(chain)), pairs)
+
+
+def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, Allocation]:
+    """A wrapped coin has the coins for what is held of it."""
+    pooled = _pooled(chain)
+
+    @cache
+    def address_of_wallet(wallet: str) -> str:
+        return "0x" + sandbox_key(key, wallet).address.hex()
+
+    found: dict[bytes, Allocation] = {}
+    for token in funded_tokens(chain):
+        contract = contract_of(token)
+        units, allowed = _accounts(token, pooled.get(token.token_id, []), parties)
+        for wallet, reserve in reserves_of(token):
+            units[address_of_wallet(wallet)] += reserve
+        coins = units.total() if contract.kind == TokenContractKind.WRAPPED else 0
+        storage = token_storage(contract, token.row.symbol, token.row.decimals, units, allowed)
+        found[_octets(address_of(token))] = Allocation(coins, artefact(contract.kind).code, storage)
+    return found
 
 
 def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
@@ -251,39 +240,26 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-class _Wallets(dict[str, str]):
-    """Addresses of the exchanges' wallets by name."""
-
-    def __init__(self, key: bytes) -> None:
-        super().__init__()
-        self._key = key
-
-    def __missing__(self, wallet: str) -> str:
-        self[wallet] = "0x" + sandbox_key(self._key, wallet).address.hex()
-        return self[wallet]
-
-
 def _accounts(
-    token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str], wallets: _Wallets
-) -> TokenAccounts:
+    token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
+) -> tuple[Counter[str], Allowances]:
     """Who holds a token in block 0. Of what circulates the treasury has what nobody else holds;
     what the exchanges trade with comes on top, as their books have it."""
-    accounts = TokenAccounts()
-    for pool, units in pooled:
-        accounts.give(pool, units)
-        accounts.give(ARBITRAGE, _KEEPER_TIMES * units)
+    units: Counter[str] = Counter()
+    allowed: dict[tuple[str, str], int] = {}
+    for pool, reserve in pooled:
+        units[pool] += reserve
+        units[ARBITRAGE] += _KEEPER_TIMES * reserve
     if pooled:
         inventory = _inventory(token)
         for holder, spender in (
             (parties[SOLVER], _VENUES[Role.SETTLEMENT]),
             (parties[RELAYER], _VENUES[Role.PORTAL]),
         ):
-            accounts.give(holder, inventory)
-            accounts.allowed[holder, spender] = UNLIMITED
-    accounts.give(parties[TREASURY], _treasury(token, accounts.held))
-    for wallet, units in reserves_of(token):
-        accounts.give(wallets[wallet], units)
-    return accounts
+            units[holder] += inventory
+            allowed[holder, spender] = UNLIMITED
+    units[parties[TREASURY]] += _treasury(token, units.total())
+    return units, allowed
 
 
 def _inventory(token: WorldToken) -> int:
@@ -303,13 +279,6 @@ def _treasury(token: WorldToken, held: int) -> int:
     if left <= 0:
         raise ValueError(f"there is too little of {token.row.symbol} on {token.row.chain}")
     return left
-
-
-def _token(token: WorldToken, accounts: TokenAccounts) -> Place:
-    contract = contract_of(token)
-    storage = token_storage(contract, token.row.symbol, token.row.decimals, accounts.held, accounts)
-    coins = accounts.held if contract.kind == TokenContractKind.WRAPPED else 0
-    return Place(address_of(token), contract.kind, storage, coins)
 
 
 def _octets(address: str) -> bytes:

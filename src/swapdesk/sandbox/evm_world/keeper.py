@@ -19,15 +19,14 @@ from msgspec import Struct, field
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.venues import SYNC
 from swapdesk.clock import Clock
-from swapdesk.sandbox.contracts.artefact import artefact, entry
-from swapdesk.sandbox.evm_world.genesis import ARBITRAGE
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, balance_slot
 from swapdesk.sandbox.evm_world.pools import (
     KEEPER,
     TREASURY,
     Pool,
     address_of,
     asset_of,
-    contract_of,
     pools_of,
 )
 from swapdesk.sandbox.market import Market
@@ -251,13 +250,8 @@ def _watched(chain: str, live: LiveChain) -> _Watched:
     pools = pools_of(chain)
     tokens = {address_of(token): token for pool in pools for token in pool.tokens}
     return _Watched(
-        live, pools, {address: _balance_slot(token) for address, token in tokens.items()}
+        live, pools, {address: balance_slot(token, ARBITRAGE) for address, token in tokens.items()}
     )
-
-
-def _balance_slot(token: WorldToken) -> int:
-    variables = artefact(contract_of(token).kind).variables
-    return entry(variables["ledger.balanceOf"].slot, ARBITRAGE)
 
 
 def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]:
@@ -271,9 +265,9 @@ def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]
 
 
 def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
-    variables = artefact("Pool").variables
+    slots = artefact("Pool").slots
     reserve0, reserve1 = (
-        accounts.get_storage(_octets(pool.address), variables[name].slot)
+        accounts.get_storage(_octets(pool.address), slots[name])
         for name in ("reserve0", "reserve1")
     )
     return PoolState(pool, reserve0, reserve1)

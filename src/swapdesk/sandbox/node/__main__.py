@@ -8,7 +8,6 @@ or null for what is stored, ``chainIds`` (``sandbox`` or ``real``) of the embedd
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import socket
 import sqlite3
@@ -16,8 +15,6 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-
-import uvloop
 
 from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
@@ -29,13 +26,13 @@ from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.node import OtherTerms
 from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
+from swapdesk.sandbox.processes import announce, run_child, stop_event
 
 _REFUSALS = (OtherTerms, SandboxKeyRefused, LogDamaged, sqlite3.DatabaseError)
 
 
 async def _run(orders: dict[str, Any]) -> int:
-    stop = stop_on_end(asyncio.get_running_loop())
+    stop = stop_event(lifeline=True, hard=True)
     speed = orders.get("speed")
     clock, data = SystemClock(), Path(orders["data"])
     try:
@@ -86,14 +83,9 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    try:
-        orders = read_orders()
-    except EOFError:
-        return 1
     give_way()
     postpone_precompiles()
-    return uvloop.run(_run(orders))
+    return run_child(_run)
 
 
 if __name__ == "__main__":

@@ -97,12 +97,12 @@ class ChainBooks:
         # Before it is looked where payments are: a block up to here gets no more of them.
         height = wallets.height
         for payment in self._ledger.waiting(name):
-            found = wallets.mined(payment.hash)
-            if found is not None and found.succeeded:
+            included, succeeded = wallets.mined(payment.hash) or (None, False)
+            if succeeded:
                 with self._database.transaction():
-                    self._ledger.change(payment, height=found.height, raw=None)
+                    self._ledger.change(payment, height=included, raw=None)
                     self._settlement.included(payment)
-            elif found is not None:
+            elif included is not None:
                 self._bounce(payment)
             elif payment.expires is None or payment.expires >= height:
                 wallets.submit(payment.raw or b"")

@@ -33,11 +33,8 @@ class IncomingPayment(Struct, frozen=True):
     units: int
 
 
-class Inclusion(Struct, frozen=True):
-    """Where a transaction is, and whether it did what it was to do."""
-
-    height: int
-    succeeded: bool
+Inclusion = tuple[int, bool]
+"""Height of the block that a transaction is in, and whether it did what it was to do."""
 
 
 class ChainWallets(Protocol):

@@ -101,14 +101,13 @@ class Database:
         text = self.get("pace")
         if text is None:
             return None
-        offset, speed, now, world, genesis, latest = text.split()
-        return ClockRecord(
-            int(offset), Decimal(speed), Moment(int(now), int(world)), int(genesis), int(latest)
-        )
+        # Earlier releases noted one number more.
+        offset, speed, now, world, *_, latest = text.split()
+        return ClockRecord(int(offset), Decimal(speed), Moment(int(now), int(world)), int(latest))
 
     def store_pace(self, pace: ClockRecord) -> None:
         anchor = pace.anchor
-        parts = (pace.offset, pace.speed, anchor.now, anchor.world, pace.genesis, pace.latest)
+        parts = (pace.offset, pace.speed, anchor.now, anchor.world, pace.latest)
         self.put("pace", " ".join(map(str, parts)))
 
     def close(self) -> None:

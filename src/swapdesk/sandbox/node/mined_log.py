@@ -106,11 +106,6 @@ class MinedLog:
             self._file = None
 
     @property
-    def size(self) -> int:
-        """Bytes of the log since the snapshot."""
-        return self._end
-
-    @property
     def _snapshot_path(self) -> Path:
         return self._directory / f"{self._name}.snapshot"
 

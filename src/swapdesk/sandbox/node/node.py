@@ -11,7 +11,6 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -20,11 +19,11 @@ from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.chain_calls import NodeDown, chains_of
+from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
-from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
@@ -73,9 +72,29 @@ class OtherTerms(Exception):
         super().__init__(f"this data directory was made with {stored}")
 
 
-class Handler(Struct, frozen=True):
-    params: type[RequestModel]
-    run: Callable[[Any], Any]
+class NodeDown(Exception):
+    """The node of a chain does not answer; nothing happened."""
+
+
+def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
+    """The chains a call reads or moves money on."""
+    tokens: list[str] = []
+    if isinstance(params, OpenLeg):
+        tokens = [params.token_in, params.token_out]
+    elif isinstance(params, AccountOf):
+        row = rows.by_key(params.venue, params.key)
+        tokens = [] if row is None else [row["token_in"], row["token_out"]]
+    elif isinstance(params, FaucetPay | BalanceOf):
+        tokens = [params.token]
+    elif isinstance(params, TransferOf):
+        transfer = ledger.find(params.hash)
+        return [] if transfer is None else [transfer.chain]
+    world = world_tokens()
+    return [world[token].chain.short_name for token in tokens if token in world]
+
+
+Handler = tuple[type[RequestModel], Callable[[Any], Any]]
+"""The parameters of a method, and what answers it."""
 
 
 class Node:
@@ -144,9 +163,9 @@ class Node:
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
-                if self.chain_faults.is_down(chain):
+                if self.chain_faults.meets(chain, NODE_DOWN):
                     raise NodeDown(f"the node of {chain} does not answer")
-        return self.handlers[method].run(params)
+        return self.handlers[method][1](params)
 
     def close(self) -> None:
         with self.database.transaction():
@@ -161,28 +180,24 @@ class Node:
     def _table(self) -> Mapping[LedgerMethod, Handler]:
         accounts, ledger = self.accounts, self.ledger
         return {
-            LedgerMethod.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
-            LedgerMethod.CLOCK_SET: Handler(ClockSet, self._set_clock),
-            LedgerMethod.CHAIN_HEIGHTS: Handler(NoParams, lambda _: self._heights()),
-            LedgerMethod.BALANCE: Handler(BalanceOf, self._balance),
-            LedgerMethod.TRANSFER_GET: Handler(
-                TransferOf, lambda p: self._transfer(ledger.find(p.hash))
-            ),
-            LedgerMethod.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
-            LedgerMethod.FAUCET_PAY: Handler(FaucetPay, self._pay),
-            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, accounts.open),
-            LedgerMethod.VENUE_FIND: Handler(AccountOf, lambda p: accounts.find(p.venue, p.key)),
-            LedgerMethod.VENUE_REPORT: Handler(
-                AccountOf, lambda p: accounts.report(p.venue, p.key)
-            ),
-            LedgerMethod.VENUE_LEGS: Handler(LegsOf, self._legs),
-            LedgerMethod.VENUE_WALLETS: Handler(ChainOf, self._wallets),
-            LedgerMethod.VENUE_SEND_ON: Handler(SendOn, self._send_on),
-            LedgerMethod.FAULT_ADD: Handler(FaultAdd, self._add_fault),
-            LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: self._waiting_faults()),
-            LedgerMethod.EVM_FUND: Handler(EvmFund, self._fund),
-            LedgerMethod.SOLANA_FUND: Handler(SolanaFund, self._fund_solana),
-            LedgerMethod.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
+            LedgerMethod.CLOCK_GET: (NoParams, lambda _: self._time()),
+            LedgerMethod.CLOCK_SET: (ClockSet, self._set_clock),
+            LedgerMethod.CHAIN_HEIGHTS: (NoParams, lambda _: self._heights()),
+            LedgerMethod.BALANCE: (BalanceOf, self._balance),
+            LedgerMethod.TRANSFER_GET: (TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
+            LedgerMethod.AUDIT: (NoParams, lambda _: ledger.audit()),
+            LedgerMethod.FAUCET_PAY: (FaucetPay, self._pay),
+            LedgerMethod.VENUE_OPEN: (OpenLeg, accounts.open),
+            LedgerMethod.VENUE_FIND: (AccountOf, lambda p: accounts.find(p.venue, p.key)),
+            LedgerMethod.VENUE_REPORT: (AccountOf, lambda p: accounts.report(p.venue, p.key)),
+            LedgerMethod.VENUE_LEGS: (LegsOf, self._legs),
+            LedgerMethod.VENUE_WALLETS: (ChainOf, self._wallets),
+            LedgerMethod.VENUE_SEND_ON: (SendOn, self._send_on),
+            LedgerMethod.FAULT_ADD: (FaultAdd, self._add_fault),
+            LedgerMethod.FAULT_LIST: (NoParams, lambda _: self._waiting_faults()),
+            LedgerMethod.EVM_FUND: (EvmFund, self._fund),
+            LedgerMethod.SOLANA_FUND: (SolanaFund, self._fund_solana),
+            LedgerMethod.FAULT_CLEAR: (NoParams, lambda _: accounts.faults.clear()),
         }
 
     def _time(self) -> dict[str, object]:
@@ -362,7 +377,7 @@ class NodeApp:
     """One request, one method. Only whoever knows the token is answered, but for the paths of
     ``chains``, which answer for themselves."""
 
-    def __init__(self, node: Node, token: str, chains: ChainDoors | None = None) -> None:
+    def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
         self._token = token
         self._chains = chains
@@ -408,7 +423,7 @@ class NodeApp:
             raise _Problem(RpcCode.NO_METHOD, "no such method") from None
         try:
             params = validate(
-                self._node.handlers[method].params, call.get("params") or {}, side="service"
+                self._node.handlers[method][0], call.get("params") or {}, side="service"
             )
         except ShapeError as error:
             raise _Problem(RpcCode.BAD_PARAMS, str(error)) from None

@@ -12,7 +12,7 @@ from swapdesk.sandbox.chain_rows import EVM_CHAINS, ChainIds
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.node import Node, NodeApp, OtherTerms
@@ -34,7 +34,8 @@ class SandboxNode(Struct, frozen=True):
     solana: SolanaNode
 
     def application(self, token: str) -> NodeApp:
-        return NodeApp(self.node, token, ChainDoors(self.chains.door, self.solana.door))
+        door = Door(self.node.chain_faults, self.chains.call, self.solana.call)
+        return NodeApp(self.node, token, door)
 
     def tell(self, sender: EventSender) -> None:
         """Have a sender told of what the service may want to ask about."""

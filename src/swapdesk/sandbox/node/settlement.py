@@ -40,19 +40,19 @@ class Settlement:
             row["status"] == LegStatus.WAITING and row["expires"] <= at.now
         )
         due = self._due(payment, chains_by_name()[payment.chain].confirmations)
-        self._ledger.change(payment, account=row["id"], late=late, **due)
+        self._ledger.change(payment, account=row["id"], late=late, due_world=due)
         if late:
             self._rows.tell(row)
         else:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
-    def _due(self, payment: Payment, confirmations: int) -> dict[str, object]:
-        """When a payment counts; on an embedded chain its blocks say so (chain_books)."""
+    def _due(self, payment: Payment, confirmations: int) -> int | None:
+        """World time at which a payment counts; on an embedded chain its blocks say so
+        (chain_books)."""
         if payment.chain in self._ledger.embedded or payment.height is None:
-            return {"due_world": None, "due_now": None}
+            return None
         chain = chains_by_name()[payment.chain]
-        due = self._clock.confirmed(chain, payment.height, confirmations)
-        return {"due_world": due.world, "due_now": due.now}
+        return self._clock.confirmed(chain, payment.height, confirmations)
 
     # Steps that time makes
 
@@ -203,7 +203,7 @@ class Settlement:
             row,
             status=LegStatus.SENDING,
             fell_back=int(wallet[0] != row["payout_wallet"]),
-            **self._due(payout, PAYOUT_CONFIRMATIONS),
+            due_world=self._due(payout, PAYOUT_CONFIRMATIONS),
         )
 
     def _paying_wallet(

@@ -36,8 +36,6 @@ class ClockRecord(Struct, frozen=True):
     offset: int
     speed: Decimal
     anchor: Moment
-    genesis: int
-    """Sandbox time at which the chains began."""
     latest: int
     """The newest sandbox time seen."""
 
@@ -49,11 +47,11 @@ class WorldClock:
         self._clock = clock
         if pace is None:
             now = self._wall_ms()
-            pace = ClockRecord(0, speed, Moment(now, 0), now, now)
+            pace = ClockRecord(0, speed, Moment(now, 0), now)
         else:
             # The wall may have been set back while nothing ran.
             offset = max(pace.offset, pace.latest - self._wall_ms())
-            pace = ClockRecord(offset, pace.speed, pace.anchor, pace.genesis, pace.latest)
+            pace = ClockRecord(offset, pace.speed, pace.anchor, pace.latest)
         self._pace = pace
         self._clock.advance_to(pace.offset / 1000)
 
@@ -64,7 +62,7 @@ class WorldClock:
     def pace(self) -> ClockRecord:
         """What to store now."""
         pace = self._pace
-        return ClockRecord(pace.offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+        return ClockRecord(pace.offset, pace.speed, pace.anchor, self.moment().now)
 
     @property
     def speed(self) -> Decimal:
@@ -89,7 +87,7 @@ class WorldClock:
             raise ValueError("time never runs backward")
         pace = self._pace
         offset = pace.offset + milliseconds
-        self._pace = ClockRecord(offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+        self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
@@ -98,7 +96,7 @@ class WorldClock:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
         pace = self._pace
-        self._pace = ClockRecord(pace.offset, speed, here, pace.genesis, here.now)
+        self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, due: Due) -> Moment:
         """The instant at which something past became ready."""
@@ -111,12 +109,8 @@ class WorldClock:
         return Moment(now, min(here.world, world))
 
     def height(self, chain: ChainRow, at: Moment) -> int:
-        lived = at.world if chain.beat == "world" else at.now - self._pace.genesis
-        return chain.first_height + lived // chain.block_ms
+        return chain.first_height + at.world // chain.block_ms
 
-    def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> Due:
-        """When a transfer in block ``included`` has that many confirmations."""
-        last = included + confirmations - 1 - chain.first_height
-        if chain.beat == "world":
-            return Due(world=last * chain.block_ms)
-        return Due(now=self._pace.genesis + last * chain.block_ms)
+    def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> int:
+        """World time at which a transfer in block ``included`` has that many confirmations."""
+        return (included + confirmations - 1 - chain.first_height) * chain.block_ms

@@ -14,7 +14,6 @@ from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.onchain.adapter import Deal, Plan, PreparedSwap, RouteExecution
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
-from swapdesk.wire.tokens import Token
 
 OWNER = "addressFrom"
 METADATA = "metadata"
@@ -33,8 +32,8 @@ Detail = dict[str, str | bool | None]
 def deal_of_quote(quote: StoredQuote, catalog: ServiceCatalog) -> Deal:
     return Deal(
         quote.quote_id,
-        _token(catalog, quote.token_in_id),
-        _token(catalog, quote.token_out_id),
+        catalog.token_of_order(quote.token_in_id),
+        catalog.token_of_order(quote.token_out_id),
         Plan.from_json(quote.plan),
         quote.expires,
     )
@@ -67,8 +66,8 @@ def execution_of(order: StoredOrder, catalog: ServiceCatalog, now: datetime) -> 
     found = order.detail.get(CONFIRMED_HASH)
     deal = Deal(
         order.quote_id,
-        _token(catalog, order.token_in_id),
-        _token(catalog, order.token_out_id),
+        catalog.token_of_order(order.token_in_id),
+        catalog.token_of_order(order.token_out_id),
         Plan.from_json(order.plan),
         parse_rfc3339(_text(order, _QUOTE_ENDS)),
     )
@@ -89,10 +88,3 @@ def _text(order: StoredOrder, name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"order {order.service_id} lacks {name}")
     return value
-
-
-def _token(catalog: ServiceCatalog, token_id: str) -> Token:
-    token = catalog.token(token_id)
-    if token is None:
-        raise LookupError(f"token {token_id} of a swap is not in the catalogue")
-    return token

@@ -129,10 +129,7 @@ class PayableOrders:
 
     def token(self, order: StoredOrder) -> Token:
         """What an order sells."""
-        token = self._catalog.token(order.token_in_id)
-        if token is None:
-            raise LookupError(f"token {order.token_in_id} of an order is not in the catalogue")
-        return token
+        return self._catalog.token_of_order(order.token_in_id)
 
     def units(self, order: StoredOrder) -> int:
         """What its deposit is, in the token's smallest unit."""

@@ -31,7 +31,7 @@ from swapdesk.service.orders.draft import (
     unusable,
     usable,
 )
-from swapdesk.service.orders.order_routes import Repricing, RouteFinder
+from swapdesk.service.orders.order_routes import Repricing
 from swapdesk.service.orders.presentation import (
     Presentation,
     find_orders,
@@ -39,6 +39,7 @@ from swapdesk.service.orders.presentation import (
     window_start,
 )
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
+from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.private_bounds import PayoutRotation
 from swapdesk.service.store.records import (
     Counting,
@@ -78,7 +79,7 @@ class OrderDesk:
         store: Store,
         catalog: ServiceCatalog,
         venues: Venues,
-        engine: RouteFinder,
+        engine: QuoteEngine,
         clock: Clock,
         rng: random.Random,
         dex: DexDesk | None = None,
@@ -193,9 +194,9 @@ class OrderDesk:
         The store is asked each time, but only for the version of an order that is written already.
         """
         held = await self._store.order_version(caller.partner.partner_id, service_id)
-        if held is None or not visible(held.created, self._clock.now()):
+        if held is None or not visible(held[1], self._clock.now()):
             raise _no_such_order()
-        written = self.presentation.written(service_id, held.version)
+        written = self.presentation.written(service_id, held[0])
         if written is not None:
             return written
         return self.presentation.encoded(await self._found(caller, service_id))

@@ -14,12 +14,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.chain.addresses.checking import ServerPattern, check_address, check_recipient
+from swapdesk.chain.addresses.checking import check_address, check_recipient, pattern_fits
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import check_memo, memo_label
 from swapdesk.service.errors import ServiceError, VendorsRefusal, invalid
 from swapdesk.service.orders.states import display, rank
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote, SwapTerms
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
@@ -55,7 +55,7 @@ def _check_address(field: str, text: str, token: Token) -> None:
 def _problem(text: str, token: Token) -> str | None:
     chain = token.chain_data
     if chain.kind not in KINDS:
-        if ServerPattern(chain.address_validation).matches(text) is False:
+        if pattern_fits(chain.address_validation, text) is False:
             return f"Not an address of {chain.name}."
         return None
     verdict = check_recipient(
@@ -191,16 +191,13 @@ def draft(
     detail: dict[str, str | bool | None] = dict(notes or {})
     if private and request.intermediate_refund_address is not None:
         detail["intermediateRefundAddress"] = request.intermediate_refund_address
+    terms = {name: getattr(quote, name) for name in SwapTerms.__struct_fields__}
     return StoredOrder(
+        **terms | {"created": now, "expires": now + DEPOSIT_TIME},
         service_id=new_order_id(rng),
         record_id=new_object_id(rng),
-        partner_id=quote.partner_id,
-        quote_id=quote.quote_id,
         request_digest=digest,
-        route=quote.route,
-        created=now,
         modified=now,
-        expires=now + DEPOSIT_TIME,
         status=int(OrderStatusCode.INITIALIZING),
         display_status=shown.value,
         rank=rank(shown),
@@ -208,31 +205,13 @@ def draft(
         due_at=now + _HEAD_START,
         in_status=int(LegStatus.NEW),
         out_status=int(LegStatus.NEW) if private else None,
-        token_in_id=quote.token_in_id,
-        token_out_id=quote.token_out_id,
-        amount_in=quote.amount_in,
-        amount_out=quote.amount_out,
-        amount_in_usd=quote.amount_in_usd,
-        amount_out_usd=quote.amount_out_usd,
-        minutes=quote.minutes,
         receiver_address=request.address_to,
         receiver_tag=request.destination_tag or None,
         refund_address=request.refund_address or None,
         refund_tag=request.refund_extra_id or None,
         deposit_address=None,
         deposit_tag=None,
-        legs=quote.legs,
-        middle_token_id=quote.middle_token_id,
-        middle_amount=quote.middle_amount,
         detail=detail,
-        fixed=quote.fixed,
-        receive=quote.receive,
-        markup=quote.markup,
-        rates=quote.rates,
-        payout_wallet=quote.payout_wallet,
-        choice=quote.choice,
-        plan=quote.plan,
-        fee_usd=quote.fee_usd,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import is_address
 from swapdesk.service.orders.states import centralized
+from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import PricedRoute, in_usd, leg_filters
 from swapdesk.service.store.records import RouteChoice, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import (
@@ -39,21 +40,14 @@ SECOND_LEG_PATIENCE = timedelta(hours=24)
 """How much longer the second deposit address of a private order waits than the first."""
 
 
-def refusals(order: StoredOrder) -> list[str]:
-    """``in:code`` and ``out:code`` of each leg a venue refused so far, in order."""
-    listed = order.detail.get("refusals")
-    return listed.split(",") if isinstance(listed, str) and listed else []
+def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
+    """What an order keeps of the venues that it left, in order.
 
-
-def opened_in_vain(order: StoredOrder) -> list[str]:
-    """Codes of the venues that opened the second leg of a route whose first leg was refused."""
-    listed = order.detail.get("openedInVain")
-    return listed.split(",") if isinstance(listed, str) and listed else []
-
-
-def moves(order: StoredOrder) -> list[str]:
-    """Codes of the venues that gave up a leg of the order after its deposit arrived."""
-    listed = order.detail.get("moves")
+    ``refusals``: ``in:code`` and ``out:code`` of each leg that was refused; ``openedInVain``: who
+    opened the second leg of a route whose first leg was refused; ``moves``: who gave up a leg after
+    its deposit arrived.
+    """
+    listed = order.detail.get(name)
     return listed.split(",") if isinstance(listed, str) and listed else []
 
 
@@ -65,12 +59,14 @@ def leg_key(order: StoredOrder, position: Position) -> str:
     written = order.detail.get(f"{position}Key")
     if isinstance(written, str):
         return written
-    return _numbered(order, position, len(refusals(order)) + 1)
+    return _numbered(order, position, len(codes_of(order, "refusals")) + 1)
 
 
 def next_key(order: StoredOrder, position: Position) -> str:
     """A key for this leg that no venue has seen yet."""
-    return _numbered(order, position, len(refusals(order)) + len(moves(order)) + 2)
+    return _numbered(
+        order, position, len(codes_of(order, "refusals")) + len(codes_of(order, "moves")) + 2
+    )
 
 
 def _numbered(order: StoredOrder, position: Position, number: int) -> str:
@@ -182,23 +178,6 @@ def first_leg(
     )
 
 
-class RouteFinder(Protocol):
-    """Who prices the next best route when a venue refuses."""
-
-    async def best_legs(
-        self,
-        token_in: Token,
-        token_out: Token,
-        amount: Decimal,
-        route: Literal["standard", "private"],
-        *,
-        exclude: frozenset[tuple[str, ...]],
-        markup: Decimal,
-        choice: RouteChoice,
-        partner_id: str | None,
-    ) -> PricedRoute | None: ...
-
-
 def needing_refund_address(venues: Venues) -> set[str]:
     """Codes of the venues that open nothing without a refund address."""
     return {v.provider.short_name for v in venues if v.traits.requires_refund_address}
@@ -208,7 +187,7 @@ class NextRoute:
     """Finds routes around venues that refused, on the terms of the quote."""
 
     def __init__(
-        self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder, clock: Clock
+        self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine, clock: Clock
     ) -> None:
         self._catalog = catalog
         self._venues = venues
@@ -220,8 +199,8 @@ class NextRoute:
 
         ``code`` is the venue that refused the leg at ``position``.
         """
-        refused = [*refusals(order), f"{position}:{code}"]
-        opened = opened_in_vain(order)
+        refused = [*codes_of(order, "refusals"), f"{position}:{code}"]
+        opened = codes_of(order, "openedInVain")
         if position == "in" and order.route == "private":
             opened = [*opened, order.legs[1]]
         if self._clock.now() >= order.expires:
@@ -232,8 +211,8 @@ class NextRoute:
         codes = [venue.provider.short_name for venue in self._venues]
         avoided = [*refused, *(f"in:{each}" for each in wary)]
         route = await self._routes.best_legs(
-            self._token(order.token_in_id),
-            self._token(order.token_out_id),
+            self._catalog.token_of_order(order.token_in_id),
+            self._catalog.token_of_order(order.token_out_id),
             amount,
             centralized(order.route),
             exclude=routes_with(avoided, opened, codes, centralized(order.route)),
@@ -264,12 +243,6 @@ class NextRoute:
             },
         )
 
-    def _token(self, token_id: str) -> Token:
-        token = self._catalog.token(token_id)
-        if token is None:
-            raise LookupError(f"token {token_id} of an order is not in the catalogue")
-        return token
-
 
 _FILTERS = ("in_included", "in_excluded", "out_included", "out_excluded")
 
@@ -277,7 +250,7 @@ _FILTERS = ("in_included", "in_excluded", "out_included", "out_excluded")
 class Repricing:
     """Turns a quote into the one its create asks for."""
 
-    def __init__(self, venues: Venues, routes: RouteFinder) -> None:
+    def __init__(self, venues: Venues, routes: QuoteEngine) -> None:
         self._venues = venues
         self._routes = routes
 

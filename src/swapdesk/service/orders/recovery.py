@@ -22,15 +22,15 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.order_routes import (
     SECOND_LEG_PATIENCE,
     Position,
-    RouteFinder,
+    codes_of,
     intermediate_refund,
     leg_key,
-    moves,
     needing_refund_address,
     next_key,
     terms_of,
 )
 from swapdesk.service.orders.states import deposit_seen
+from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import PricedRoute, rescaled
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder, LegReport, Rejected, Transient
@@ -42,7 +42,7 @@ from swapdesk.wire.tokens import Token
 class Takeover:
     """Chooses venues for single legs of orders that exist."""
 
-    def __init__(self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder) -> None:
+    def __init__(self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine) -> None:
         self._catalog = catalog
         self._venues = venues
         self._routes = routes
@@ -51,7 +51,7 @@ class Takeover:
         self, order: StoredOrder, position: Position, amount: Decimal
     ) -> PricedRoute | None:
         """The best venue for the leg, of those not tried yet; None when there is none."""
-        shunned = {*moves(order), *order.legs}
+        shunned = {*codes_of(order, "moves"), *order.legs}
         if position != "in" or order.refund_address is None:
             shunned |= needing_refund_address(self._venues)
         choice = self._choice(order, position)
@@ -118,21 +118,16 @@ class Takeover:
 
     def ends(self, order: StoredOrder, position: Position) -> tuple[Token, Token]:
         """The tokens a leg takes and pays."""
-        token_in, token_out = self._token(order.token_in_id), self._token(order.token_out_id)
+        token_in = self._catalog.token_of_order(order.token_in_id)
+        token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
             return token_in, token_out
-        middle = self._token(order.middle_token_id)
+        middle = self._catalog.token_of_order(order.middle_token_id)
         return {
             "in": (token_in, middle),
             "out": (middle, token_out),
             "back": (middle, token_in),
         }[position]
-
-    def _token(self, token_id: str | None) -> Token:
-        token = None if token_id is None else self._catalog.token(token_id)
-        if token is None:
-            raise LookupError(f"token {token_id} of an order is not in the catalogue")
-        return token
 
 
 log = logging.getLogger(__name__)
@@ -174,7 +169,7 @@ class Recovery:
     """Moves deposits that a venue gave up. Used by the worker, which holds the order's lease."""
 
     def __init__(
-        self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder, clock: Clock
+        self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine, clock: Clock
     ) -> None:
         self._venues = venues
         self._clock = clock
@@ -197,7 +192,7 @@ class Recovery:
                 "moveFrom": old,
                 "moveKey": leg_key(order, side),
                 "moveIn": format(held or Decimal(0), "f"),
-                "moves": ",".join([*moves(order), old]),
+                "moves": ",".join([*codes_of(order, "moves"), old]),
             },
         )
         position: Position = "back" if order.fixed and side == "out" else side
@@ -231,7 +226,9 @@ class Recovery:
 
     async def _without(self, order: StoredOrder, position: Position, code: str) -> StoredOrder:
         """A move whose venue refused: the next one, or back to the venue that holds the money."""
-        tried = replace(order, detail={**order.detail, "moves": ",".join([*moves(order), code])})
+        tried = replace(
+            order, detail={**order.detail, "moves": ",".join([*codes_of(order, "moves"), code])}
+        )
         found = await self._choose(tried, position)
         if found is not None:
             return found
@@ -248,7 +245,7 @@ class Recovery:
 
     async def _choose(self, order: StoredOrder, position: Position) -> StoredOrder | None:
         """The order with the best venue for the leg; ``moveFrom`` and ``moveIn`` are written."""
-        if len(moves(order)) > _MOVES:
+        if len(codes_of(order, "moves")) > _MOVES:
             return None
         route = await self._takeover.choose(order, position, _amount(order, "moveIn"))
         if route is None:

@@ -19,13 +19,13 @@ from swapdesk.service.orders.draft import account_of
 from swapdesk.service.orders.order_routes import (
     NextRoute,
     Position,
-    RouteFinder,
+    codes_of,
     first_leg,
     only_leg,
-    refusals,
     second_leg,
 )
 from swapdesk.service.orders.states import display, rank
+from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import in_usd
 from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.service.venues.adapter import (
@@ -42,7 +42,6 @@ from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
-from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +80,7 @@ class Opening:
         store: Store,
         catalog: ServiceCatalog,
         venues: Venues,
-        routes: RouteFinder,
+        routes: QuoteEngine,
         clock: Clock,
     ) -> None:
         self._store = store
@@ -132,14 +131,14 @@ class Opening:
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
         """What to pay, and where the second leg waits. The leg that pays out is opened first."""
-        token_in = self._token(order.token_in_id)
-        token_out = self._token(order.token_out_id)
+        token_in = self._catalog.token_of_order(order.token_in_id)
+        token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
             leg = only_leg(order, token_in, token_out)
             return await self._open(order, "in", order.legs[0], leg, ask_first), None
         if order.middle_token_id is None or order.middle_amount is None:
             raise ValueError(f"private order {order.service_id} has no intermediary")
-        middle = self._token(order.middle_token_id)
+        middle = self._catalog.token_of_order(order.middle_token_id)
         leg = second_leg(order, middle, token_out)
         out = await self._open(order, "out", order.legs[1], leg, ask_first)
         leg = first_leg(order, token_in, middle, out)
@@ -188,22 +187,24 @@ class Opening:
     ) -> StoredOrder:
         now = self._clock.now()
         detail = {**order.detail, "inCreated": rfc3339(now)}
-        if refusals(order):
+        if codes_of(order, "refusals"):
             detail["rerouted"] = True
         if second is not None:
             detail["outCreated"] = rfc3339(now)
         amount_out = pay.amount_out if second is None else second.amount_out
+        token_in = self._catalog.token_of_order(order.token_in_id)
+        token_out = self._catalog.token_of_order(order.token_out_id)
         return replace(
             self._at(order, OrderStatusCode.WAITING, now),
             in_status=int(LegStatus.WAITING),
             out_status=None if second is None else int(LegStatus.WAITING),
             deposit_address=pay.address,
             deposit_tag=pay.tag,
-            deposit_account=account_of(pay.address, self._token(order.token_in_id)),
+            deposit_account=account_of(pay.address, token_in),
             amount_in=pay.amount_in,
             amount_out=amount_out,
-            amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
-            amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
+            amount_in_usd=in_usd(token_in, pay.amount_in),
+            amount_out_usd=in_usd(token_out, amount_out),
             due_at=now,
             detail=detail,
         )
@@ -255,9 +256,3 @@ class Opening:
         if found is None:
             raise LookupError(f"order {order.service_id} is not in the store")
         return found
-
-    def _token(self, token_id: str) -> Token:
-        token = self._catalog.token(token_id)
-        if token is None:
-            raise LookupError(f"token {token_id} of an order is not in the catalogue")
-        return token

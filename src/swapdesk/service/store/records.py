@@ -56,21 +56,19 @@ class RouteChoice(Struct, frozen=True):
 EVERY_ROUTE = RouteChoice()
 
 
-class StoredQuote(Struct, frozen=True):
-    """A quote as it was priced, kept until 15 minutes after it expires.
+class SwapTerms(Struct, frozen=True, kw_only=True):
+    """What a quote promises, and what its order keeps of it; a fallback keeps to it.
 
     ``legs`` names the venue codes in the order of the money: one for standard, two for
     private. ``middle_token_id`` and ``middle_amount`` describe the hop of a private route.
-    ``expires`` is ``validUntil``. ``receive`` tells that the amount asked for was what shall
-    arrive; ``markup`` is the percentage the route was priced with; ``rates`` names the promise
-    of each leg's venue on fixed terms; ``payout_wallet`` is the hot wallet, by index, that the
-    last leg's venue shall pay from. A ``filtered`` quote is never executed. ``plan`` is what an
-    on-chain venue promised, as JSON; its venue alone reads it.
+    ``receive`` tells that the amount asked for was what shall arrive; ``markup`` is the
+    percentage the route was priced with; ``rates`` names the promise of each leg's venue on
+    fixed terms; ``payout_wallet`` is the hot wallet, by index, that the last leg's venue shall
+    pay from. ``plan`` is what an on-chain venue promised, as JSON; its venue alone reads it.
     """
 
     quote_id: str
     partner_id: str
-    purpose: Literal["exchange", "private_send"]
     route: Route
     created: datetime
     expires: datetime
@@ -84,40 +82,43 @@ class StoredQuote(Struct, frozen=True):
     legs: tuple[str, ...]
     middle_token_id: str | None = None
     middle_amount: Decimal | None = None
-    consumed_by: str | None = None
     fixed: bool = False
     receive: bool = False
     markup: Decimal = Decimal(0)
     rates: tuple[str | None, ...] = ()
     payout_wallet: int | None = None
-    requires_refund_address: bool = False
-    filtered: bool = False
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
     """What an on-chain venue keeps of the swap, in dollars; other venues state a rate."""
 
 
-class StoredOrder(Struct, frozen=True):
+class StoredQuote(SwapTerms, frozen=True, kw_only=True):
+    """A quote as it was priced, kept until 15 minutes after it expires.
+
+    ``expires`` is ``validUntil``. A ``filtered`` quote is never executed.
+    """
+
+    purpose: Literal["exchange", "private_send"]
+    consumed_by: str | None = None
+    requires_refund_address: bool = False
+    filtered: bool = False
+
+
+class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """The order row, which is the workflow.
 
     ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
     displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
     when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
-    opened. ``detail`` holds what has no column of its own, as JSON-ready values. The fields
-    after it are the terms of the quote, which a fallback keeps; ``plan`` belongs to DEX orders,
-    ``multi_id`` to those of a group.
+    opened. ``detail`` holds what has no column of its own, as JSON-ready values. ``multi_id``
+    belongs to orders of a group.
     """
 
     service_id: str
     record_id: str
-    partner_id: str
-    quote_id: str
     request_digest: str
-    route: Route
-    created: datetime
     modified: datetime
-    expires: datetime
     status: int
     display_status: str
     rank: int
@@ -125,36 +126,17 @@ class StoredOrder(Struct, frozen=True):
     due_at: datetime | None
     in_status: int
     out_status: int | None
-    token_in_id: str
-    token_out_id: str
-    amount_in: Decimal
-    amount_out: Decimal
-    amount_in_usd: Decimal | None
-    amount_out_usd: Decimal | None
-    minutes: Decimal
     receiver_address: str
     receiver_tag: str | None
     refund_address: str | None
     refund_tag: str | None
     deposit_address: str | None
     deposit_tag: str | None
-    legs: tuple[str, ...]
-    middle_token_id: str | None
-    middle_amount: Decimal | None
     failure_code: str | None = None
     attempt: int = 0
     """How often in a row a venue gave no answer; the back-off grows with it."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
-    fixed: bool = False
-    receive: bool = False
-    markup: Decimal = Decimal(0)
-    rates: tuple[str | None, ...] = ()
-    payout_wallet: int | None = None
-    choice: RouteChoice = EVERY_ROUTE
-    plan: dict[str, Any] = field(default_factory=dict)
     multi_id: str | None = None
-    fee_usd: Decimal | None = None
-    """As the quote's."""
     commission: Decimal | None = None
     """What its partner earns, in dollars; set with status 4 (contract 12.7)."""
     deposit_account: str | None = None
@@ -164,26 +146,12 @@ class StoredOrder(Struct, frozen=True):
     told anything about it (contract 14.8). Only the settlement changes it."""
 
 
-class OrderVersion(Struct):
-    """How far the row of an order has come, without the row itself."""
-
-    version: int
-    created: datetime
-
-
 class ListedOrder(Struct):
     """One order of a page; its row is read when it is asked for."""
 
     service_id: str
     version: int
     read: Callable[[], StoredOrder]
-
-
-class SentPayment(Struct, frozen=True):
-    """A payment of a call whose transaction went to a chain, and that is not known to be over."""
-
-    payment: str
-    transaction: str
 
 
 class OutboxRow(Struct, frozen=True):
@@ -268,14 +236,6 @@ class PartnerBook(Struct, frozen=True):
 
     days: tuple[DaySum, ...]
     paid: dict[str, Decimal]
-
-
-class Scan(Struct, frozen=True):
-    """What is known of a token: the newest verdict, as its JSON on the wire, and whether who asked
-    is the one to scan it now."""
-
-    verdict: bytes | None
-    claimed: bool
 
 
 BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"]
@@ -473,9 +433,9 @@ class Store(Protocol):
         and whatever became of it."""
         ...
 
-    async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
-        """The version of an order as it stands, read anew each time; None where ``get_order``
-        finds none."""
+    async def order_version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
+        """The version of an order as it stands and when it was created, read anew each time; None
+        where ``get_order`` finds none."""
         ...
 
     async def recent_payouts(
@@ -510,8 +470,9 @@ class Store(Protocol):
         """Write down the transaction of a payment before a chain hears of it."""
         ...
 
-    async def payments_under_way(self, ended_after: datetime) -> list[SentPayment]:
-        """Those that were sent and not settled, except for those that ended by then."""
+    async def payments_under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
+        """Those that were sent and not settled, except for those that ended by then: each with
+        its transaction."""
         ...
 
     async def settle_payment(self, payment: str, transaction: str) -> None:
@@ -561,9 +522,11 @@ class Store(Protocol):
         """The counts as they stand; asked on the loop."""
         ...
 
-    async def claim_scan(self, token_id: str, now: datetime, until: datetime) -> Scan:
-        """The verdict of a token as it stands. Where it is missing or stale and nobody else scans
-        the token, the caller does, until then."""
+    async def claim_scan(
+        self, token_id: str, now: datetime, until: datetime
+    ) -> tuple[bytes | None, bool]:
+        """The verdict of a token as it stands, as its JSON on the wire. Where it is missing or
+        stale and nobody else scans the token, the caller does, until then: True."""
         ...
 
     async def save_scan(self, token_id: str, verdict: bytes, expires: datetime) -> None:

@@ -23,15 +23,12 @@ from swapdesk.service.store.records import (
     Counting,
     ListedOrder,
     OrderFilter,
-    OrderVersion,
     OutboxRow,
     PartnerBook,
     PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
     RecentPayouts,
-    Scan,
-    SentPayment,
     StoredBundle,
     StoredGroup,
     StoredOrder,
@@ -307,9 +304,9 @@ class SqliteStore:
     async def gave_out(self, account: str, since: datetime) -> bool:
         return self._file.look(GAVE_OUT, (account, micros(since))) is not None
 
-    async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
+    async def order_version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
         row = self._file.look(ORDER_VERSION, (partner_id, service_id))
-        return None if row is None else OrderVersion(row["version"], moment_of(row["created"]))
+        return None if row is None else (row["version"], moment_of(row["created"]))
 
     async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
         return await self._file.read(lambda db: recent_payouts(db, partner_id, since, limit))
@@ -418,14 +415,14 @@ class SqliteStore:
         statement = "UPDATE payments SET sent = ? WHERE payment = ?"
         await self._file.write(lambda db: db.execute(statement, (transaction, payment)).rowcount)
 
-    async def payments_under_way(self, ended_after: datetime) -> list[SentPayment]:
+    async def payments_under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
         query = (
             "SELECT payment, sent FROM payments"
             " WHERE ends > ? AND sent IS NOT NULL AND transaction_hash IS NULL"
         )
         values = (micros(ended_after),)
         return await self._file.read(
-            lambda db: [SentPayment(*row) for row in db.execute(query, values)]
+            lambda db: [(row["payment"], row["sent"]) for row in db.execute(query, values)]
         )
 
     async def settle_payment(self, payment: str, transaction: str) -> None:
@@ -492,10 +489,12 @@ class SqliteStore:
 
     # Verdicts
 
-    async def claim_scan(self, token_id: str, now: datetime, until: datetime) -> Scan:
+    async def claim_scan(
+        self, token_id: str, now: datetime, until: datetime
+    ) -> tuple[bytes | None, bool]:
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
-        def claim(db: sqlite3.Connection) -> Scan:
+        def claim(db: sqlite3.Connection) -> tuple[bytes | None, bool]:
             claimed = db.execute(
                 "INSERT INTO scans (token_id, claimed_until) VALUES (:token_id, :until)"
                 " ON CONFLICT DO UPDATE SET claimed_until = :until"
@@ -503,7 +502,7 @@ class SqliteStore:
                 values,
             ).rowcount
             found = db.execute("SELECT verdict FROM scans WHERE token_id = :token_id", values)
-            return Scan(found.fetchone()["verdict"], bool(claimed))
+            return found.fetchone()["verdict"], bool(claimed)
 
         return await self._file.write(claim)
 

@@ -1,2 +1,3 @@
 """What goes on whatever page is in view. The application holds one of each and hands its messages
-on to them; pages reach them through ``Page.controls``."""
+on to them; they reach the application through ``host.DeskHost``, pages reach them through
+``Page.controls``."""

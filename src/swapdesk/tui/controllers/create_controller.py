@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
+from swapdesk.tui.controls import BatchWork
 from swapdesk.tui.messages import BatchMoved, CreateEnded, CreateWaiting, DepositPaid
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
-    from swapdesk.flows.batch.plan import BatchPlan, Means
-    from swapdesk.flows.batch.planner import BatchPlanner
+    from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.creation.order_verification import Created
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.app import DeskApp
-    from swapdesk.tui.controllers.navigation import Navigation
+    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
 
 
 class CreateController:
     """``creating`` is the id of the intent whose create is in flight."""
 
-    def __init__(self, host: DeskApp, navigation: Navigation) -> None:
+    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
         self._host = host
         self._session = host.session
         self._navigation = navigation
@@ -138,28 +135,10 @@ class CreateController:
             page.orders_changed(frozenset({event.service_id}))
 
 
-class BatchWork(Struct):
-    """``batch_id`` is set once the rows were written down to be created; ``creating`` while
-    their groups are on their way. ``unpaid`` is the batch whose failed rows these are, as long as
-    its other rows are to be paid."""
-
-    planner: BatchPlanner | None = None
-    plan: BatchPlan | None = None
-    means: tuple[Means, ...] = ()
-    batch_id: str | None = None
-    creating: bool = False
-    unpaid: str | None = None
-
-    def begin(self, planner: BatchPlanner, batch_id: str | None = None) -> None:
-        """Another file, or another batch that was written down before."""
-        self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
-        self.unpaid = None
-
-
 class BatchController:
     """``work``: what was loaded, or what an earlier run left open, or nothing yet."""
 
-    def __init__(self, host: DeskApp) -> None:
+    def __init__(self, host: DeskHost) -> None:
         self._host = host
         self._session = host.session
         self.work = BatchWork()

@@ -1,19 +1,19 @@
-"""What works on every page: opening pages, the way back, hidden amounts, the released mouse."""
+"""What works on every page: opening pages, the way back, hidden amounts, the released mouse.
+
+``DeskHost`` is the application as its controllers see it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
-    from textual.driver import Driver
-
     from swapdesk.flows.demo.demonstration import DemoChoice
-    from swapdesk.tui.app import DeskApp
     from swapdesk.tui.commands.command import Verb
     from swapdesk.tui.screens.swap import SwapScreen
 
@@ -24,7 +24,7 @@ STARTING = "The desk is starting. This is open in a moment."
 class Navigation:
     """Goes from page to page; the first page, ``first``, is never left for good."""
 
-    def __init__(self, host: DeskApp, first: SwapScreen) -> None:
+    def __init__(self, host: DeskHost, first: SwapScreen) -> None:
         self._host = host
         self._session = host.session
         self.first = first
@@ -98,6 +98,45 @@ class Navigation:
         self.push(OrdersScreen(self._session, read_filter(filter_line)))
 
 
+if TYPE_CHECKING:
+    from textual.await_complete import AwaitComplete
+    from textual.message import Message
+    from textual.screen import Screen
+    from textual.widget import AwaitMount
+
+    from swapdesk.tui.session import Session
+
+
+class DeskHost(Protocol):
+    """The application, as its controllers need it."""
+
+    session: Session
+
+    @property
+    def screen(self) -> Screen[object]: ...
+
+    @property
+    def screen_stack(self) -> Sequence[Screen[Any]]: ...
+
+    def push_screen(self, screen: Screen[Any]) -> AwaitMount: ...
+
+    def pop_screen(self) -> AwaitComplete: ...
+
+    def post_message(self, message: Message) -> bool: ...
+
+    def notify(
+        self, message: str, *, severity: Literal["information", "warning", "error"] = ...
+    ) -> None: ...
+
+    def run_worker(
+        self, work: Awaitable[Any], *, group: str, exclusive: bool = ..., exit_on_error: bool = ...
+    ) -> object: ...
+
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."
 SHOWN = "Amounts are shown."
 RELEASED = "The mouse belongs to the terminal now; f8 takes it back."
@@ -109,7 +148,7 @@ class PrivacyMode:
     """Hides amounts and lets go of the mouse. ``painting`` reads ``hides_amounts``, in the last
     step before the cells."""
 
-    def __init__(self, host: DeskApp, driver: Callable[[], Driver | None]) -> None:
+    def __init__(self, host: DeskHost, driver: Callable[[], Driver | None]) -> None:
         self._host = host
         self._session = host.session
         self._driver = driver

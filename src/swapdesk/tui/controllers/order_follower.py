@@ -16,17 +16,19 @@ from swapdesk.tui.messages import BusinessSettled, OrdersChanged, PastKnown
 from swapdesk.tui.spans import printable
 
 if TYPE_CHECKING:
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+
+
+if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.app import DeskApp
-    from swapdesk.tui.controllers.navigation import Navigation
+    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
 
 
 class OrderFollower:
     """``ends`` tells the terminal of orders that ended."""
 
-    def __init__(self, host: DeskApp, navigation: Navigation, ends: EndBell) -> None:
+    def __init__(self, host: DeskHost, navigation: Navigation, ends: EndBell) -> None:
         self._host = host
         self._session = host.session
         self._navigation = navigation

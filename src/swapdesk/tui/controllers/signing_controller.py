@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.signing.wallet_signing import RunningWallet
     from swapdesk.flows.wallet.replacement import Replacement
-    from swapdesk.tui.app import DeskApp
-    from swapdesk.tui.controllers.navigation import Navigation
+    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
     from swapdesk.wallet.holdings import Allowance
     from swapdesk.wallet.transactions import TransactionState
@@ -31,7 +30,7 @@ log = logging.getLogger(__name__)
 class SigningController:
     """Keeps what is signed going; the wallet starts with the first."""
 
-    def __init__(self, host: DeskApp, navigation: Navigation) -> None:
+    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
         self._host = host
         self._session = host.session
         self._navigation = navigation

@@ -126,7 +126,7 @@ from swapdesk.wire.operation import RateClass
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.tui.controllers.create_controller import BatchWork
+    from swapdesk.tui.controls import BatchWork
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1

@@ -45,9 +45,8 @@ from swapdesk.flows.orders.order_fields import (
     short_id,
     unsaid,
 )
-from swapdesk.flows.orders.order_status import OrderStatus, reported_status
+from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.announcements import deadline_passed
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.deposit import (
     ACCEPT_LOWER,
@@ -63,8 +62,8 @@ from swapdesk.tui.commands.deposit import (
 )
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.order import payout_memo, short_memo_label
 from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
+from swapdesk.tui.screens.order_facts import payout_memo, short_memo_label
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
@@ -480,7 +479,7 @@ def deposit_state(
         if order.deposit_address is None:
             return DepositState(phase, state.cause, facts=facts)
         head: LineLike = "Expired"
-        verdict = Check(CheckMark.WARNING, deadline_passed(order, now, closed=state.ended))
+        verdict = Check(CheckMark.WARNING, f"{order_status(tracked, now).cause}.")
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
@@ -569,7 +568,7 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
-        said = deadline_passed(tracked.order, now, closed=state.ended)
+        said = f"{order_status(tracked, now).cause}."
         return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
     if phase is DepositPhase.SEEN:
         return [Span("The code is gone.", bold=True), _seen_head(state)]

@@ -549,7 +549,7 @@ def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
 
 def verdict_line(verdict: Verdict) -> Line:
     glyph, role = MARKS[verdict]
-    return [Span(f"{glyph} ", role), Span(verdict.word, role)]
+    return [Span(f"{glyph} ", role), Span(verdict.value, role)]
 
 
 def token_notes(

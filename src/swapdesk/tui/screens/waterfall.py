@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
@@ -33,7 +33,9 @@ from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine
 from swapdesk.tui.widgets.quote_table import route_word
 
 if TYPE_CHECKING:
-    from swapdesk.tui.screens.quotes import QuotesScreen
+    from swapdesk.flows.quotes.quote_order import Arrangement
+    from swapdesk.flows.quotes.quoting import QuoteResult
+    from swapdesk.flows.quotes.ranking import RankedQuote
 
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8
@@ -168,6 +170,29 @@ def _places(amount: Decimal) -> int:
     return min(_MOST_PLACES, len(text.partition(".")[2]))
 
 
+class Comparison(Protocol):
+    """The routes side by side, with the cursor on one of them."""
+
+    board: QuoteResult | None
+    arrangement: Arrangement
+
+    @property
+    def row(self) -> RankedQuote | None:
+        """The usable route under the cursor."""
+
+    def explained(self) -> Callable[[int], list[Line]]:
+        """The waterfall of that route, at a width."""
+
+    def do_step(self, steps: int) -> None:
+        """The usable route this far from the cursor."""
+
+    def do_all_in(self) -> None:
+        """Rank by the other amount."""
+
+    def do_review(self) -> None:
+        """Take the route."""
+
+
 class WaterfallScreen(Page):
     """The waterfall of one route where the screen is too narrow for it beside the table.
 
@@ -182,7 +207,7 @@ class WaterfallScreen(Page):
     WaterfallScreen.-short #why { margin: 0; }
     """
 
-    def __init__(self, session: Session, quotes: QuotesScreen) -> None:
+    def __init__(self, session: Session, quotes: Comparison) -> None:
         super().__init__(session)
         self._quotes = quotes
         self._head = HeadLine()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swapdesk.flows.notation import grouped_address, tracker_amount
+from swapdesk.flows.notation import Elapsed, grouped_address, tracker_amount
 from swapdesk.flows.orders.order_fields import route_of
 from swapdesk.flows.orders.order_listing import (
     EVERYTHING,
@@ -21,7 +21,7 @@ from swapdesk.flows.orders.order_listing import (
     group_of,
     left_out_words,
 )
-from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
+from swapdesk.flows.orders.order_status import order_status, time_at
 from swapdesk.tui.glyphs import (
     DONE,
     ENDED,
@@ -124,12 +124,12 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
     return Row(tracked.service_id, cells)
 
 
-def row_at(row: Row, summary: OrderStatus, time: RowTime, *, wide: bool) -> Row:
+def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
     """The row of an order with another time; ``summary`` is what the row says."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
-def time_cell(time: RowTime, calm: str, *, wide: bool) -> Span:
+def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
     return Span(time.text if wide else time.short, "status-trouble" if time.late else calm)
 
 
@@ -203,7 +203,7 @@ class Drawn(Struct):
     row: Row | Sketch
     group: Group
     summary: OrderStatus | None = None
-    time: RowTime | None = None
+    time: Elapsed | None = None
 
 
 class OrderList(LineTable):

@@ -197,11 +197,11 @@ def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
 
 def _step(step: LegStep, width: int) -> Line:
     glyph, role = _MARKS[step.mark]
-    if step.at is None:
-        time = "" if step.mark == "future" else NOTHING
-    else:
-        time = f"{'~' if step.expected else ''}{_clock(step)}"
     ahead = step.mark == "future"
+    if step.at is None:
+        time = "" if ahead else NOTHING
+    else:
+        time = f"~{short_clock(step.at)}" if ahead else clock_time(step.at)
     row: Line = [
         Span(f"{glyph} ", role),
         Span(time.ljust(TIME_CELLS), "muted"),
@@ -210,8 +210,3 @@ def _step(step: LegStep, width: int) -> Line:
     ]
     note = step.note or ("now" if step.mark == "now" else "")
     return spread(row, [Span(note, role)], width) if note else cut(row, width)
-
-
-def _clock(step: LegStep) -> str:
-    assert step.at is not None
-    return short_clock(step.at) if step.expected else clock_time(step.at)

@@ -55,8 +55,6 @@ def override_state(state: Any, value: Any) -> None:
     if not isinstance(value, dict):
         raise bad("the state override is no object")
     for key, each in value.items():
-        if isinstance(each, dict) and "movePrecompileToAddress" in each:
-            raise Problem("movePrecompileToAddress is not supported", Code.BAD_PARAMS)
         address = read_address(key, "the state override")
         account = read_object(each, key, _ACCOUNT)
         if "state" in account and "stateDiff" in account:
@@ -97,6 +95,7 @@ class CallTransaction:
     """What the executor asks of a transaction; nobody signed it."""
 
     type_id = DYNAMIC_FEE_TRANSACTION_TYPE
+    access_list = ()
 
     def __init__(self, request: CallRequest, gas: int, nonce: int) -> None:
         self.sender = request.sender
@@ -107,7 +106,6 @@ class CallTransaction:
         self.nonce = nonce
         self.max_fee_per_gas = request.max_fee
         self.max_priority_fee_per_gas = request.max_tip
-        self.access_list = request.access_list
         self.intrinsic_gas = _intrinsic(request)
 
 
@@ -265,11 +263,9 @@ def _words(error: VMError) -> str:
 
 
 def _intrinsic(request: CallRequest) -> int:
-    creates = not request.to
     zeros = request.data.count(0)
     gas = 21_000 + 4 * zeros + 16 * (len(request.data) - zeros)
-    gas += sum(2_400 + 1_900 * len(slots) for _, slots in request.access_list)
-    return gas + (32_000 if creates else 0)
+    return gas + (0 if request.to else 32_000)
 
 
 def _calls(block: Mapping[str, Any]) -> list[Any]:

@@ -36,6 +36,7 @@ from swapdesk.sandbox.node.evm.blocks import (
     next_block,
 )
 from swapdesk.sandbox.node.evm.genesis import Genesis
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.evm.machine import SandboxState, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.state import Changes, StateHistory, first_changes, next_root
@@ -57,10 +58,6 @@ FoundLog = tuple[Log, Block, bytes, int, int]
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
-
-
-class TooManyLogs(Exception):
-    """More logs match than one answer may hold."""
 
 
 class Beat(Struct, frozen=True):
@@ -198,7 +195,8 @@ class EvmChain:
         return None if found is None else (self.blocks[found[0]], found[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[FoundLog]:
-        """Those that match, in the order of the chain. Raises TooManyLogs."""
+        """Those that match, in the order of the chain. Raises Problem for more
+        than one answer may hold."""
         found: list[FoundLog] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
@@ -212,7 +210,7 @@ class EvmChain:
                         found.append((log, block, each.hash, position, place))
                     place += 1
             if len(found) > MOST_LOGS:
-                raise TooManyLogs(f"query returned more than {MOST_LOGS} results")
+                raise Problem(f"query returned more than {MOST_LOGS} results", Code.LIMIT)
         return found
 
     def _kept(self, mined: Mined) -> Mined:

@@ -25,7 +25,6 @@ from swapdesk.sandbox.node.evm.genesis import (
     genesis_mark,
     sandbox_key,
 )
-from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
@@ -33,7 +32,7 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 if TYPE_CHECKING:
     from swapdesk.sandbox.evm_world.keeper import Keeper
     from swapdesk.sandbox.market import Market
-    from swapdesk.sandbox.node.evm.bundler.methods import Bundlers
+    from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -82,12 +81,11 @@ class Embedding:
         self._faults = faults
         self._market = market
         self._keeper: Keeper | None = None
-        self._bundlers: Bundlers | None = None
+        self._bundlers: list[ChainBundler] = []
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
         """Hears the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
-        self.door = Door(self._call, faults)
         if any(chain_files(directory, name) for name in self.terms):
             self.open()
 
@@ -102,7 +100,9 @@ class Embedding:
         if self._node is not None:
             return self._node
         from swapdesk.sandbox.evm_world.keeper import Keeper
-        from swapdesk.sandbox.node.evm.bundler.methods import Bundlers
+        from swapdesk.sandbox.evm_world.pools import BUNDLER
+        from swapdesk.sandbox.node.evm.bundler.methods import BundlerMethods
+        from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, TakenOperations
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -116,12 +116,15 @@ class Embedding:
             clock=self._clock,
             faults=self._faults,
         )
-        self._bundlers = bundlers = Bundlers(
-            node, self._directory, lambda operation_hash: self.on_inclusion(operation_hash)
-        )
-        self._methods = {
-            name: Methods(chain, bundlers.methods(name)) for name, chain in node.chains.items()
-        }
+        for name, chain in node.chains.items():
+            bundler = ChainBundler(
+                chain,
+                node.account(name, BUNDLER),
+                TakenOperations(self._directory, name),
+                lambda operation_hash: self.on_inclusion(operation_hash),
+            )
+            self._bundlers.append(bundler)
+            self._methods[name] = Methods(chain, BundlerMethods(bundler).table)
         if self._market is not None:
             self._keeper = Keeper(node, self._market, self._clock)
         return node
@@ -151,11 +154,12 @@ class Embedding:
             return
         if self._keeper is not None:
             self._keeper.close()
-        if self._bundlers is not None:
-            await self._bundlers.close()
+        for bundler in self._bundlers:
+            await bundler.close()
         await self._node.close()
 
-    async def _call(self, chain: str, method: str, params: Any) -> Any:
+    async def call(self, chain: str, method: str, params: Any) -> Any:
+        """The result of a JSON-RPC method. Raises Problem."""
         self.open()
         if self._keeper is not None:
             await self._keeper.attend(chain)

@@ -25,17 +25,6 @@ class ChainFaults:
         """Chains whose nodes are down now."""
         return frozenset(one.value for one in self._active.active if one.name == NODE_DOWN)
 
-    def is_down(self, chain: str) -> bool:
-        """Whether the next request gets no answer."""
-        return self._meets(chain, NODE_DOWN)
-
-    def forges_receipt(self, chain: str) -> bool:
-        """Whether the next receipt tells the opposite of what happened."""
-        return self._meets(chain, FORGED_RECEIPT)
-
-    def takes_transaction(self, chain: str) -> bool:
-        """Whether the next transaction is taken, and forgotten."""
-        return self._meets(chain, DROP_TRANSACTION)
-
-    def _meets(self, chain: str, name: str) -> bool:
+    def meets(self, chain: str, name: str) -> bool:
+        """Whether the next request, receipt or transaction of a chain meets a fault."""
         return self._active.take((name,), {("chain", chain)}) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
 import msgspec
@@ -20,11 +20,13 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import CUT, misled
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
+from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.wire.encoding.codec import decode_json
 
-EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
+PATHS = {**{f"/evm/{name}": name for name in EVM_CHAINS}, SOLANA_PATH: SOLANA}
 """The chain behind each path."""
 BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
@@ -39,14 +41,17 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 class Door:
-    """The HTTP side of the embedded chains over whatever answers a call."""
+    """The HTTP side of the embedded chains over whatever answers a call of the EVM chains, and
+    one of Solana."""
 
-    def __init__(
-        self, call: Call, faults: ChainFaults, paths: Mapping[str, str] = EVM_PATHS
-    ) -> None:
-        self.paths = paths
-        self._call = call
+    def __init__(self, faults: ChainFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
+        self._evm = evm
+        self._solana = solana
+
+    def serves(self, path: str) -> bool:
+        """Whether a path is meant for a chain, known or not."""
+        return path.startswith("/evm/") or path == SOLANA_PATH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,12 +67,12 @@ class Door:
         refused = misled(Headers(scope=request.scope), frozenset())
         if refused is not None:
             return Response(refused[1], status_code=refused[0], media_type="text/plain")
-        chain = self.paths.get(request.url.path)
+        chain = PATHS.get(request.url.path)
         if chain is None:
             return Response("There is no such chain.", status_code=404, media_type="text/plain")
         if request.method != "POST":
             return Response(status_code=405, headers={"allow": "POST"})
-        if self._faults.is_down(chain):
+        if self._faults.meets(chain, NODE_DOWN):
             cut = request.scope.get("state", {}).get(CUT)
             if cut is None:
                 return Response(status_code=503)
@@ -113,7 +118,8 @@ class Door:
         ):
             return _failed(number, Problem("invalid request", Code.BAD_REQUEST))
         try:
-            result = await self._call(chain, asked["method"], asked.get("params"))
+            call = self._solana if chain == SOLANA else self._evm
+            result = await call(chain, asked["method"], asked.get("params"))
         except Problem as problem:
             answer = _failed(number, problem)
         except Exception:
@@ -147,25 +153,3 @@ def _id_of(asked: Any) -> Any:
 
 def _failed(number: Any, problem: Problem) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
-
-
-class ChainDoors:
-    """Serves what the paths of its doors say; anything else is not found."""
-
-    def __init__(self, *doors: Door) -> None:
-        self._doors = {path: door for door in doors for path in door.paths}
-        self._roots = frozenset(path.split("/")[1] for path in self._doors)
-
-    def serves(self, path: str) -> bool:
-        """Whether a path is meant for a chain, known or not."""
-        return path.startswith("/") and path.split("/")[1] in self._roots
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        door = self._doors.get(scope["path"])
-        if door is None:
-            answer = Response("There is no such chain.", status_code=404, media_type="text/plain")
-            await answer(scope, receive, send)
-            return
-        await door(scope, receive, send)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 
 class Code(IntEnum):
@@ -102,7 +102,6 @@ _CALL_FIELDS = (
     "nonce",
     "data",
     "input",
-    "accessList",
     "chainId",
     "type",
 )
@@ -119,7 +118,6 @@ class CallRequest(Struct, frozen=True):
     value: int = 0
     data: bytes = b""
     nonce: int | None = None
-    access_list: tuple[tuple[bytes, tuple[int, ...]], ...] = field(default=())
 
     @classmethod
     def read(cls, value: Any, chain_id: int) -> CallRequest:
@@ -153,23 +151,4 @@ class CallRequest(Struct, frozen=True):
             value=numbers.get("value", 0),
             data=read_bytes(given.get("input", given.get("data", "0x")), "input"),
             nonce=read_quantity(given["nonce"], "nonce") if "nonce" in given else None,
-            access_list=_access_list(given.get("accessList", [])),
         )
-
-
-def _access_list(value: Any) -> tuple[tuple[bytes, tuple[int, ...]], ...]:
-    if not isinstance(value, list):
-        raise bad("accessList is no list")
-    found = []
-    for each in value:
-        entry = read_object(each, "accessList", ("address", "storageKeys"))
-        slots = entry.get("storageKeys", [])
-        if not isinstance(slots, list):
-            raise bad("storageKeys is no list")
-        found.append(
-            (
-                read_address(entry.get("address"), "address"),
-                tuple(int.from_bytes(read_bytes(slot, "storageKeys", 32), "big") for slot in slots),
-            )
-        )
-    return tuple(found)

@@ -26,8 +26,6 @@ from swapdesk.sandbox.node.evm.json_rpc import Problem
 
 MOST_BYTES = 128 * 1024
 """Of one transaction, as geth's pool has it."""
-MOST_INITCODE = 2 * 24_576
-"""EIP-3860."""
 _KINDS = (0, 1, 2, 4)
 _FIRST_OLD = 0xC0
 """A transaction from before types is an RLP list."""
@@ -88,8 +86,6 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
         sender = transaction.sender
     except (ValidationError, BadSignature):
         raise Problem("invalid sender") from None
-    if transaction.nonce >= 2**64 - 1:
-        raise Problem("nonce has max value")
     return Candidate(
         transaction,
         raw,
@@ -121,21 +117,9 @@ def _require_chain(transaction: Any, terms: ChainTerms) -> None:
 
 
 def _require_gas(transaction: Any) -> None:
-    payload = transaction.data
-    creates = transaction.to == CREATE_CONTRACT_ADDRESS
-    if creates and len(payload) > MOST_INITCODE:
-        raise Problem(
-            f"max initcode size exceeded: code size {len(payload)}, limit {MOST_INITCODE}"
-        )
-    needed = intrinsic_gas(transaction)
+    needed = max(intrinsic_gas(transaction), floor_gas(transaction.data))
     if transaction.gas < needed:
         raise Problem(f"intrinsic gas too low: gas {transaction.gas}, minimum needed {needed}")
-    floor = floor_gas(payload)
-    if transaction.gas < floor:
-        raise Problem(
-            f"insufficient gas for floor data gas cost: gas {transaction.gas},"
-            f" minimum needed {floor}"
-        )
 
 
 def intrinsic_gas(transaction: Any) -> int:
@@ -270,11 +254,6 @@ def _require_bump(before: Candidate, after: Candidate) -> None:
 def _require_money(
     candidate: Candidate, before: Candidate | None, held: Iterable[Candidate], balance: int
 ) -> None:
-    if balance < candidate.cost:
-        raise Problem(
-            "insufficient funds for gas * price + value:"
-            f" address 0x{candidate.sender.hex()} have {balance} want {candidate.cost}"
-        )
     queued = sum(each.cost for each in held) - (before.cost if before else 0)
     missing = queued + candidate.cost - balance
     if missing > 0:

@@ -12,8 +12,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk import __version__
-from swapdesk.sandbox.node.evm.blocks import Block, MinedTransaction, next_block
+from swapdesk.sandbox.node.evm.blocks import Block, MinedTransaction
 from swapdesk.sandbox.node.evm.chain import LogWords
+from swapdesk.sandbox.node.evm.faults import FORGED_RECEIPT
 from swapdesk.sandbox.node.evm.fees import fee_history, usual_tip
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
@@ -66,20 +67,13 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
         "safe": max(0, head - deep // 2),
         "finalized": max(0, head - deep),
     }
-    return tags[value] if value in tags else read_quantity(value, "the block number")
+    if isinstance(value, str) and value in tags:
+        return tags[value]
+    return read_quantity(value, "the block number")
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """The block meant, None when there is none. Raises Problem."""
-    if isinstance(value, dict):
-        given = read_object(value, "the block", ("blockHash", "blockNumber", "requireCanonical"))
-        if ("blockHash" in given) == ("blockNumber" in given):
-            raise bad("the block is chosen by blockHash or blockNumber")
-        if "blockHash" in given:
-            return chain.chain.block_of(read_bytes(given["blockHash"], "blockHash", 32))
-        value = given["blockNumber"]
-    if isinstance(value, list):
-        raise bad("the block is no tag, number or hash")
+    """The block meant by a tag or a number, None when there is none. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
@@ -101,11 +95,9 @@ def read_filter(chain: LiveChain, value: Any) -> tuple[int, int, LogWords]:
     """The first and the last block, and what is looked for there. Raises Problem."""
     given = read_object(value, "the filter", _FIELDS)
     if "blockHash" in given:
-        if "fromBlock" in given or "toBlock" in given:
-            raise bad(
-                "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"
-            )
-        block = chosen_block(chain, {"blockHash": given["blockHash"]})
+        if len(given.keys() & {"blockHash", "fromBlock", "toBlock"}) > 1:
+            raise bad("logs are those of a block or of a range of blocks")
+        block = chain.chain.block_of(read_bytes(given["blockHash"], "blockHash", 32))
         if block is None:
             raise Problem("unknown block")
         first = last = block.number
@@ -183,10 +175,7 @@ class Methods:
             "eth_simulateV1": (self._simulate, 1, 2),
             "eth_sendRawTransaction": (self._send, 1, 1),
             "eth_getTransactionByHash": (self._transaction, 1, 1),
-            "eth_getTransactionByBlockNumberAndIndex": (self._transaction_at, 2, 2),
-            "eth_getTransactionByBlockHashAndIndex": (self._transaction_of, 2, 2),
             "eth_getTransactionReceipt": (self._receipt, 1, 1),
-            "eth_getBlockReceipts": (self._receipts, 1, 1),
             "eth_getBlockByNumber": (self._block_by_number, 1, 2),
             "eth_getBlockByHash": (self._block_by_hash, 1, 2),
             "eth_getLogs": (self._logs, 1, 1),
@@ -251,42 +240,33 @@ class Methods:
     async def _transaction(self, transaction_hash: Any) -> Document | None:
         wanted = read_bytes(transaction_hash, "the hash", 32)
         found = self._chain.chain.find(wanted)
+        chain_id = self._chain.terms.chain_id
         if found is not None:
-            return self._mined(*found)
+            block, place = found
+            mined = block.transactions[place]
+            return transaction_document(
+                mined.signed, mined.hash, mined.sender, chain_id, block, place
+            )
         waiting = self._chain.pool.get(wanted)
-        return None if waiting is None else self._waiting(waiting)
-
-    async def _transaction_at(self, block: Any, position: Any) -> Document | None:
-        at, place = chosen_block(self._chain, block), read_quantity(position, "the index")
-        if at is None or place >= len(at.transactions):
+        if waiting is None:
             return None
-        return self._mined(at, place)
-
-    async def _transaction_of(self, block_hash: Any, position: Any) -> Document | None:
-        return await self._transaction_at({"blockHash": block_hash}, position)
+        return transaction_document(waiting.transaction, waiting.hash, waiting.sender, chain_id)
 
     async def _receipt(self, transaction_hash: Any) -> Document | None:
         chain, wanted = self._chain, read_bytes(transaction_hash, "the hash", 32)
         receipt, waiting = chain.receipt(wanted), chain.pool.get(wanted)
         if receipt is None and waiting is None:
             return None
-        if chain.faults.forges_receipt(chain.terms.short_name):
+        if chain.faults.meets(chain.terms.short_name, FORGED_RECEIPT):
             return forged_receipt(receipt, waiting, chain.head)
         return receipt
 
-    async def _receipts(self, block: Any) -> list[Document] | None:
-        at = chosen_block(self._chain, block)
-        if at is None:
-            return None
-        return [receipt_document(at, place) for place in range(len(at.transactions))]
-
     async def _block_by_number(self, block: Any, whole: Any = False) -> Document | None:
-        if block == "pending":
-            return self._pending(whole is True)
         return self._block(chosen_block(self._chain, block), whole)
 
     async def _block_by_hash(self, block_hash: Any, whole: Any = False) -> Document | None:
-        return self._block(chosen_block(self._chain, {"blockHash": block_hash}), whole)
+        wanted = read_bytes(block_hash, "the hash", 32)
+        return self._block(self._chain.chain.block_of(wanted), whole)
 
     def _block(self, at: Block | None, whole: Any) -> Document | None:
         if not isinstance(whole, bool):
@@ -294,17 +274,6 @@ class Methods:
         if at is None:
             return None
         return block_document(at, self._chain.terms.chain_id, whole=whole)
-
-    def _pending(self, whole: bool) -> Document:
-        """What comes next, as far as it is known: its transactions are those that wait."""
-        chain = self._chain
-        block = next_block(chain.terms, chain.head, chain.timestamp)
-        waiting = chain.ready()
-        return {
-            **block_document(block, chain.terms.chain_id),
-            **dict.fromkeys(("hash", "nonce", "miner", "logsBloom")),
-            "transactions": [self._waiting(each) if whole else data(each.hash) for each in waiting],
-        }
 
     async def _logs(self, wanted: Any) -> list[Document]:
         return await self._chain.logs(*read_filter(self._chain, wanted))
@@ -333,12 +302,3 @@ class Methods:
 
     def _accounts(self, block: Any) -> AccountsAt:
         return self._chain.chain.states.at(require_block(self._chain, block).number)
-
-    def _mined(self, block: Block, place: int) -> Document:
-        one = block.transactions[place]
-        chain_id = self._chain.terms.chain_id
-        return transaction_document(one.signed, one.hash, one.sender, chain_id, block, place)
-
-    def _waiting(self, one: Candidate) -> Document:
-        chain_id = self._chain.terms.chain_id
-        return transaction_document(one.transaction, one.hash, one.sender, chain_id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from eth_typing import Address
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
-from swapdesk.sandbox.node.evm.chain_threads import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.fees import usual_tip
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
@@ -104,7 +104,9 @@ class ChainAccount:
 class EvmNode:
     """The chains by short name, once ``open`` has returned."""
 
-    def __init__(self, key: bytes, reader: Lane, chains: Mapping[str, LiveChain]) -> None:
+    def __init__(
+        self, key: bytes, reader: ThreadPoolExecutor, chains: Mapping[str, LiveChain]
+    ) -> None:
         self._key = key
         self._reader = reader
         self.chains = chains
@@ -134,7 +136,7 @@ class EvmNode:
             for chain in stored.values():
                 chain.close()
             raise
-        reader = Lane("evm-reader", most=MOST_WAITING)
+        reader = ThreadPoolExecutor(1, "evm-reader")
         live = {
             name: LiveChain(chain, beats[name], reader, faults, clock)
             for name, chain in stored.items()
@@ -146,7 +148,7 @@ class EvmNode:
         for task in self._producing:
             task.cancel()
         await asyncio.gather(*self._producing, return_exceptions=True)
-        await asyncio.to_thread(self._reader.close)
+        await asyncio.to_thread(self._reader.shutdown, cancel_futures=True)
         await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:

@@ -145,7 +145,7 @@ class EvmWallets:
         if found is None:
             return None
         block, place = found
-        return Inclusion(block.number, block.transactions[place].succeeded)
+        return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
         """None: a payment waits in the mempool until it is in a block, and fails there."""
@@ -165,15 +165,12 @@ class EvmWallets:
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block."""
-        from swapdesk.sandbox.evm_world.pools import contract_of
+        from swapdesk.sandbox.evm_world.genesis import balance_slot
 
         accounts = self._live().accounts
         if token.address is None:
             return accounts.get_balance(bytes.fromhex(address[2:]))
-        from swapdesk.sandbox.contracts.artefact import artefact, entry
-
-        slot = artefact(contract_of(token).kind).variables["ledger.balanceOf"].slot
-        return accounts.get_storage(bytes.fromhex(token.address[2:]), entry(slot, address))
+        return accounts.get_storage(bytes.fromhex(token.address[2:]), balance_slot(token, address))
 
     def _derive(self, wallet: str) -> SandboxKey:
         return sandbox_key(self._secret, wallet)

@@ -3,7 +3,7 @@
 Clients speak JSON-RPC to ``POST /solana`` and need no token. Inside the process the sandbox uses
 ``SolanaNode`` (``node.py``):
 
-``await node.call(method, params)``
+``await node.call(chain, method, params)``
     What a client gets from the same method.
 ``await node.fund(address, units, mint)``
     SOL, or tokens of a catalogue mint, by a real transaction of the faucet.

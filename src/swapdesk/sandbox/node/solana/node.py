@@ -16,8 +16,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.solana import CreateTokenAccount, MintTo, Transfer, token_account
-from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.http_endpoint import Door
+from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch
@@ -26,7 +25,7 @@ from swapdesk.sandbox.node.solana.documents import read_mint
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
 from swapdesk.sandbox.node.solana.methods import answer, prepare
 from swapdesk.sandbox.node.solana.params import Params, read, words_of
-from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
+from swapdesk.sandbox.node.solana.terms import CHAIN
 
 SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
@@ -45,7 +44,6 @@ class SolanaNode:
         self._now_ms = now_ms
         self._faults = faults
         self._chain: SolanaChain | None = None
-        self.door = Door(lambda _, method, params: self.call(method, params), faults, {PATH: CHAIN})
         older = self._directory / OLDER_FILE
         if older.exists():
             raise ChainFileMismatch(
@@ -66,13 +64,13 @@ class SolanaNode:
             self._chain = SolanaChain(self._directory, self._key, self._now_ms)
         return self._chain
 
-    async def call(self, method: str, params: Any) -> Any:
+    async def call(self, _: str, method: str, params: Any) -> Any:
         """The result of a JSON-RPC method. Raises Problem."""
         chain = self.open()
         if method != "sendTransaction":
             return answer(chain, method, params)
         transaction = prepare(chain, Params(params, 1))
-        if not self._faults.takes_transaction(CHAIN):
+        if not self._faults.meets(CHAIN, DROP_TRANSACTION):
             chain.execute(transaction)
         # It does not say that it was executed: that is asked for.
         return str(transaction.signatures[0])

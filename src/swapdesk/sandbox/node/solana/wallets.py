@@ -93,7 +93,7 @@ class SolanaWallets:
         found = self._chain.find(bytes(Signature.from_string(transaction_hash)))
         if found is None or found.height > self.height:
             return None
-        return Inclusion(found.height, found.error is None)
+        return found.height, found.error is None
 
     def refusal(self, transaction_hash: str) -> str | None:
         return self._refused.get(transaction_hash)

@@ -24,6 +24,7 @@ from swapdesk.chain.typed_data import (
     typed_document,
 )
 from swapdesk.service.venues.onchain.reader import OnchainReader
+from swapdesk.wire.dex import SignatureRequirement, SignatureType
 
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
@@ -247,3 +248,23 @@ def _text(answer: bytes | None) -> str | None:
     except (DecodingError, ValueError, OverflowError):
         return None
     return str(found)
+
+
+def requirement(
+    document: Document,
+    key: str,
+    *,
+    step: int = 0,
+    total: int = 1,
+    metadata: dict[str, Any] | None = None,
+) -> SignatureRequirement:
+    """What the owner is asked to sign, alone or in a chain of ``total`` steps."""
+    return SignatureRequirement(
+        data=document,
+        type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,
+        total_steps=total,
+        step=step,
+        is_complete=step + 1 == total,
+        key=key,
+        swap_required_metadata=metadata,
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from decimal import Decimal
+
+from msgspec.structs import replace
 
 from swapdesk.chain.calldata.venues import SWAP_WITH_PERMIT
 from swapdesk.chain.rpc.evm import Call
@@ -26,23 +27,21 @@ from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
     DocumentSignature,
     Permits,
+    requirement,
     signed_by,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Spender
 from swapdesk.service.venues.onchain.pool_venue import (
+    PAYS_NOTHING,
     Pools,
-    planned,
     swapped,
     tried,
 )
-from swapdesk.service.venues.onchain.reader import OnchainReader
-from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 KEY = "permit"
-_GAS, _GAS_A_HOP = 120_000, 75_000
-_MINUTES = Decimal("0.5")
 
 
 class Fathom:
@@ -66,31 +65,22 @@ class Fathom:
         )
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
-        view, path = await self._pools.best(question.token_in, question.token_out, question.amount)
-        if path is None:
-            return Unavailable("the pools pay nothing for this amount")
-        domain = await self._permits_of(question.token_in).domain(path.tokens[0])
-        gas = _GAS + _GAS_A_HOP * path.hops
-        return DexPrice(
-            planned(question, path),
-            minutes=_MINUTES,
-            impact=path.impact,
-            gas=gas,
-            gas_wei=gas * (view.fees.base_fee + view.fees.priority),
-            needs_permission=True,
-            by_signature=domain is not None,
-        )
+        price = await self._pools.priced(question, 120_000, 75_000)
+        if price is None:
+            return PAYS_NOTHING
+        domain = await self._permits_of(question.token_in).domain(price.plan.path[0])
+        return replace(price, by_signature=domain is not None)
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         if await self.allowed(deal, owner):
             return Permission()
         document = await self._document(deal, owner) if by_permit else None
         if document is not None:
-            return Permission(signatures=[_requirement(document)])
-        return Permission(await self._spender.approvals(self._reader(deal), deal, owner))
+            return Permission(signatures=[requirement(document, KEY)])
+        return Permission(await self._spender.approvals(self._pools.reader(deal), deal, owner))
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
-        return await self._spender.may_take(self._reader(deal), deal, owner)
+        return await self._spender.may_take(self._pools.reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -115,11 +105,11 @@ class Fathom:
         )
         call = Call(self._router, data, sender=owner)
         return PreparedSwap(
-            await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
+            await tried(self._pools.reader(deal), call, deadline=deadline, slippage=plan.slippage)
         )
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        return await swapped(self._reader(execution.deal), execution)
+        return await swapped(self._pools.reader(execution.deal), execution)
 
     async def _permit(
         self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
@@ -145,19 +135,5 @@ class Fathom:
             deal.plan.path[0], owner, self._router, deal.plan.amount, deal.signed_until
         )
 
-    def _reader(self, deal: Deal) -> OnchainReader:
-        return self._pools.reader(deal.token_in.chain_data.short_name)
-
     def _permits_of(self, token: Token) -> Permits:
         return self._permits[token.chain_data.short_name]
-
-
-def _requirement(document: Document) -> SignatureRequirement:
-    return SignatureRequirement(
-        data=document,
-        type=SignatureType.SINGLE,
-        total_steps=1,
-        step=0,
-        is_complete=True,
-        key=KEY,
-    )

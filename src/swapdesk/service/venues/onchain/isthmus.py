@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 from msgspec import Struct
 
@@ -44,12 +43,13 @@ from swapdesk.service.venues.onchain.documents import (
     order_document,
     permit2_order_document,
     read_signature,
+    requirement,
     signed_by,
 )
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
 from swapdesk.service.venues.onchain.reader import OnchainReader, less
-from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -137,14 +137,14 @@ class Solver:
         data = settle_call(signed, deal.plan.least, deal)
         call = Call(self._settlement, data, sender=self._wallet.address)
         try:
-            await self._reader(deal).client.call(call)
+            await self._pools.reader(deal).client.call(call)
         except EvmRefused as refused:
             raise DexRefused(f"the swap would fail now: {refused.words}") from refused
 
     async def progress(self, execution: RouteExecution) -> Progress:
         if not execution.confirmed:
             return Progress(LegReport(LegStatus.WAITING))
-        reader = self._reader(execution.deal)
+        reader = self._pools.reader(execution.deal)
         order = signed_order(execution.deal, execution.owner, execution.notes)
         settled = execution.notes.get("settlement")
         if settled is not None:
@@ -216,9 +216,6 @@ class Solver:
             self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
         )
         return found[-1] if found else None
-
-    def _reader(self, deal: Deal) -> OnchainReader:
-        return self._pools.reader(deal.token_in.chain_data.short_name)
 
 
 def _exchanging(transaction: str, deep: int = 0, needed: int | None = None) -> LegReport:
@@ -298,8 +295,8 @@ class Isthmus:
         )
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        order = _requirement(self._order_document(deal, owner), SignatureType.SINGLE, 0, 1)
-        reader = self._reader(deal)
+        order = requirement(self._order_document(deal, owner), KEY)
+        reader = self._pools.reader(deal)
         if await self._taken(deal, owner):
             return Permission(signatures=[order])
         if not by_permit:
@@ -307,8 +304,8 @@ class Isthmus:
             return Permission(approvals=approvals, signatures=[order])
         permit = await self._permit_document(deal, owner)
         if permit is not None:
-            return Permission(signatures=[_requirement(permit, SignatureType.CHAINED, 0, 2)])
-        both = _requirement(self._permit2_document(deal, owner), SignatureType.SINGLE, 0, 1)
+            return Permission(signatures=[requirement(permit, KEY, total=2)])
+        both = requirement(self._permit2_document(deal, owner), KEY)
         approvals = await self._permit2.approvals(reader, deal, owner)
         return Permission(approvals=approvals, signatures=[both])
 
@@ -317,7 +314,7 @@ class Isthmus:
             return True
         if await self._permits_of(deal.token_in).domain(deal.plan.path[0]) is not None:
             return False
-        return await self._permit2.may_take(self._reader(deal), deal, owner)
+        return await self._permit2.may_take(self._pools.reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -332,7 +329,9 @@ class Isthmus:
             raise DexRefused(reason, "previousSignature.signature")
         document = self._order_document(deal, owner)
         return [
-            _requirement(document, SignatureType.CHAINED, 1, 2, {"permit": given.signature.lower()})
+            requirement(
+                document, KEY, step=1, total=2, metadata={"permit": given.signature.lower()}
+            )
         ]
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
@@ -348,7 +347,7 @@ class Isthmus:
             if signed_by(self._permit2_document(deal, owner), signature, owner) is None:
                 raise DexRefused("is no order of this owner for this quote", "signatures")
             notes = {"permit2Signature": signature.lower()}
-            if not await self._permit2.may_take(self._reader(deal), deal, owner):
+            if not await self._permit2.may_take(self._pools.reader(deal), deal, owner):
                 raise DexRefused("needs an approval for Permit2 that is mined", "signatures")
         elif told is not None:
             permit = await self._permit_document(deal, owner)
@@ -371,40 +370,19 @@ class Isthmus:
 
     async def _taken(self, deal: Deal, owner: str) -> bool:
         """Whether the settlement contract may take the tokens without Permit2."""
-        return await self._spender.may_take(self._reader(deal), deal, owner)
+        return await self._spender.may_take(self._pools.reader(deal), deal, owner)
 
     def _permit2_document(self, deal: Deal, owner: str) -> Document:
-        chain_id = self._reader(deal).place.chain_id
+        chain_id = self._pools.reader(deal).place.chain_id
         return permit2_order_document(chain_id, self._settlement, order_of(deal, owner))
 
     def _order_document(self, deal: Deal, owner: str) -> Document:
-        return order_document(self._solver.domain(self._reader(deal)), order_of(deal, owner))
+        return order_document(self._solver.domain(self._pools.reader(deal)), order_of(deal, owner))
 
     async def _permit_document(self, deal: Deal, owner: str) -> Document | None:
         return await self._permits_of(deal.token_in).document(
             deal.plan.path[0], owner, self._settlement, deal.plan.amount, deal.signed_until
         )
 
-    def _reader(self, deal: Deal) -> OnchainReader:
-        return self._pools.reader(deal.token_in.chain_data.short_name)
-
     def _permits_of(self, token: Token) -> Permits:
         return self._permits[token.chain_data.short_name]
-
-
-def _requirement(
-    document: Document,
-    kind: SignatureType,
-    step: int,
-    total: int,
-    metadata: dict[str, Any] | None = None,
-) -> SignatureRequirement:
-    return SignatureRequirement(
-        data=document,
-        type=kind,
-        total_steps=total,
-        step=step,
-        is_complete=step + 1 == total,
-        key=KEY,
-        swap_required_metadata=metadata,
-    )

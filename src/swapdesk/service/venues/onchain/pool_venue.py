@@ -16,9 +16,11 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
-from swapdesk.service.venues.adapter import LegReport
+from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
+    Deal,
+    DexPrice,
     DexQuestion,
     DexRefused,
     Plan,
@@ -106,6 +108,9 @@ _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,addre
 _LATE = timedelta(seconds=60)
 """After its deadline a transaction that no node knows is given up."""
 
+_MINUTES = Decimal("0.5")
+PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
+
 _GAS_SHARE = 5
 """A transaction may use a fifth more gas than it was tried with."""
 
@@ -128,8 +133,24 @@ class Pools:
             readers[chain].watch(listed)
             self._paths[chain] = Paths(listed)
 
-    def reader(self, chain: str) -> OnchainReader:
-        return self._readers[chain]
+    def reader(self, deal: Deal) -> OnchainReader:
+        """Of the chain on which the deal sells."""
+        return self._readers[deal.token_in.chain_data.short_name]
+
+    async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
+        """A swap along the best path by a transaction of its sender; None where nothing is paid."""
+        view, path = await self.best(question.token_in, question.token_out, question.amount)
+        if path is None:
+            return None
+        gas += gas_a_hop * path.hops
+        return DexPrice(
+            planned(question, path),
+            minutes=_MINUTES,
+            impact=path.impact,
+            gas=gas,
+            gas_wei=gas * (view.fees.base_fee + view.fees.priority),
+            needs_permission=question.token_in.address is not None,
+        )
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
         """Whether there is a path on one chain; wrapping a coin is none."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,21 +20,15 @@ from swapdesk.chain.user_operation import (
     user_operation_hash,
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
-from swapdesk.sandbox.evm_world.pools import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.operations import (
     BundlerCode,
     fields,
     least_pre_verification_gas,
 )
-from swapdesk.sandbox.node.evm.bundler.submission import (
-    ChainBundler,
-    TakenOperations,
-    sighted,
-)
+from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, sighted
 from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Table
-from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.evm.serialize import Document, data, quantity
 
 VERIFICATION_AROUND = 120_000
@@ -187,28 +178,3 @@ def _require_ours(entry_point: Any) -> None:
 
 def _hash(value: Any) -> bytes:
     return read_bytes(value, "the hash of the operation", 32)
-
-
-class Bundlers:
-    """One for each chain of the node, kept below ``directory``; ``included`` as theirs."""
-
-    def __init__(self, node: EvmNode, directory: Path, included: Callable[[str], None]) -> None:
-        self._bundlers = {
-            name: ChainBundler(
-                chain, node.account(name, BUNDLER), TakenOperations(directory, name), included
-            )
-            for name, chain in node.chains.items()
-        }
-        self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]
-
-    def methods(self, chain: str) -> Table:
-        """The JSON-RPC of one chain's bundler."""
-        return BundlerMethods(self._bundlers[chain]).table
-
-    async def close(self) -> None:
-        """What was taken is taken up at the next start."""
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        for one in self._bundlers.values():
-            one.taken.close()

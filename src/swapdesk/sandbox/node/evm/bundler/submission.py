@@ -175,6 +175,13 @@ class ChainBundler:
         self._account = account
         self._wake = asyncio.Event()
         self._taking = asyncio.Lock()
+        self._running = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """What was taken is taken up at the next start."""
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+        self.taken.close()
 
     def hash_of(self, operation: UserOperation) -> bytes:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
@@ -201,7 +208,7 @@ class ChainBundler:
         self._wake.set()
         return operation_hash
 
-    async def run(self) -> None:
+    async def _run(self) -> None:
         """Send and follow bundles, for ever."""
         for operation_hash, _ in self.taken.items():
             if await sighted(self.chain, operation_hash) is not None:

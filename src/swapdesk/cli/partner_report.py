@@ -1,0 +1,421 @@
+"""Accounts and books of the partners of a service of one's own, in its store.
+
+The service may run meanwhile: SQLite lets one writer in at a time, and each of these commands
+writes for a moment.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import httpx2
+from msgspec import Struct
+
+from swapdesk.certificates import certificates
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Output
+from swapdesk.cli.partner_commands import OVERRIDES
+from swapdesk.clock import SystemClock
+from swapdesk.flows.account.chart import MONTH
+from swapdesk.flows.notation import usd
+from swapdesk.sandbox.run_file import find_running
+from swapdesk.sandbox.service_process import DATABASE
+from swapdesk.service.access import Scope, StoredKey, StoredPartner, Tier
+from swapdesk.service.browsers import origin_of
+from swapdesk.service.store import books, partners
+from swapdesk.service.store.books import NothingDue
+from swapdesk.service.store.database import SchemaError, connect, prepare
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.encoding.dialect import Dialect
+from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
+
+UNBOOKED = "where it was; nothing was booked"
+UNCHANGED = "where it was; no account was changed"
+
+
+class PartnerFacts(Struct, frozen=True, rename="camel"):
+    """An account with the terms in force; ``overrides`` names those that are not of its tier.
+    ``feeShare`` and ``defaultMarkup`` are in percent; no ``origins``: every page is allowed;
+    ``read`` None: not limited."""
+
+    partner_id: str
+    name: str
+    tier: str
+    suspended: bool
+    created: str
+    quote: RateWindows
+    exchange: RateWindows
+    read: RateWindows | None
+    fee_share: Decimal
+    default_markup: Decimal
+    fixed_rates: bool
+    overrides: tuple[str, ...]
+    origins: tuple[str, ...]
+    keys: tuple[StoredKey, ...]
+
+
+class PartnerDocument(Struct, frozen=True):
+    """One account, as it is now."""
+
+    partner: PartnerFacts
+
+
+class PartnersDocument(Struct, frozen=True):
+    """Every account, oldest first."""
+
+    partners: tuple[PartnerFacts, ...]
+
+
+class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
+    """A new key with its secret, which is never shown again, and the account it is of."""
+
+    api_key: str
+    api_secret: str
+    partner: PartnerFacts
+
+
+class DayOfPartner(Struct, frozen=True):
+    """``day`` is ``YYYY-MM-DD``, UTC."""
+
+    partner: str
+    day: str
+
+
+class SumsDocument(Struct, frozen=True):
+    """How many sums of days there are, those that differ from their orders, and how many orders
+    had no entry."""
+
+    sums: int
+    differing: tuple[DayOfPartner, ...]
+    unentered: int
+    rebuilt: bool
+
+
+class BookedDocument(Struct, frozen=True):
+    """An entry in US dollars; ``partner`` is None where the order names it."""
+
+    partner: str | None
+    month: str
+    amount: Decimal
+
+
+_REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
+    (partners.NoSuchPartner, "NO_SUCH_PARTNER", "which"),
+    (partners.NoSuchKey, "NO_SUCH_KEY", "api_key"),
+    (partners.NameTaken, "NAME_TAKEN", "name"),
+    (partners.NoSuchOrigin, "BAD_ORIGIN", "origin"),
+    (partners.PartnerRefused, "BAD_NAME", "name"),
+)
+"""What the store refuses: the code, and the argument at fault."""
+
+
+def run_on_store(
+    call: CliContext,
+    work: Callable[[Output, sqlite3.Connection, datetime], int | None],
+    data: Path | None,
+) -> int | None:
+    """Work with a connection that writes, and the service's time. Exit 5 where no service ever
+    ran."""
+    directory = (data or call.settings(lenient=True).home.sandbox).absolute()
+    if not (directory / DATABASE).exists():
+        said = f"No service has run in {directory} yet."
+        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    try:
+        with closing(connect(directory / DATABASE, writes=True)) as db:
+            prepare(db)
+            return work(call.output, db, _service_time(directory))
+    except SchemaError as error:
+        said = f"The store cannot be used: {error}."
+        raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
+    except NothingDue as error:
+        raise CommandError(Exit.OWN_REFUSAL, "NOTHING_DUE", str(error), UNBOOKED) from None
+    except partners.PartnerRefused as refused:
+        code, field = next(row[1:] for row in _REFUSALS if isinstance(refused, row[0]))
+        raise bad_input(code, str(refused), field=field, money=UNCHANGED) from None
+
+
+def _service_time(directory: Path) -> datetime:
+    """Of the service that runs there, whose clock may be ahead; else of this machine."""
+    ready = find_running(directory)
+    if ready is None:
+        return SystemClock().now()
+    url = f"{ready.url}/health"
+    try:
+        answer = httpx2.get(url, verify=certificates(httpx2.URL(url)), trust_env=False)
+        return parse_rfc3339(answer.raise_for_status().json()["time"])
+    except (httpx2.HTTPError, ValueError, KeyError) as error:
+        raise CommandError(
+            Exit.UNREACHABLE,
+            "NO_ANSWER",
+            f"The service runs and does not tell its time: {error}.",
+            UNBOOKED,
+            "you: give the command again",
+        ) from None
+
+
+# Accounts
+
+
+def create_account(
+    output: Output, db: sqlite3.Connection, now: datetime, name: str, tier: str
+) -> None:
+    _tell_new(output, *partners.create(db, name, Tier(tier), now))
+
+
+def list_accounts(output: Output, db: sqlite3.Connection, now: datetime) -> None:
+    accounts = [_facts(each) for each in partners.read(db).partners]
+    rows = [
+        (
+            each.partner_id,
+            each.name,
+            each.tier,
+            "suspended" if each.suspended else "active",
+            str(sum(key.revoked is None for key in each.keys)),
+            ", ".join(each.overrides) or "none",
+        )
+        for each in accounts
+    ]
+    output.table(
+        ("partner id", "name", "tier", "state", "keys", "overrides"),
+        rows,
+        document=PartnersDocument(tuple(accounts)),
+    )
+    if not (rows or output.json):
+        output.say("There are no partners. swapdesk partner create NAME makes one.")
+
+
+def show_account(output: Output, db: sqlite3.Connection, now: datetime, which: str) -> None:
+    _tell(output, partners.find(db, which))
+
+
+def add_key(
+    output: Output,
+    db: sqlite3.Connection,
+    now: datetime,
+    which: str,
+    scope: Scope,
+    dialect: str | None,
+) -> None:
+    named = None if dialect is None else Dialect(dialect)
+    _tell_new(output, *partners.add_key(db, which, scope, named, now))
+
+
+def revoke_key(output: Output, db: sqlite3.Connection, now: datetime, api_key: str) -> None:
+    _tell(output, partners.revoke(db, api_key, now))
+
+
+def suspend_account(
+    output: Output, db: sqlite3.Connection, now: datetime, which: str, lift: bool
+) -> None:
+    _tell(output, partners.suspend(db, which, not lift))
+
+
+def give_tier(output: Output, db: sqlite3.Connection, now: datetime, which: str, tier: str) -> None:
+    _tell(output, partners.set_tier(db, which, Tier(tier)))
+
+
+def override_terms(
+    output: Output,
+    db: sqlite3.Connection,
+    now: datetime,
+    which: str,
+    quote: tuple[int | None, ...] | None,
+    exchange: tuple[int | None, ...] | None,
+    read: tuple[int | None, ...] | None,
+    fee_share: Decimal | None,
+    markup: Decimal | None,
+    fixed_rates: str | None,
+    remove: tuple[str, ...],
+) -> None:
+    values = {
+        "quote": quote,
+        "exchange": exchange,
+        "read": read,
+        "fee-share": fee_share,
+        "markup": markup,
+        "fixed-rates": None if fixed_rates is None else fixed_rates == "on",
+    }
+    given = {name: value for name, value in values.items() if value is not None}
+    removed = tuple(OVERRIDES) if "all" in remove else remove
+    if "all" not in remove and (both := sorted(given.keys() & set(remove))):
+        said = f"{', '.join(both)} is given and removed at once."
+        raise bad_input("USAGE", said, money=UNCHANGED)
+    if not given and not removed:
+        raise bad_input("USAGE", "Name at least one override, or --remove one.", money=UNCHANGED)
+    account = partners.set_overrides(
+        db,
+        which,
+        {OVERRIDES[name]: value for name, value in given.items()},
+        [OVERRIDES[name] for name in removed],
+    )
+    _tell(output, account)
+
+
+def change_origins(
+    output: Output,
+    db: sqlite3.Connection,
+    now: datetime,
+    which: str,
+    action: str,
+    origin: str | None,
+) -> None:
+    if (origin is None) is not (action == "list"):
+        said = "add and remove take one ORIGIN; list takes none."
+        raise bad_input("USAGE", said, money=UNCHANGED)
+    if origin is None:
+        account = partners.find(db, which)
+    else:
+        try:
+            named = origin_of(origin)
+        except ValueError as error:
+            raise bad_input("BAD_ORIGIN", f"{error}.", field="origin", money=UNCHANGED) from None
+        account = partners.set_origin(db, which, named, action == "add")
+    output.say(
+        *(account.origins or ("Every page is allowed.",)), document=PartnerDocument(_facts(account))
+    )
+
+
+def _facts(account: StoredPartner) -> PartnerFacts:
+    terms, own = account.as_partner(), account.overrides
+    return PartnerFacts(
+        partner_id=account.partner_id,
+        name=account.name,
+        tier=account.tier.value,
+        suspended=account.suspended,
+        created=rfc3339(account.created),
+        quote=terms.quote_limits,
+        exchange=terms.exchange_limits,
+        read=terms.read_limits,
+        fee_share=terms.earns_of_fees,
+        default_markup=terms.default_markup,
+        fixed_rates=terms.fixed_rates,
+        overrides=tuple(
+            typed for typed, name in OVERRIDES.items() if getattr(own, name) is not None
+        ),
+        origins=account.origins,
+        keys=account.keys,
+    )
+
+
+def _tell(output: Output, account: StoredPartner) -> None:
+    facts = _facts(account)
+    output.facts(_rows(facts), document=PartnerDocument(facts))
+    if output.json:
+        return
+    output.table(
+        ("key", "scope", "dialect", "created", "state"),
+        [
+            (
+                each.key,
+                each.scope,
+                each.dialect or "of the service",
+                rfc3339(each.created),
+                "active" if each.revoked is None else f"revoked {rfc3339(each.revoked)}",
+            )
+            for each in account.keys
+        ],
+    )
+
+
+def _rows(facts: PartnerFacts) -> list[tuple[str, str]]:
+    def said(name: str, value: str) -> str:
+        return f"{value} (override)" if name in facts.overrides else value
+
+    def calls(windows: RateWindows | None) -> str:
+        if windows is None:
+            return "not limited"
+        return (
+            f"{windows.per_minute:,} a minute, {windows.per_hour:,} an hour,"
+            f" {windows.per_day:,} a day"
+        )
+
+    return [
+        ("partner id", facts.partner_id),
+        ("name", facts.name),
+        ("tier", facts.tier),
+        ("state", "suspended" if facts.suspended else "active"),
+        ("created", facts.created),
+        ("quotes", said("quote", calls(facts.quote))),
+        ("exchanges", said("exchange", calls(facts.exchange))),
+        ("reads", said("read", calls(facts.read))),
+        ("share of fees", said("fee-share", f"{facts.fee_share}%")),
+        ("markup", said("markup", f"{facts.default_markup}%")),
+        ("fixed rates", said("fixed-rates", "on" if facts.fixed_rates else "off")),
+        ("pages", ", ".join(facts.origins) or "every page"),
+    ]
+
+
+def _tell_new(output: Output, account: StoredPartner, new: partners.NewKey) -> None:
+    output.facts(
+        [
+            ("partner id", account.partner_id),
+            ("name", account.name),
+            ("tier", account.tier.value),
+            ("key", new.key),
+            ("secret", new.secret),
+        ],
+        document=NewPartnerKeyDocument(new.key, new.secret, _facts(account)),
+    )
+    if not output.json:
+        output.say("The secret is shown this once; the service keeps its digest alone.")
+
+
+# Books
+
+
+def check_sums(output: Output, db: sqlite3.Connection, now: datetime, rebuild: bool) -> int:
+    found = books.recount(db)
+    if rebuild and not found.agrees:
+        books.rebuild(db, found)
+    names = _names(db)
+    days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
+    rebuilt = rebuild and not found.agrees
+    output.table(
+        ("partner", "day"),
+        [(each.partner, each.day) for each in days],
+        document=SumsDocument(found.sums, days, found.unentered, rebuilt),
+    )
+    if not output.json:
+        wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
+        end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
+        said = "all right." if found.agrees else f"{wrong}. {end}"
+        output.say(f"Sums of days {found.sums}: {said}")
+    return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
+
+
+def book_payout(
+    output: Output, db: sqlite3.Connection, now: datetime, name: str, month: str
+) -> None:
+    if MONTH.fullmatch(month) is None:
+        message = f"{month!r} is no month like 2026-11."
+        raise bad_input("NO_SUCH_MONTH", message, field="month", money=UNBOOKED)
+    names = _names(db)
+    found = next((of for of, known in names.items() if name in (of, known)), None)
+    if found is None:
+        message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
+        raise bad_input("NO_SUCH_PARTNER", message, field="partner", money=UNBOOKED)
+    amount = books.pay_out(db, found, month, now)
+    output.say(
+        f"{names[found]} is paid for {month}: {usd(amount)}.",
+        document=BookedDocument(names[found], month, amount),
+    )
+
+
+def book_reversal(output: Output, db: sqlite3.Connection, now: datetime, order: str) -> None:
+    amount = -books.reverse(db, order, now)
+    output.say(
+        f"The commission of {order} is reversed: {usd(amount)}.",
+        document=BookedDocument(None, f"{now:%Y-%m}", amount),
+    )
+
+
+def _names(db: sqlite3.Connection) -> dict[str, str]:
+    """Names of the partners by their ids."""
+    return {each.partner_id: each.name for each in partners.read(db).partners}
