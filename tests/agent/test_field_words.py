@@ -39,6 +39,21 @@ def test_what_was_promised_is_told_of_every_field_of_an_honest_payload(name):
         assert promised
 
 
+@pytest.mark.parametrize(
+    ("meaning", "promised"),
+    [
+        (Meaning.OWNER, f"your account {grouped(PROMISE.account)}"),
+        (Meaning.RECEIVER, grouped(BOB)),
+        (Meaning.COUNTERPARTY, 'a maker of the provider "{fa}"'),
+    ],
+)
+def test_who_was_promised_is_named(meaning, promised):
+    case = case_of("Permit")
+    case = replace(case, promise=replace(case.promise, recipient=BOB, venue="{fa}"))
+    field = ClaimField("path", "Label", meaning, BOB)
+    assert FIELD_WORDS[meaning](case, field) == (grouped(BOB), promised)
+
+
 def test_units_of_another_token_are_not_told_in_the_promised_one():
     case = case_of("Permit")
     (field,) = case.claim.of(Meaning.ALLOWED_UNITS)

@@ -16,6 +16,7 @@ from agent.honest_solana import HONEST
 from http_clients import node_transport
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.process.payload_assessment import read_solana_facts
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import RecordsFile
@@ -44,6 +45,18 @@ class Node:
         return httpx2.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
 
+class Silent(SolanaClient):
+    """A client of a node that nobody can reach."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        super().__init__("http://127.0.0.1/", transport=httpx2.MockTransport(self._hear))
+
+    def _hear(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked += 1
+        raise httpx2.ConnectError("nobody is there", request=request)
+
+
 @pytest.fixture
 def records(tmp_path: Path) -> Iterator[Records]:
     made = Records(RecordsFile(tmp_path, writable=True))
@@ -52,7 +65,7 @@ def records(tmp_path: Path) -> Iterator[Records]:
 
 
 @pytest.fixture
-def sent(records: Records) -> SignedTransaction:
+def signed(records: Records) -> SignedTransaction:
     draft = TransactionDraft(
         hash="signature",
         intent_id="intent",
@@ -60,14 +73,17 @@ def sent(records: Records) -> SignedTransaction:
         chain="solana",
         account="me",
         content=b"message",
-        raw=b"bytes",
+        raw=b"\1" + bytes(100),
         last_valid=LAST_VALID,
     )
     given = PastSignature(draft.content, Act.PAY, None, None, "me", None, None, hash=draft.hash)
-    records.write(draft, given, None, datetime(2026, 11, 22, tzinfo=UTC))
-    assert records.move(draft.hash, State.SENT, among=frozenset({State.SIGNED}))
-    found = records.find(draft.hash)
-    return found
+    return records.write(draft, given, None, datetime(2026, 11, 22, tzinfo=UTC))
+
+
+@pytest.fixture
+def sent(records: Records, signed: SignedTransaction) -> SignedTransaction:
+    assert records.move(signed.hash, State.SENT, among=frozenset({State.SIGNED}))
+    return records.find(signed.hash)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +116,19 @@ async def test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave(
 ) -> None:
     """The request to send it was read before it was given up, and had its turn afterwards."""
     assert records.move(sent.hash, State.ABANDONED, among=frozenset({State.SENT}))
-    asked = []
-
-    def hear(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request)
-        raise httpx2.ConnectError("nobody is there", request=request)
-
-    transport = httpx2.MockTransport(hear)
-    async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
+    async with Silent() as client:
         found = await SolanaDelivery(client, records).send(sent)
-    assert found.state is State.ABANDONED
-    assert asked == []
+    assert (found.state, client.asked) == (State.ABANDONED, 0)
+
+
+async def test_what_no_node_heard_of_is_where_it_was(
+    records: Records, signed: SignedTransaction
+) -> None:
+    """No byte has left, so it may still be given up."""
+    async with Silent() as client:
+        with pytest.raises(AgentRefusal, match="it was not sent"):
+            await SolanaDelivery(client, records).send(signed)
+    assert (records.find(signed.hash).state, client.asked) == (State.SIGNED, 1)
 
 
 async def test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash() -> None:

@@ -220,7 +220,6 @@ def test_forms_decode_to_what_they_encode(kind: int, payload: bytes, data: st.Da
     hashes = payload * 2 if kind < 4 else payload + (b"\x01\x02\x03" if kind < 6 else b"")
     if any(payload):
         assert check_address("ada", ada.encode(kind, hashes)).ok
-        assert check_address("ada", ada.encode_byron(payload)).ok
     account = data.draw(st.binary(min_size=32, max_size=32))
     assert base32.decode(base32.encode(base32.ACCOUNT, account)) == (base32.ACCOUNT, account)
     muxed = base32.encode(base32.MUXED, account + payload[:8])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses import (
-    ada,
     base32,
     base58,
     bitcoin,
@@ -276,9 +275,8 @@ def test_cardano_addresses_that_are_not_for_payments(address: str) -> None:
     assert ("stake address" if address in CIP_19_STAKE else "test network") in verdict.reason
 
 
-@pytest.mark.parametrize(("address", "root"), BYRON)
-def test_cardano_addresses_of_the_byron_era(address: str, root: str) -> None:
-    assert ada.encode_byron(bytes.fromhex(root)) == address
+@pytest.mark.parametrize("address", [address for address, _ in BYRON])
+def test_cardano_addresses_of_the_byron_era(address: str) -> None:
     verdict = check_address("ada", address)
     assert (verdict.ok, verdict.normalized) == (True, address)
 

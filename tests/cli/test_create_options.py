@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -16,38 +15,58 @@ REFUND = derive_address("bitcoin", b"refund".ljust(32))
 PAIR = ("btc.bitcoin", "eth.ethereum", "--to", MINE, "--yes", "--json")
 
 
-def test_a_markup_is_part_of_the_price(desk: Desk) -> None:
-    """Three percent are more than any two exchanges of the sandbox differ by."""
-    plain = desk("swap", "0.1", *PAIR)
-    marked = desk("swap", "0.1", *PAIR, "--markup", "3", "--max-loss", "any")
-    assert (plain.code, marked.code) == (0, 0), marked
-    less = Decimal(str(marked.document["order"]["outAmount"]))
-    assert less < Decimal(str(plain.document["order"]["outAmount"]))
-    assert marked.document["check"]["lowerByPercent"] is None
+SWAP = ("swap", "0.1", *PAIR)
+QUOTE = ("quote", "0.1", *PAIR[:2])
+BY_WALLET = ("swap", "20", "usdc.base", "weth.base", "--yes")
+REFUSED = {
+    2: [
+        (SWAP, ("--fixed",), "refund"),
+        (SWAP, ("--receive",), "refund"),
+        (SWAP, ("--markup", "4.01"), "markup"),
+        (SWAP, ("--deviation", "5"), "rotate"),
+        (SWAP, ("--rotate", "--lookback", "0"), "lookback"),
+        (SWAP, ("--rotate", "--deviation", "100.01"), "deviation"),
+        (SWAP, ("--in-leg", "aa", "--in-leg", "aa"), "in-leg"),
+        (SWAP, ("--min-out", "1,5"), "min-out"),
+        (SWAP, ("--middle-refund", MINE), "middle-refund"),
+        (SWAP, ("--fixed", "--refund", REFUND, "--quote", "a" * 24), "quote"),
+        (SWAP, ("--memo", "1", "--waive-memo", "NO MEMO"), "waive-memo"),
+        (SWAP, ("--preset", "mine", "--markup", "1"), "preset"),
+        (SWAP, ("--preset", "mine", "--type", "private"), "preset"),
+        (SWAP, ("--preset", "mine", "--quote", "a" * 24), "quote"),
+        (SWAP, ("--slippage", "1"), "slippage"),
+        (SWAP, ("--account", "trading"), "account"),
+        (QUOTE, ("--both", "--receive"), "both"),
+        (QUOTE, ("--markup", "5"), "markup"),
+        (QUOTE, ("--provider", "aa", "--type", "private"), "providers"),
+        (QUOTE, ("--provider", "aa", "--provider", "aa"), "providers"),
+        (QUOTE, ("--preset", "mine", "--fixed"), "preset"),
+        (QUOTE, ("--slippage", "50.1"), "BAD_OPTION"),
+        (QUOTE, ("--slippage", "-1"), "USAGE"),
+        (QUOTE, ("--slippage", "much"), "USAGE"),
+        (BY_WALLET, (), "USAGE"),
+        (BY_WALLET, ("--type", "dex", "--fund"), "fund"),
+        (("sign", "a" * 24), (), "NEEDS_DRY_RUN"),
+    ],
+    5: [
+        (SWAP, ("--preset", "mine"), "preset"),
+        (QUOTE, ("--preset", "mine"), "preset"),
+        (BY_WALLET, ("--type", "dex", "--account", "nobody"), "NO_ACCOUNT"),
+        (("sign", "a" * 24), ("--dry-run",), "QUOTE_NOT_FOUND"),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        (("--fixed",), "refund"),
-        (("--receive",), "refund"),
-        (("--markup", "4.01"), "markup"),
-        (("--deviation", "5"), "rotate"),
-        (("--rotate", "--lookback", "0"), "lookback"),
-        (("--rotate", "--deviation", "100.01"), "deviation"),
-        (("--in-leg", "aa", "--in-leg", "aa"), "in-leg"),
-        (("--min-out", "1,5"), "min-out"),
-        (("--middle-refund", MINE), "middle-refund"),
-        (("--fixed", "--refund", REFUND, "--quote", "a" * 24), "quote"),
-        (("--memo", "1", "--waive-memo", "NO MEMO"), "waive-memo"),
-    ],
+    ("end", "line", "options", "said"),
+    [(end, *row) for end, rows in REFUSED.items() for row in rows],
 )
 def test_what_cannot_work_is_refused_before_a_quote_is_spent(
-    desk: Desk, options: tuple[str, ...], field: str
+    desk: Desk, end: int, line: tuple[str, ...], options: tuple[str, ...], said: str
 ) -> None:
-    refused = desk("swap", "0.1", *PAIR, *options)
-    assert refused.code == 2, refused
-    assert field in refused.error["fields"], refused.error
+    refused = desk(*line, *options, "--json")
+    assert refused.code == end, refused
+    assert said in (refused.error["code"], *refused.error["fields"]), refused.error
 
 
 def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk) -> None:

@@ -5,18 +5,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from cli.desks import Desk, InProcess
+from cli.desks import Desk
 
 PAIR = ("20", "usdc.base", "weth.base")
-
-
-def refused(desk: Desk, *words: str) -> tuple[int, dict[str, Any]]:
-    result = desk("swap", *PAIR, *words, "--yes", "--json")
-    return result.code, result.error
 
 
 def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
@@ -45,17 +39,6 @@ def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
     # The venue takes by them a moment later, and what is signed next counts from there.
     watched = desk("orders", "watch", signed.document["serviceId"], "--json")
     assert watched.code == 0, watched.stderr
-
-
-def test_options_that_do_not_go_together(desk: Desk) -> None:
-    code, error = refused(desk)
-    assert (code, error["code"]) == (2, "USAGE")
-    code, error = refused(desk, "--to", "@a", "--account", "trading")
-    assert (code, list(error["fields"])) == (2, ["account"])
-    code, error = refused(desk, "--type", "dex", "--fund")
-    assert (code, list(error["fields"])) == (2, ["fund"])
-    code, error = refused(desk, "--type", "dex", "--account", "nobody")
-    assert (code, error["code"]) == (5, "NO_ACCOUNT")
 
 
 def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -> None:
@@ -125,18 +108,6 @@ def test_a_shown_quote_is_signed_dry_and_swapped(desk: Desk) -> None:
     )
     assert done.code == 0, done.stderr
     assert done.document["leastOut"] == dry.document["leastOut"]
-
-
-def test_slippage_and_sign_refuse_what_makes_no_sense(here: InProcess) -> None:
-    for words in (("--slippage", "50.1"), ("--slippage", "-1"), ("--slippage", "much")):
-        result = here("quote", *PAIR, "--type", "dex", *words, "--json")
-        assert result.code == 2, words
-    alone = here("swap", *PAIR, "--to", "@a", "--slippage", "1", "--yes", "--json")
-    assert (alone.code, list(alone.error["fields"])) == (2, ["slippage"])
-    bare = here("sign", "a" * 24, "--json")
-    assert (bare.code, bare.error["code"]) == (2, "NEEDS_DRY_RUN")
-    unknown = here("sign", "a" * 24, "--dry-run", "--json")
-    assert (unknown.code, unknown.error["code"]) == (5, "QUOTE_NOT_FOUND")
 
 
 def test_a_chain_without_a_node_is_named_before_anything_is_asked(live_desk: Desk) -> None:

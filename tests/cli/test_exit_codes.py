@@ -16,7 +16,7 @@ from swapdesk.cli.command_error import of_client_error, of_unusable_file
 from swapdesk.cli.dex_creation import _not_swapped
 from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
-from swapdesk.client.errors import ClientError, Refusal, api_error
+from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.wire.errors import ErrorCode
@@ -26,7 +26,7 @@ BROKEN = errors.AnswerRefused("no JSON", "not_json", 200, "r-1")
 
 
 def refused(status: int, code: str | None = None) -> ClientError:
-    return api_error(Refusal(status, code, "why", "r-1", retry_after=7.0))
+    return api_error(status, code, "why", "r-1", retry_after=7.0)
 
 
 CASES: list[tuple[ClientError, int]] = [

@@ -89,19 +89,6 @@ def test_a_deposit_of_a_token_is_paid_from_the_wallet_once(desk: Desk, account: 
     assert row["depositHash"] == told["hash"]
 
 
-def test_a_deposit_of_coins_is_paid_exactly(desk: Desk, account: str) -> None:
-    chain = chain_of(desk)
-    order = order_of(desk, "0.05", "eth.base", "btc.bitcoin", "--to", BITCOIN)
-    held = chain.balance(ETH, account)
-    paid = desk("fund", order["serviceId"], "--wallet", "trading", "--yes", "--json")
-    assert paid.code == 0, paid.stderr
-    hash_ = paid.document["hash"]
-    assert chain.balance(ETH, order["deposit"]["address"]) == 5 * 10**16
-    assert held - chain.balance(ETH, account) == 5 * 10**16 + chain.cost_of(hash_, 0)
-    watched = desk("orders", "watch", order["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
-
-
 def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
     chain = chain_of(desk)
     nonce = chain("eth_getTransactionCount", account, "latest")

@@ -114,20 +114,6 @@ def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
             command.wait(PATIENCE)
 
 
-def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
-    result = desk("swap", *BTC_ETH)
-    order = result.document
-    clean.kill_service()
-    wait_for(clean.answers, what="the service")
-    shown = desk("orders", "show", order["serviceId"], "--json").document
-    assert shown["deposit"] == order["deposit"]
-    clean.control("POST", "/deposits", {"serviceId": order["serviceId"]})
-    clean.kill_service()
-    watched = desk("orders", "watch", order["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
-    assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
-
-
 def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, desk: Desk) -> None:
     before = desk("orders", "list", "--json").document["total"]
     clean.fault("lost_response", operation="create_exchange")

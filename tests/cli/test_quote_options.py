@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-import pytest
-
 from cli.desks import Desk
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import QuoteOptions
@@ -49,43 +47,7 @@ def test_a_chosen_provider_and_an_explanation(desk: Desk) -> None:
     assert "Provider fee in price: inside the rate (unknown)." in said
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "field"),
-    [
-        (("--both", "--receive"), 2, "both"),
-        (("--markup", "5"), 2, "markup"),
-        (("--provider", "aa", "--type", "private"), 2, "providers"),
-        (("--provider", "aa", "--provider", "aa"), 2, "providers"),
-        (("--preset", "mine", "--fixed"), 2, "preset"),
-        (("--preset", "mine"), 5, "preset"),
-    ],
-)
-def test_what_contradicts_is_refused_before_a_quote_is_spent(
-    desk: Desk, options: tuple[str, ...], code: int, field: str
-) -> None:
-    refused = desk("quote", "0.1", *PAIR, *options, "--json")
-    assert refused.code == code, refused
-    assert field in refused.error["fields"], refused.error
-
-
 PAYS = ("--to", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "--yes")
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "field"),
-    [
-        (("--preset", "mine"), 5, "preset"),
-        (("--preset", "mine", "--markup", "1"), 2, "preset"),
-        (("--preset", "mine", "--type", "private"), 2, "preset"),
-        (("--preset", "mine", "--quote", "a" * 24), 2, "quote"),
-    ],
-)
-def test_a_preset_of_a_creating_command_is_checked_before_a_quote(
-    desk: Desk, options: tuple[str, ...], code: int, field: str
-) -> None:
-    refused = desk("swap", "0.1", *PAIR, *PAYS, *options, "--json")
-    assert refused.code == code, refused
-    assert field in refused.error["fields"], refused.error
 
 
 def test_a_preset_asks_as_it_was_kept(desk: Desk) -> None:

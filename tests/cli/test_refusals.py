@@ -172,12 +172,7 @@ def test_a_deposit_address_is_no_wallet(desk: Desk) -> None:
     refused(swap(desk, "0.1", "btc.bitcoin", "eth.ethereum", deposit), 9, "ADDRESS_REFUSED")
 
 
-def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
-    given = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", XRP, "--memo", "12345")
-    assert given.document["order"]["receiverTag"] == "12345"
-    waived = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", XRP, "--waive-memo", "NO MEMO")
-    assert waived.code == 0, waived
-    assert waived.document["order"]["receiverTag"] is None
+def test_a_memo_comes_with_a_name_or_a_link(desk: Desk) -> None:
     known = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", "@rita")
     assert known.document["order"]["receiverTag"] == "20117"
     linked = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", f"ripple:{XRP}?amount=20&dt=777")
@@ -341,18 +336,3 @@ def test_an_order_that_ends_otherwise(desk: Desk, fault: str, status: str, money
     assert money in told["money"]
     waited = desk("orders", "watch", name, "--json", "--until", "refunded", "--timeout", "1")
     refused(waited, 3, "TIMEOUT")
-
-
-def test_a_second_partner_sees_nothing(desk: Desk, other_desk: Desk) -> None:
-    order = swap(desk, "0.1", "btc.bitcoin", "eth.ethereum", ETH).document
-    name = order["serviceId"]
-    listed = other_desk("orders", "list", "--json").document
-    assert name not in [each["serviceId"] for each in listed["orders"]]
-    unknown = name[:-4] + "zzzz"
-    answers = [other_desk("orders", "show", each, "--json") for each in (name, unknown)]
-    foreign, absent = (
-        answer.stderr.replace(each, "ID")
-        for answer, each in zip(answers, (name, unknown), strict=True)
-    )
-    assert [answer.code for answer in answers] == [5, 5]
-    assert foreign == absent

@@ -54,6 +54,9 @@ def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None
     told = listed.document["allowances"]
     (one,) = [allowed for one in told for allowed in one["allowances"]]
     assert (one["spender"], one["venue"], one["units"]) == (ROUTER, "fa", "5000000")
+    for other in (("usdc", "ba"), ("eth", "fa")):
+        none = desk("wallet", "revoke", *other, "--chain", "base", "--yes", "--json")
+        assert (none.code, none.error["code"]) == (5, "NO_ALLOWANCE"), other
     ended = desk("wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes", "--json")
     assert ended.code == 0, ended
     assert ended.document["spender"] == ROUTER

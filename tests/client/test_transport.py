@@ -273,6 +273,7 @@ async def test_a_server_that_never_speaks_tls_got_nothing() -> None:
 
 ERRORS = [
     (400, "BAD_REQUEST", ApiError),
+    (400, "TOKEN_NOT_FOUND", NotFound),
     (401, "INVALID_API_CREDENTIALS", AccessError),
     (401, "PARTNER_ID_NOT_SUPPORTED", AccessError),
     (402, None, PaymentRequired),
@@ -280,6 +281,7 @@ ERRORS = [
     (403, "SOMETHING_NEW", AccessError),
     (404, "TOKEN_DISABLED", NotFound),
     (404, None, NotFound),
+    (404, "INVALID_SWAP", ApiError),
     (405, "METHOD_NOT_ALLOWED", ApiError),
     (408, None, ApiError),
     (409, "STATIC_DEPOSIT_IN_USE", Conflict),

@@ -36,9 +36,7 @@ class Followed(Struct):
         return self.trade.directory / "desk" / "journal.db"
 
     def tracked(self, service_id: str) -> TrackedOrder:
-        tracked = self.tracker.get(service_id)
-        assert tracked is not None
-        return tracked
+        return self.tracker.get(service_id)
 
     @property
     def order(self) -> TrackedOrder:
@@ -101,9 +99,7 @@ def tracker_of(
 def sighted(tracker: Tracker, seen: Order, source: Source = "stream") -> TrackedOrder:
     """An order after one more sighting; of an end also before the journal has it."""
     tracker._apply(seen, source)
-    tracked = tracker._newest(seen.service_id)
-    assert tracked is not None
-    return tracked
+    return tracker._newest(seen.service_id)
 
 
 def announced(tracker: Tracker) -> list[str | None]:

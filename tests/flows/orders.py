@@ -88,16 +88,12 @@ def order(of: Intent | None = None, **changes: Any) -> Order:
 
 def known_order(journal: Journal, service_id: str) -> JournaledOrder:
     """An order as the journal has it."""
-    known = journal.orders.get(service_id)
-    assert known is not None
-    return known
+    return journal.orders.get(service_id)
 
 
 def step_of(journal: Journal, intent_id: str) -> JournaledStep:
     """The create of an intent."""
-    step = journal.intents.step(intent_id)
-    assert step is not None
-    return step
+    return journal.intents.step(intent_id)
 
 
 def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = RELEASED) -> None:

@@ -33,9 +33,7 @@ class Known(Struct):
 
     @property
     def now(self) -> TrackedOrder:
-        tracked = self.orders.get(order().service_id)
-        assert tracked is not None
-        return tracked
+        return self.orders.get(order().service_id)
 
     def seen(self, source: Source = "stream", **changes: Any) -> TrackedOrder:
         after = sighted(self.orders, order(**changes), source)
@@ -48,9 +46,7 @@ class Known(Struct):
         return self.now
 
     def restarted(self) -> TrackedOrder:
-        tracked = tracker_of(self.journal).get(order().service_id)
-        assert tracked is not None
-        return tracked
+        return tracker_of(self.journal).get(order().service_id)
 
 
 @pytest.fixture
@@ -95,7 +91,6 @@ def test_many_small_falls_are_one_large_fall(known: Known) -> None:
 
 def test_what_is_accepted_is_what_was_shown(known: Known) -> None:
     shown = known.seen(out_amount=CONFIRMED * Decimal("0.97")).order.out_amount
-    assert shown is not None
     known.seen(out_amount=HALF)
     assert known.accept(shown).standing is DepositRelease.LOWER
 

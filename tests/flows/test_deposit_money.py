@@ -52,7 +52,6 @@ def test_a_hidden_or_expired_address_is_not_to_be_paid() -> None:
 
 
 def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
-    assert WAITING.order.expires is not None
     last = WAITING.order.expires - timedelta(milliseconds=1)
     assert deposit_phase(WAITING, last) is DepositPhase.WAITING
     assert deposit_phase(WAITING, WAITING.order.expires) is DepositPhase.EXPIRED

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from swapdesk.flows.intents.intent import DexTerms, least_units, terms_of
+from flows.orders import intent
+from swapdesk.flows.intents.intent import DexTerms, Intent, least_units, terms_of
 from swapdesk.wire.quotes import Quote
 
 SENDER = "0x" + "ab" * 20
@@ -35,4 +36,5 @@ def test_the_least_is_rounded_down_and_exact() -> None:
 
 def test_terms_survive_the_journal() -> None:
     terms = DexTerms(SENDER, Decimal("0.5"), 10**30 + 1, 10**29 + 3)
-    assert DexTerms.from_json(terms.as_json()) == terms
+    confirmed = intent(dex=terms)
+    assert Intent.from_json(confirmed.as_json()) == confirmed

@@ -509,7 +509,6 @@ def test_of_two_processes_one_decides(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert other.stdin is not None
         assert other.stdout.readline().strip() == "ready"
         print(json.dumps(ids), file=other.stdin, flush=True)
         # From the other end, so that both are first somewhere.

@@ -15,7 +15,7 @@ from flows.orders import DEPOSIT, NOW, intent, order, tracked
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
-from swapdesk.flows.intents.intent import RELEASED, DepositRelease, IntentKind
+from swapdesk.flows.intents.intent import RELEASED, DepositRelease, Intent, IntentKind
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
@@ -24,7 +24,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.tui.screens.deposit import SETTING_UP, deposit_state
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.orders import DisplayStatus, Order
 
 LATER = NOW + timedelta(minutes=6)
 
@@ -33,25 +33,59 @@ def said(one: TrackedOrder, now: datetime = LATER) -> OrderStatus:
     return order_status(one, now)
 
 
-def test_a_waiting_order_counts_down_and_may_be_paid() -> None:
-    summary = said(tracked())
-    assert (summary.word, summary.time.text, summary.time.short) == (
-        "Waiting for you",
-        "24:00 left",
-        "24:00",
-    )
-    assert summary.payable
-    assert summary.act == "send the deposit within 24:00"
-    assert not summary.urgent
+DONE: dict[str, Any] = {
+    "display_status": "SWAP_COMPLETED", "in_status": 5,
+    "order_finished_received": NOW + timedelta(minutes=14),
+}  # fmt: skip
+SENDING: dict[str, Any] = {"display_status": "SENDING_TO_RECEIVER", "in_status": 4}
+EXCHANGING: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
+TO_BOB = {
+    route: intent(kind=IntentKind.PRIVATE_SEND, route=route, recipient_label="@bob")
+    for route in ("standard", "private")
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "facts", "minutes", "word", "time", "sign"),
+    [
+        (None, {}, 6, "Waiting for you", "24:00 left", "waiting"),
+        (None, {}, 30, "Deadline over", "expired", "expired"),
+        (None, EXCHANGING, 41, "Exchanging", "27m over", "moving"),
+        (None, SENDING, 6, "Sending", "6m of ~14m", "moving"),
+        (TO_BOB["standard"], SENDING, 6, "Sending to @bob", "6m of ~14m", "moving"),
+        (
+            TO_BOB["private"], {**SENDING, "in_status": 5, "out_status": 4}, 6,
+            "Sending to @bob", "6m of ~14m", "moving",
+        ),
+        (None, DONE, 20, "Completed", "took 14m", "done"),
+        (None, {**DONE, "rerouted": True}, 20, "Rerouted", "took 14m", "done"),
+        (None, {**DONE, "in_status": 10}, 20, "Paid by fallback", "took 14m", "done"),
+        (None, {"display_status": "EXPIRED"}, 6, "Expired", "—", "expired"),
+        (None, {"display_status": "FAILED", "in_status": 6}, 6, "Failed", "took 0s", "failed"),
+        (
+            None, {"display_status": "TELEPORTING", "status": None}, 6,
+            "Other (TELEPORTING)", "6m of ~14m", "unknown",
+        ),
+        (
+            None, {"display_status": None, "status": None, "created": None}, 6,
+            "Not known", "—", "unknown",
+        ),
+    ],
+)  # fmt: skip
+def test_an_order_in_its_row(
+    of: Intent | None, facts: dict[str, Any], minutes: int, word: str, time: str, sign: str
+) -> None:
+    told = said(tracked(of, **facts), NOW + timedelta(minutes=minutes))
+    assert (told.word, told.time.text, told.sign) == (word, time, sign)
+
+
+def test_a_waiting_order_may_be_paid_until_its_deadline_and_is_urgent_before() -> None:
+    told = said(tracked())
+    assert (told.payable, told.urgent, told.time.short) == (True, False, "24:00")
+    assert told.act == "send the deposit within 24:00"
     assert said(tracked(), NOW + timedelta(minutes=29)).urgent
-
-
-def test_a_passed_deadline_is_not_payable_before_the_service_says_so() -> None:
-    summary = said(tracked(), NOW + timedelta(minutes=30))
-    assert summary.word == "Deadline over"
-    assert not summary.payable
-    assert summary.time.text == "expired"
-    assert summary.actor == "the service"
+    over = said(tracked(), NOW + timedelta(minutes=30))
+    assert (over.payable, over.actor) == (False, "the service")
 
 
 @pytest.mark.parametrize(
@@ -87,62 +121,20 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
 
 
 def test_a_hidden_address_does_not_hide_where_money_is() -> None:
-    moving = said(
-        tracked(
-            withheld="Hidden.",
-            standing=DepositRelease.CONTRADICTS,
-            display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value,
-            in_status=3,
-        )
-    )
+    hidden = DepositRelease.CONTRADICTS
+    moving = said(tracked(withheld="Hidden.", standing=hidden, **EXCHANGING))
     assert moving.word == "Exchanging"
     assert moving.money == "with Halyard."
 
 
-def test_words_of_finished_orders() -> None:
-    finished: dict[str, Any] = {
-        "display_status": DisplayStatus.SWAP_COMPLETED.value,
-        "in_status": LegStatus.FINISHED.value,
-        "order_finished_received": NOW + timedelta(minutes=14),
-    }
-    assert said(tracked(**finished)).time.text == "took 14m"
-    rerouted = said(tracked(**finished, rerouted=True))
-    assert rerouted.word == "Rerouted"
-    fallback = said(tracked(**{**finished, "in_status": LegStatus.FALLBACK.value}))
-    assert fallback.word == "Paid by fallback"
-    expired = said(tracked(display_status=DisplayStatus.EXPIRED.value))
-    assert (expired.word, expired.time.text, expired.sign) == ("Expired", "—", "expired")
-    failed = said(tracked(display_status=DisplayStatus.FAILED.value, in_status=6))
-    assert failed.sign == "failed"
-
-
-def test_an_unknown_state_is_said_and_not_guessed() -> None:
-    assert said(tracked(display_status="TELEPORTING", status=None)).sign == "unknown"
-    nothing = said(TrackedOrder(Order(service_id="a" * 22), None, None, False, NOW, "list"))
-    assert (nothing.sign, nothing.time.text) == ("unknown", "—")
-
-
 def test_late_is_said_in_time_and_label() -> None:
-    late = tracked(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
-    now = NOW + timedelta(minutes=41)
+    late, now = tracked(**EXCHANGING), NOW + timedelta(minutes=41)
     summary = said(late, now)
-    assert (summary.time.text, summary.time.late) == ("27m over", True)
+    assert summary.time.late
     assert created_words(late, summary, now) == (
         "created 14:02:11 · 41m, 27m over the expected time"
     )
     assert said(late).brief == "Halyard, ~8m"
-
-
-def test_the_payout_of_a_private_send_names_its_recipient() -> None:
-    send = intent(kind=IntentKind.PRIVATE_SEND, route="private", recipient_label="@bob")
-    going = tracked(
-        send, display_status=DisplayStatus.SENDING_TO_RECEIVER.value, in_status=5, out_status=4
-    )
-    assert said(going).word == "Sending to @bob"
-    swap = intent(recipient_label="@bob")
-    state = {"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
-    assert said(tracked(swap, **state)).word == "Sending to @bob"
-    assert said(tracked(None, **state)).word == "Sending"
 
 
 def test_the_steps_name_who_is_paid_and_no_deposit_of_a_swap_on_chains() -> None:
@@ -307,7 +299,6 @@ def test_quitting_counts_what_waits() -> None:
     alone = quit_warning([moving], LATER)
     assert alone.startswith("1 order is open. It goes on")
     creating = quit_warning([], LATER, creating=True)
-    assert creating is not None
     assert "has not answered yet" in creating
 
 

@@ -27,7 +27,6 @@ def journal(journal: Journal) -> Journal:
 
 def said(known: Tracker) -> OrderStatus:
     tracked = known.get(ID)
-    assert tracked is not None
     return order_status(tracked, NOW)
 
 
@@ -49,7 +48,6 @@ def test_what_another_program_of_this_home_pays_is_not_asked_for(
     assert said(known).money == f"on its way to the deposit address, by transaction {HASH}."
     assert said(tracker_of(journal)).word == "Paid by you"
     tracked = known.get(ID)
-    assert tracked is not None
     # Whoever tells it without having read its transactions asks for no second payment.
     assert deposit_of(tracked, NOW) is None
     assert "Pay" not in dict(order_facts(tracked, NOW))

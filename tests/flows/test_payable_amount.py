@@ -21,7 +21,7 @@ from swapdesk.flows.orders.deposit_destination import (
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit import payment_of
-from swapdesk.tui.screens.order_facts import order_facts
+from swapdesk.tui.screens.order import order_facts
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
 
 UNIT = Decimal("0.000001")
@@ -29,7 +29,6 @@ UNIT = Decimal("0.000001")
 
 def pay(amount: str, decimals: int | None = 6) -> PayableAmount:
     found = payable_amount(order(in_amount=Decimal(amount), in_symbol="XRP"), decimals)
-    assert found is not None
     return found
 
 

@@ -16,7 +16,7 @@ from flows.marketplace import token
 from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, RateLimited, Refusal
+from swapdesk.client.errors import ApiError, RateLimited
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import live_connection
@@ -283,8 +283,7 @@ async def test_a_clock_that_was_moved_is_told_while_it_is_wrong(
 
 
 def too_many(retry_after: float | None) -> RateLimited:
-    refusal = Refusal(429, "RATE_LIMIT_EXCEEDED", retry_after=retry_after)
-    return RateLimited(refusal)
+    return RateLimited(429, "RATE_LIMIT_EXCEEDED", retry_after=retry_after)
 
 
 def test_a_refused_question_is_asked_again_in_its_time_and_three_times_at_most() -> None:

@@ -295,7 +295,10 @@ def test_a_memo_of_a_chain(
     assert (found.memo, found.fault, found.ok) == (memo, fault, not fault)
     assert found.used is (kind not in ("evm", "bitcoin", "xmr"))
     assert found.waived is (kind == "xrp" and found.ok and memo is None)
-    assert said in found.lines[0].text
+    (line,) = found.lines
+    assert said in line.text
+    assert line.level == ("refuse" if fault else "warn" if found.waived else "ok")
+    assert found.problem == (line.text if fault else None)
 
 
 USDC_BASE = next(t for t in WORLD if (t.chain, t.symbol, t.unverified) == ("base", "USDC", False))
@@ -395,6 +398,7 @@ def matching(pattern: str) -> Token:
         (LINK, USDC_BASE, {"arrives": Decimal("2.50")}, "ok", "As much as the link asks for: 2.5"),
         (LINK, USDC_BASE, {"arrives": Decimal(2)}, "warn", "asks for 2.5 USDC, and 2 USDC arrives"),
         (LINK, USDC_BASE, {"arrives": Decimal(3)}, "warn", "asks for 2.5 USDC, and 3 USDC arrives"),
+        (f"ethereum:{EVM}", ETH, {}, "note", "The link names no chain: this pays on Ethereum."),
         (SHOP, SOL, {}, "warn", "The link also says reference, which no payout carries."),
     ],
 )

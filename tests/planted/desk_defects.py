@@ -68,6 +68,17 @@ CREATING = (
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
+        "another-allowance-ended",
+        "The allowance that was to end stays, and another one ends in its place.",
+        "swapdesk/cli/wallet_acts.py",
+        "return kept and token.lower() in tokens and spender.lower() in spenders",
+        "return kept and token.lower() in tokens",
+        (
+            "tests/cli/test_wallet_commands.py"
+            "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
+        ),
+    ),
+    Defect(
         "least-output-unheard",
         "Less arrives than the command names with --min-out.",
         "swapdesk/cli/quote_choice.py",
@@ -405,8 +416,8 @@ CONFIRMED = (
         "paid-address-imitated",
         "An address that imitates one that was paid before is taken for a new recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "        if looks_like(address, known):",
-        "        if looks_like(address, known) and known not in paid:",
+        "    known += [(short_address(one), one) for one in paid]\n",
+        "",
         ("tests/flows/test_recipients.py",),
     ),
     Defect(
@@ -772,6 +783,18 @@ SHOWING = (
         'paid, known = asked if order.is_dex else "the payment", order.is_dex is True',
         "paid, known = asked, True",
         ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "paid-less-not-said",
+        "A customer who paid less than the order asked for is told that it came too late, and not"
+        " that it was less.",
+        "swapdesk/flows/orders/order_status.py",
+        "    if deposit is not None and arrived and sent_otherwise(order, deposit):\n",
+        "    if False:\n",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_one_who_paid_less_and_too_late_is_told_what_arrived",
+        ),
     ),
     Defect(
         "found-payment-forgotten",

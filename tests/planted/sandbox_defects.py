@@ -28,14 +28,6 @@ BOOKS = (
         (f"{NODE}test_the_faucet_pays_a_key_once",),
     ),
     Defect(
-        "audit-of-nothing",
-        "Money that was made out of nothing is no finding of the audit.",
-        "swapdesk/sandbox/node/ledger.py",
-        "if issued.get(token, 0) != held.get(token, 0) or token in negative",
-        "if token in negative",
-        (f"{NODE}test_the_audit_sees_a_single_unit",),
-    ),
-    Defect(
         "bounced-payment-lost",
         "A payment that moved nothing is gone from the exchange's books.",
         "swapdesk/sandbox/node/ledger.py",

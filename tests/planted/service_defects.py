@@ -286,7 +286,7 @@ VENUES = (
         "swapdesk/service/venues/registry.py",
         '            raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None\n',
         '            raise TimedOut(f"no answer within {OPEN_SECONDS:g} s") from None\n',
-        (f"{GUARDS}::test_open_is_ambiguous_after_ten_seconds",),
+        (f"{GUARDS}::test_a_silent_venue_is_given_up",),
     ),
     Defect(
         "broken-open-tried-elsewhere",
@@ -294,7 +294,7 @@ VENUES = (
         "swapdesk/service/venues/registry.py",
         '            raise Ambiguous(f"defect: {type(defect).__name__}") from defect\n',
         '            raise Transient(f"defect: {type(defect).__name__}") from defect\n',
-        (f"{GUARDS}::test_open_keeps_what_is_known",),
+        (f"{GUARDS}::test_a_failure_says_what_is_known",),
     ),
     Defect(
         "floating-price-of-a-fixed-rate",
@@ -318,7 +318,7 @@ VENUES = (
         "swapdesk/service/venues/registry.py",
         "            if left > 0 and not answer.done():\n",
         "            if left > -60 and not answer.done():\n",
-        (f"{GUARDS}::test_a_silent_quote_times_out_after_two_seconds",),
+        (f"{GUARDS}::test_a_silent_venue_is_given_up",),
     ),
     Defect(
         "failing-venue-asked-for-ever",

@@ -306,7 +306,7 @@ SIGNING = (
         "second-look-not-judged",
         "What a node says after the review is signed for, whatever the gate thinks of it.",
         "swapdesk/agent/process/signing.py",
-        "        _agree(seen, looked)\n",
+        "        require_agreement(seen, looked)\n",
         "",
         (
             "tests/wallet/test_live_profile.py"
@@ -383,5 +383,61 @@ SIGNING = (
         "            InnerCall(owner, one.units)\n",
         "            InnerCall(ENTRY_POINT, one.units)\n",
         ("tests/wallet/test_withdrawing.py",),
+    ),
+    Defect(
+        "second-look-warns",
+        "What has come to be doubted since the review, or asks for words now, is signed all the"
+        " same.",
+        "swapdesk/agent/process/signing.py",
+        "    if new or verdict.phrase != seen.verdict.phrase:\n",
+        "    if new is None:\n",
+        ("tests/agent/test_second_look.py",),
+    ),
+    Defect(
+        "second-look-at-another-content",
+        "Something else is signed than was reviewed.",
+        "swapdesk/agent/process/signing.py",
+        "    if verdict.content is None or verdict.content != seen.verdict.content:\n",
+        "    if verdict.content is None:\n",
+        ("tests/agent/test_second_look.py",),
+    ),
+    Defect(
+        "second-look-at-a-higher-price",
+        "A transaction is signed for a price of gas at which no block takes it.",
+        "swapdesk/agent/process/signing.py",
+        "(looked.read.base_fee or 0) > looked.plan.max_fee:",
+        "(looked.read.base_fee or 0) < 0:",
+        ("tests/agent/test_second_look.py",),
+    ),
+    Defect(
+        "unheard-is-on-its-way",
+        "A payment of which no byte left cannot be given up any more.",
+        "swapdesk/agent/transactions/delivery.py",
+        "self._note(one, str(error), State.SIGNED if first else State.SENDING)",
+        "self._note(one, str(error))",
+        ("tests/agent/test_solana_delivery.py::test_what_no_node_heard_of_is_where_it_was",),
+    ),
+    Defect(
+        "imported-key-on-real-ids",
+        "A key that was imported into the sandbox, and holds money outside, is asked to sign for"
+        " a chain of a real id.",
+        "swapdesk/agent/process/signing.py",
+        "        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)\n",
+        "",
+        (
+            "tests/wallet/test_live_profile.py"
+            "::test_an_imported_key_of_the_sandbox_is_not_shown_what_real_ids_would_execute",
+        ),
+    ),
+    Defect(
+        "lock-keeps-reviews",
+        "What was reviewed before the wallet was locked is signed after it.",
+        "swapdesk/agent/process/wallet_session.py",
+        "            self._reviewing.forget()\n",
+        "            pass\n",
+        (
+            "tests/wallet/test_signing.py"
+            "::test_a_review_is_for_one_digest_once_and_for_unlocked_keys",
+        ),
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from furnished_home import furnish
@@ -32,6 +33,21 @@ def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     furnish(home, wallet=False)
     with Running(home / "sandbox", seed=None) as sandbox:
         yield sandbox
+
+
+@pytest.fixture
+def api(running: Running) -> Iterator[httpx2.Client]:
+    """With the key of the first partner."""
+    with running.api() as client:
+        yield client
+
+
+@pytest.fixture
+def control(running: Running) -> Iterator[httpx2.Client]:
+    """No fault outlives its test."""
+    with running.control() as client:
+        yield client
+        client.delete("/faults")
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -114,26 +114,16 @@ class Running:
 
     def spawn(self) -> subprocess.Popen[str]:
         self.said.parent.mkdir(parents=True, exist_ok=True)
+        seed = "" if self.seed is None else str(self.seed)
+        options = (seed, self.speed or "", "lifeline" if self.lifeline else "", self.dialect)
         with self.said.open("wb") as stderr:
-            return self._spawn(stderr)
-
-    def _spawn(self, stderr: IO[bytes]) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                PROGRAM,
-                str(self.data),
-                "" if self.seed is None else str(self.seed),
-                self.speed or "",
-                "lifeline" if self.lifeline else "",
-                self.dialect,
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
+            return subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(self.data), *options],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
 
     def __enter__(self) -> Running:
         self.process = self.spawn()

@@ -19,7 +19,7 @@ from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.params import EvmFund, FaultAdd, NoParams, SolanaFund
+from swapdesk.sandbox.node.params import FaultAdd, Fund, NoParams
 from swapdesk.sandbox.node.sandbox_node import SandboxNode, open_node
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
 from swapdesk.sandbox.world import WorldToken, find_token
@@ -41,8 +41,8 @@ async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[SandboxNod
 
 
 async def fund(made: SandboxNode, address: str) -> None:
-    asked = SolanaFund(address=address, units=str(UNITS))
-    await made.node.call(LedgerMethod.SOLANA_FUND, asked)
+    asked = Fund(chain="solana", address=address, units=str(UNITS))
+    await made.node.call(LedgerMethod.FUND, asked)
 
 
 async def test_a_deposit_counts_with_its_last_confirmation(tmp_path: Path) -> None:
@@ -173,10 +173,8 @@ async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> No
         door = httpx2.ASGITransport(app=made.application("secret"))
 
         async def fund(units: str, **more: str) -> str:
-            asked = EvmFund(
-                **{"chain": "base", "address": "0x" + "5a" * 20, "units": units, **more}
-            )
-            found: dict[str, str] = await made.node.call(LedgerMethod.EVM_FUND, asked)
+            asked = Fund(**{"chain": "base", "address": "0x" + "5a" * 20, "units": units, **more})
+            found: dict[str, str] = await made.node.call(LedgerMethod.FUND, asked)
             return found["hash"]
 
         for wrong in ({"units": "0"}, {"units": "1", "chain": "bitcoin"}):

@@ -22,19 +22,6 @@ def running(everyones: Running) -> Running:
     return everyones
 
 
-@pytest.fixture
-def api(running: Running) -> Any:
-    with running.api() as client:
-        yield client
-
-
-@pytest.fixture
-def control(running: Running) -> Any:
-    with running.control() as client:
-        yield client
-        client.delete("/faults")
-
-
 def pay(control: httpx2.Client, order: dict[str, Any], **more: Any) -> str:
     answer = control.post("/deposits", json={"serviceId": order["serviceId"], **more})
     assert answer.status_code == 200, answer.text

@@ -30,6 +30,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from sandbox.test_node import audit
 from service.orders_fixtures import EVERYTHING, START, caller
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
@@ -37,7 +38,7 @@ from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.venue_faults import DOWN, FaultyVenue
+from swapdesk.sandbox.venue_faults import DOWN
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
 from swapdesk.service.access import Directory
@@ -116,13 +117,12 @@ class DepositMachine(RuleBasedStateMachine):
         transport = httpx2.ASGITransport(app=NodeApp(self.node, "secret"))
         self.ledger = LedgerClient("http://127.0.0.1/", "secret", transport=transport)
         self.store = SqliteStore.open(self.directory / "service.db")
+        prompt, speed = PromptClock(self.clock), Decimal(1)
         exchanges = [
-            SimulatedExchange(row, market, PromptClock(self.clock), self.ledger, lambda: Decimal(1))
+            SimulatedExchange(row, market, prompt, self.ledger, lambda: speed, self.faults)
             for row in ROWS
         ]
-        prompt = PromptClock(self.clock)
-        faulty = [FaultyVenue(each, self.faults, prompt) for each in exchanges]
-        venues = Venues(faulty, self.clock)
+        venues = Venues(exchanges, self.clock)
         catalog = ServiceCatalog(CHAINS, TOKENS)
         self.engine = QuoteEngine(catalog, venues, self.store, self.clock, self.rng, MIDDLES)
         self.desk = OrderDesk(self.store, catalog, venues, self.engine, self.clock, self.rng)
@@ -331,7 +331,7 @@ class DepositMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_unit_is_lost_or_made(self) -> None:
-        assert self.runner.run(self.ledger.call(LedgerMethod.AUDIT)) == []
+        assert audit(self.node) == []
 
     @invariant()
     def nobody_is_paid_twice(self) -> None:

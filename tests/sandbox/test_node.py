@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -15,12 +16,11 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.issued_world import VENUE_DOLLARS, reserve_units
+from swapdesk.sandbox.node.issued_world import ISSUER, VENUE_DOLLARS, reserve_units
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,
-    BalanceOf,
     ClockSet,
     FaucetPay,
     FaultAdd,
@@ -76,7 +76,7 @@ def advance(node: Node, seconds: int) -> None:
 
 
 def balance(node: Node, token: WorldToken, owner: str) -> int:
-    return int(node.call(LedgerMethod.BALANCE, BalanceOf(token=token.token_id, address=owner)))
+    return node.ledger.balance(token.token_id, owner)
 
 
 def reserve(token: WorldToken) -> int:
@@ -84,8 +84,16 @@ def reserve(token: WorldToken) -> int:
     return reserve_units(token, VENUE_DOLLARS)
 
 
-def audit(node: Node) -> Any:
-    return node.call(LedgerMethod.AUDIT, NoParams())
+def audit(node: Node) -> list[str]:
+    """Tokens of which somebody holds less than nothing, or whose balances do not add up to nothing:
+    what is issued is a debt of the issuer."""
+    held: Counter[str] = Counter()
+    wrong = set()
+    for token, owner, units in node.database.connection.execute("SELECT * FROM balances"):
+        held[token] += int(units)
+        if int(units) < 0 and owner != ISSUER:
+            wrong.add(token)
+    return sorted(wrong | {token for token, units in held.items() if units})
 
 
 def test_a_leg_from_deposit_to_payout(node: Node) -> None:
@@ -338,16 +346,6 @@ def test_time_never_runs_backward(tmp_path: Path) -> None:
     node.close()
 
 
-def test_the_audit_sees_a_single_unit(node: Node) -> None:
-    _, to = open_leg(node)
-    pay(node, BTC, to, 5)
-    node.database.connection.execute(
-        "UPDATE balances SET units = '6' WHERE token = ? AND address = ?",
-        (BTC.token_id, to["address"]),
-    )
-    assert [row["token"] for row in audit(node)] == [BTC.token_id]
-
-
 def test_nobody_pays_more_than_they_hold(node: Node) -> None:
     _, to = open_leg(node)
     faucet = node.ledger.faucet(BTC.chain)
@@ -371,23 +369,9 @@ def test_a_step_that_breaks_leaves_nothing_behind(node: Node) -> None:
     node.ledger.on_arrival = broken
     with pytest.raises(RuntimeError):
         advance(node, 200)
-    assert report_row(node, leg) == LegStatus.CONFIRMING
-    assert balance_row(node, to["address"]) == "50000000"
+    assert node.accounts.rows.by_key(leg.venue, leg.key)["status"] == LegStatus.CONFIRMING
+    assert balance(node, BTC, to["address"]) == 50_000_000
     node.ledger.on_arrival = arrival
     advance(node, HOUR)
     assert report(node, leg)["status"] == LegStatus.FINISHED
     assert audit(node) == []
-
-
-def report_row(node: Node, leg: Any) -> int:
-    row = node.database.connection.execute(
-        "SELECT status FROM accounts WHERE key = ?", (leg.key,)
-    ).fetchone()
-    return int(row["status"])
-
-
-def balance_row(node: Node, owner: str) -> str:
-    row = node.database.connection.execute(
-        "SELECT units FROM balances WHERE address = ?", (owner,)
-    ).fetchone()
-    return str(row["units"])

@@ -109,8 +109,8 @@ async def test_what_its_chains_have_told_survives_it(node: NodeProcess) -> None:
         SolanaClient(f"{node.url}solana", deadline=30, commitment="processed") as solana,
     ):
         asked = {"chain": "polygon", "address": address, "units": "12345"}
-        paid = (await ledger.call(LedgerMethod.EVM_FUND, **asked))["hash"]
-        sent = await ledger.call(LedgerMethod.SOLANA_FUND, address=payee, units=str(10**9))
+        paid = (await ledger.call(LedgerMethod.FUND, **asked))["hash"]
+        sent = await ledger.call(LedgerMethod.FUND, chain="solana", address=payee, units=str(10**9))
         receipt = None
         while receipt is None:
             receipt = await polygon.receipt(paid)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -20,19 +19,6 @@ from swapdesk.wire.faults import FAULTS
 
 BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-
-
-@pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx2.Client]:
-    with running.api() as client:
-        yield client
-
-
-@pytest.fixture
-def control(running: Running) -> Iterator[httpx2.Client]:
-    with running.control() as client:
-        yield client
-        client.delete("/faults")
 
 
 def fault(control: httpx2.Client, **body: Any) -> None:

@@ -19,9 +19,11 @@ from service.world import (
     AS_FREE,
     AS_SUSPENDED,
     BTC,
+    BTC_ADDRESS,
     BY_PARTNER_ID,
     DISABLED,
     ETH,
+    EVM,
     FIRST,
     UNKNOWN_TOKEN,
 )
@@ -44,11 +46,7 @@ from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME
 
-RECEIVERS = {
-    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
-    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-}
-REFUND = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+RECEIVERS = {"create_exchange": EVM, "create_private_send": BTC_ADDRESS}
 QUOTES_FOR = {
     "create_exchange": "get_quotes",
     "create_private_send": "get_private_send_quotes",
@@ -126,7 +124,7 @@ class Asking(Struct):
         body = {
             "quoteId": "0" * 24 if quote is None else quote.quote_id,
             "addressTo": RECEIVERS[self.operation.name],
-            "refundAddress": REFUND,
+            "refundAddress": BTC_ADDRESS,
         }
         return await self.send(json=body, headers=headers)
 
@@ -166,7 +164,7 @@ def failing(failure: Exception) -> Way:
 async def as_a_group(
     asking: Asking, headers: dict[str, str] | None = None, **changes: Any
 ) -> httpx2.Response:
-    order = {"from": BTC.id, "to": ETH.id, "amount": 1, "addressTo": A_WALLET, **changes}
+    order = {"from": BTC.id, "to": ETH.id, "amount": 1, "addressTo": EVM, **changes}
     return await asking.send(json={"orders": [order]}, headers=headers)
 
 
@@ -216,7 +214,6 @@ async def no_venue_opens(asking: Asking) -> httpx2.Response:
     return await asking.create(await asking.quoted())
 
 
-A_WALLET = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 A_HASH = "0x" + "ab" * 32
 
 
@@ -233,7 +230,7 @@ async def of_nothing(asking: Asking) -> httpx2.Response:
 
 
 BUNDLE_BODIES: dict[str, dict[str, Any]] = {
-    "build_multi_transactions": {"sender": A_WALLET},
+    "build_multi_transactions": {"sender": EVM},
     "submit_multi_transactions": {"signatures": ["0xab"]},
 }
 
@@ -243,12 +240,12 @@ async def a_bundle(asking: Asking, state: BundleState) -> httpx2.Response:
     pending one has expired."""
     now, store, owner = asking.clock.now(), asking.service.store, Account.from_key("0x" + "11" * 32)
     creating = replace(asking, operation=BY_NAME["create_exchange"])
-    request = ExchangeRequest(quote_id="0" * 24, address_to=A_WALLET)
+    request = ExchangeRequest(quote_id="0" * 24, address_to=EVM)
     drafted = draft(await creating.quoted(), request, "digest", now, random.Random(1))
-    order = replace(drafted, status=0, deposit_address=A_WALLET, multi_id="abc")
+    order = replace(drafted, status=0, deposit_address=EVM, multi_id="abc")
     await store.begin_group(StoredGroup("abc", FIRST.partner_id, now, "ethereum"), [order])
     hashed = "0x" + "ab" * 32
-    batch = StoredBatch((order.service_id,), {}, hashed, A_WALLET, "0.7")
+    batch = StoredBatch((order.service_id,), {}, hashed, EVM, "0.7")
     expires = now if state == "pending" else order.expires
     about = (0, "abc", FIRST.partner_id, "ethereum", now, now, expires, state, owner.address)
     await store.save_bundle(StoredBundle(*about, (batch,)))
@@ -264,7 +261,7 @@ async def an_order(asking: Asking, **changes: Any) -> str:
     """A DEX order in the store; its id."""
     creating = replace(asking, operation=BY_NAME["create_exchange"])
     quote = await creating.altered(route="dex", legs=("zz",))
-    request = ExchangeRequest(quote_id=quote.quote_id, address_to=A_WALLET)
+    request = ExchangeRequest(quote_id=quote.quote_id, address_to=EVM)
     drafted = draft(quote, request, "digest", asking.clock.now(), random.Random(1))
     order = replace(drafted, **changes)
     await asking.service.store.begin_order(order)
@@ -284,7 +281,7 @@ async def with_what_cannot_be_used(asking: Asking) -> httpx2.Response:
     """A quote that nobody knows, an order that has ended, or a bundle of such orders."""
     if asking.operation.name == "submit_multi_transactions":
         return await a_bundle(asking, "pending")
-    body: dict[str, Any] = {"quoteId": "0" * 24, "addressFrom": A_WALLET}
+    body: dict[str, Any] = {"quoteId": "0" * 24, "addressFrom": EVM}
     if asking.operation.name == "dex_confirm_transaction":
         ended = await an_order(asking, status=6, detail={"sourceChain": "ethereum"})
         body = {"id": ended, "txHash": A_HASH}

@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx2
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
-from service.world import BTC, ETH
+from service.world import BTC, BTC_ADDRESS, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
@@ -22,8 +21,9 @@ def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
 
 async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A new group, with figures as texts."""
-    answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.post("/exchanges/multi", json={"orders": list(rows), **more})
+    ).raise_for_status()
     decode(MultiExchange, answer.content, side="client")
     return json.loads(answer.content, parse_float=str)
 

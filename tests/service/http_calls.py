@@ -30,9 +30,10 @@ def small_service(
     venues: Iterable[CentralizedVenue] = (),
     **more: Any,
 ) -> ServiceParts:
-    """Over the tiny world, without a venue unless some are given."""
-    rng = random.Random(7)
-    return assemble(clock, rng, store, CHAINS, TOKENS, venues, partners, INTERMEDIARIES, **more)
+    """Over the tiny world, without a venue unless some are given; ``more`` is what is not its."""
+    tiny = {"chains": CHAINS, "tokens": TOKENS, "intermediaries": INTERMEDIARIES}
+    given = tiny | {"venues": venues, "partners": partners} | more
+    return assemble(clock, random.Random(7), store, **given)
 
 
 def calling(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import pytest
 
 from service.new_store import open_new
 from service.venue import PlainVenue
+from service.world import BTC_ADDRESS, EVM, XRP_ADDRESS, chain, token
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Directory, Partner, Tier, digest
 from swapdesk.service.catalog import ServiceCatalog
@@ -26,77 +26,36 @@ from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderList, OrderQuery
 from swapdesk.wire.tokens import Token
 
+BTC, XRP = BTC_ADDRESS, XRP_ADDRESS
 START = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
-BTC = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
-XRP = "rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B"
+
+
 SECRET = "5f2d" * 16
 
 
-def _hex(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _chain(name: str, kind: str, *, memo: bool = False) -> Chain:
-    return Chain(
-        id=_hex(f"chain {name}"),
-        created=START,
-        name=name.capitalize(),
-        short_name=name,
-        short_name_v1=name.upper(),
-        icon=f"https://icons.example/{name}.png",
-        address_validation="",
-        memo_needed=memo or None,
-        explorer_url=f"https://{name}.example/tx/{{txHash}}",
-        address_url=f"https://{name}.example/address/{{address}}",
-        priority=Decimal(1),
-        kind=kind,
-    )
-
-
-def _token(symbol: str, chain: Chain, decimals: int, price: str) -> Token:
-    return Token(
-        id=_hex(f"token {symbol}"),
-        icon=f"https://icons.example/{symbol}.png",
-        chain=chain.short_name,
-        chain_data=chain,
-        decimals=decimals,
-        symbol=symbol,
-        name=symbol,
-        created=START,
-        mainnet=True,
-        has_cex=True,
-        has_self_private=True,
-        cex_token_id=symbol,
-        price=Decimal(price),
-    )
-
-
 CHAINS = [
-    _chain("ethereum", "evm"),
-    _chain("bitcoin", "bitcoin"),
-    _chain("monero", "xmr"),
-    _chain("ripple", "xrp", memo=True),
+    chain("ethereum", "evm", "Ethereum", "", number=11),
+    chain("bitcoin", "bitcoin", "Bitcoin", "", number=12),
+    chain("monero", "xmr", "Monero", "", number=13),
+    chain("ripple", "xrp", "Ripple", "", number=14, memo=True),
 ]
-_BY_NAME = {chain.short_name: chain for chain in CHAINS}
-ETH = _token("ETH", _BY_NAME["ethereum"], 18, "3000")
-BITCOIN = _token("BTC", _BY_NAME["bitcoin"], 8, "90000")
-XMR = _token("XMR", _BY_NAME["monero"], 12, "180")
-XRP_TOKEN = _token("XRP", _BY_NAME["ripple"], 6, "2")
+ETH = token(21, "ETH", "ETH", CHAINS[0], 18, "3000", cex_token_id="ETH")
+BITCOIN = token(22, "BTC", "BTC", CHAINS[1], 8, "90000", cex_token_id="BTC")
+XMR = token(23, "XMR", "XMR", CHAINS[2], 12, "180", cex_token_id="XMR")
+XRP_TOKEN = token(24, "XRP", "XRP", CHAINS[3], 6, "2", cex_token_id="XRP")
 TOKENS = [ETH, BITCOIN, XMR, XRP_TOKEN]
 
 
 def partner(name: str, tier: Tier = Tier.PRO) -> Partner:
     windows = RateWindows(per_minute=100_000, per_hour=1_000_000, per_day=10_000_000)
     key = ApiKey(f"key-{name}", digest(SECRET.encode()))
-    return Partner(_hex(f"partner {name}"), name, tier, (key,), windows, windows)
+    return Partner(f"partner-{name}", name, tier, (key,), windows, windows)
 
 
 def credentials(of: Partner) -> str:

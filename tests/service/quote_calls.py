@@ -26,8 +26,7 @@ def asked(amount: str = "0.5", from_: str = BTC.id, to: str = ETH.id, **more: An
 
 
 async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]:
-    answer = await api.get("/quotes", params=parameters)
-    assert answer.status_code == 200, answer.text
+    answer = (await api.get("/quotes", params=parameters)).raise_for_status()
     found = decode(QuoteList, answer.content, side="client")
     assert found.total == len(found.quotes)
     return found.quotes
@@ -55,7 +54,8 @@ async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def limits(api: httpx2.AsyncClient, from_: str, to: str) -> PairLimits:
-    answer = await api.get("/minMax", params={"tokenIdFrom": from_, "tokenIdTo": to})
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.get("/minMax", params={"tokenIdFrom": from_, "tokenIdTo": to})
+    ).raise_for_status()
     assert answer.json().keys() == {"cex", "dex", "private"}
     return decode(PairLimits, answer.content, side="client")

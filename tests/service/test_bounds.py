@@ -73,26 +73,23 @@ class Case:
         return f"{self.operation.name}-{self.place}-{self.name}"
 
     @property
-    def field(self) -> FieldInfo:
-        """The field of the model that reads the input."""
+    def model(self) -> type[BaseModel]:
+        """The model that reads the input."""
         of = self.operation
-        places = {"path": of.path_parameters, "query": of.query, "body": of.body}
-        model = places[self.place]
+        return {"path": of.path_parameters, "query": of.query, "body": of.body}[self.place]
+
+    @property
+    def field(self) -> FieldInfo:
         (found,) = [
             each
-            for name, each in model.model_fields.items()
+            for name, each in self.model.model_fields.items()
             if wire_names(name, each)[0] == self.name
         ]
         return found
 
     def read(self, *values: Any) -> Any:
         """Read a request with the input at these values; raises when it is refused."""
-        places = {
-            "path": self.operation.path_parameters,
-            "query": self.operation.query,
-            "body": self.operation.body,
-        }
-        model = places[self.place]
+        model = self.model
         beside = {wire_names(name, each)[0] for name, each in model.model_fields.items()}
         required = {
             name: value

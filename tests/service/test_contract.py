@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -12,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from msgspec.structs import replace
 
+from service.http_calls import small_service
 from service.new_store import open_new
 from service.orders_fixtures import venues_at
-from service.world import CHAINS, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
+from service.world import FIRST, PARTNERS
 from swapdesk.clock import SystemClock
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operations import OPERATIONS
 
@@ -49,16 +49,8 @@ def contract(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
     assert sorted(contract.OPERATIONS) == sorted(LABELS)
     store = open_new(tmp_path_factory.mktemp("contract") / "service.db")
-    parts = assemble(
-        SystemClock(),
-        random.Random(3),
-        store,
-        CHAINS,
-        TOKENS,
-        venues_at(),
-        [UNLIMITED, *PARTNERS[1:]],
-        INTERMEDIARIES,
-    )
+    partners = [UNLIMITED, *PARTNERS[1:]]
+    parts = small_service(SystemClock(), store, partners, venues_at())
     contract.LATE.service = build_service(parts)
     served = asyncio.run(contract.read_document(contract.LATE))
     assert served == contract.schema.raw_schema

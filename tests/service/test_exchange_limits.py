@@ -9,14 +9,11 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_FIRST, BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, TOKENS
+from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, FIRST
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
-from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.access import Partner
 from swapdesk.wire.account import RateWindows
 
 READS = 12
@@ -28,18 +25,14 @@ def venue_list() -> list[PlainVenue]:
 
 
 @pytest.fixture
-def service(
-    service: ServiceParts, clock: ManualClock, store: SqliteStore, venue_list: list[PlainVenue]
-) -> ServiceParts:
+def partner_list() -> list[Partner]:
     """The first partner may begin two exchanges and send twelve requests a minute."""
-    partner = replace(
+    limited = replace(
         FIRST,
         exchange_limits=RateWindows(per_minute=2, per_hour=3, per_day=9),
         read_limits=RateWindows(per_minute=READS, per_hour=99, per_day=99),
     )
-    return assemble(
-        clock, service.rng, store, CHAINS, TOKENS, venue_list, [partner], INTERMEDIARIES
-    )
+    return [limited]
 
 
 async def body(api: httpx2.AsyncClient) -> dict[str, Any]:

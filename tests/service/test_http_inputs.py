@@ -12,7 +12,7 @@ import pytest
 from service.http_calls import AUTHORIZED, JSON, code, fields, raw_call, raw_get
 from service.quote_calls import asked, refusal
 from service.test_access import path_of
-from service.world import BTC, ETH
+from service.world import BTC, ETH, EVM
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
@@ -256,9 +256,6 @@ async def test_many_wrong_parameters_are_bounded(api: httpx2.AsyncClient) -> Non
 
 
 # What is refused is told as it was sent (contract 3.2)
-
-
-EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 
 
 @pytest.mark.parametrize(

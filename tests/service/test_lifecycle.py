@@ -17,7 +17,10 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
 
 
-async def state(floor: Floor, order: Order) -> Order:
+async def state(floor: Floor, order: Order, seconds: float = 0) -> Order:
+    """The order as it is told, once so much time has passed and the worker has looked."""
+    if seconds:
+        await floor.work(seconds)
     return await floor.desk.get(caller(), order.service_id)
 
 
@@ -60,8 +63,7 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
         LegStatus.FINISHED,
     ):
         venue.move(key, status, amount_out=Decimal("0.0165"))
-        await floor.work()
-        order = await state(floor, order)
+        order = await state(floor, order, 5)
         seen.append((order.status, order.display_status, order.in_status))
         assert order.status_label == OrderStatusCode(order.status or 0).name
         assert order.in_status_label == status.name
@@ -80,22 +82,18 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     assert order.in_transaction_out_hash is not None
     assert order.hash_url == f"https://bitcoin.example/tx/{order.in_transaction_out_hash}"
     assert order.out_transaction_out_hash is None
-    await floor.work(3600)
-    assert await state(floor, order) == order, "what is finished changes no more"
+    assert await state(floor, order, 3600) == order, "what is finished changes no more"
 
 
 async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     told = order.eta
-    await floor.work(600)
-    assert (await state(floor, order)).eta == told
+    assert (await state(floor, order, 600)).eta == told
     venue.move(key, LegStatus.CONFIRMING)
-    await floor.work(30)
-    assert (await state(floor, order)).eta == told + Decimal("10.5")
+    assert (await state(floor, order, 30)).eta == told + Decimal("10.5")
     for status in (LegStatus.EXCHANGING, LegStatus.FINISHED):
         venue.move(key, status)
-        await floor.work(120)
-    order = await state(floor, order)
+        order = await state(floor, order, 120)
     assert (order.status, order.eta) == (4, told + Decimal("10.5"))
 
 
@@ -127,8 +125,7 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
         (second, second_key, LegStatus.FINISHED),
     ):
         venue.move(key, status)
-        await floor.work()
-        order = await state(floor, order)
+        order = await state(floor, order, 5)
         seen.append((order.status, order.display_status, order.in_status, order.out_status))
         if order.status < 4:  # type: ignore[operator]
             assert order.out_transaction_out_hash is None
@@ -153,17 +150,14 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
 async def test_a_fallback_payout_finishes_the_order(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.move(key, LegStatus.FALLBACK, deposit_arrived=True)
-    await floor.work()
-    order = await state(floor, order)
+    order = await state(floor, order, 5)
     assert (order.status, order.in_status, order.in_status_label) == (4, 10, "FALLBACK")
 
 
 async def test_an_order_without_a_deposit_expires_after_thirty_minutes(floor: Floor) -> None:
     order = await floor.create()
-    await floor.work(1799)
-    assert (await state(floor, order)).status == 0
-    await floor.work(1)
-    order = await state(floor, order)
+    assert (await state(floor, order, 1799)).status == 0
+    order = await state(floor, order, 1)
     assert (order.status, order.display_status, order.in_status) == (5, "EXPIRED", 9)
     assert order.action_required is False
     assert order.order_finished_received is None
@@ -172,8 +166,7 @@ async def test_an_order_without_a_deposit_expires_after_thirty_minutes(floor: Fl
 async def test_a_deposit_seen_in_time_is_not_expired(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.WAITING, deposit_arrived=True))
-    await floor.work(1800)
-    assert (await state(floor, order)).status == 0
+    assert (await state(floor, order, 1800)).status == 0
 
 
 async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) -> None:
@@ -189,15 +182,13 @@ async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) 
     venue.trouble.released.set()
     await looking
     assert (await state(floor, order)).status == 0
-    await floor.work()
-    assert (await state(floor, order)).status == 1
+    assert (await state(floor, order, 5)).status == 1
 
 
 async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.EXPIRED))
-    await floor.work()
-    assert (await state(floor, order)).status == 5
+    assert (await state(floor, order, 5)).status == 5
 
 
 @pytest.mark.parametrize("said", [LegStatus.EXCHANGING, LegStatus.EXPIRED])
@@ -205,8 +196,7 @@ async def test_a_late_deposit_is_refunded(floor: Floor, said: LegStatus) -> None
     order, venue, key = await begun(floor, refund_address=EVM)
     await floor.work(1800)
     venue.tell(key, LegReport(said, deposit_arrived=True, deposit_hash="0xaa"))
-    await floor.work(30)
-    late = await state(floor, order)
+    late = await state(floor, order, 30)
     assert (late.display_status, late.action_required) == ("EXPIRED", False)
     venue.tell(
         key,
@@ -218,8 +208,7 @@ async def test_a_late_deposit_is_refunded(floor: Floor, said: LegStatus) -> None
             refund_amount=Decimal("0.49"),
         ),
     )
-    await floor.work(600)
-    late = await state(floor, order)
+    late = await state(floor, order, 600)
     assert (late.status, late.display_status) == (7, "REFUNDED")
     assert (late.refund_hash, late.refund_chain, late.refund_amount) == (
         "0xbb",
@@ -233,8 +222,7 @@ async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) ->
     order, venue, key = await begun(floor)
     await floor.work(1800)
     venue.tell(key, LegReport(LegStatus.EXPIRED, deposit_arrived=True, deposit_hash="0xaa"))
-    await floor.work(30)
-    late = await state(floor, order)
+    late = await state(floor, order, 30)
     assert (late.status, late.display_status, late.action_required) == (5, "EXPIRED", True)
     assert late.hash_url == "https://ethereum.example/tx/0xaa"
 
@@ -242,13 +230,11 @@ async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) ->
 async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.move(key, LegStatus.FINISHED)
-    await floor.work(10)
-    done = await state(floor, order)
+    done = await state(floor, order, 10)
     assert (done.status, done.action_required) == (4, False)
     finished = await venue.report(key)
     venue.tell(key, replace(finished, held=True))
-    await floor.work(24 * 3600)
-    flagged = await state(floor, order)
+    flagged = await state(floor, order, 24 * 3600)
     assert (flagged.status, flagged.display_status) == (4, "SWAP_COMPLETED")
     assert flagged.action_required
     assert flagged.order_finished_received == done.order_finished_received
@@ -275,21 +261,18 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
         waits.append((due - floor.clock.now()).total_seconds())
     assert waits == [0.2, pytest.approx(1.05), 2.0]
     venue.move(key, LegStatus.CONFIRMING)
-    await floor.work(2)
-    assert (await state(floor, order)).status > 0
+    assert (await state(floor, order, 2)).status > 0
 
 
 async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
     venue._poll_seconds = 0.2
-    await floor.work(1800)
-    assert (await state(floor, order)).status == 5
+    assert (await state(floor, order, 1800)).status == 5
     back = LegReport(
         LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xbb", refund_chain="ethereum"
     )
     venue.tell(key, back)
-    await floor.work(2)
-    assert (await state(floor, order)).status == 7
+    assert (await state(floor, order, 2)).status == 7
 
 
 async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor: Floor) -> None:
@@ -309,12 +292,10 @@ async def test_a_failure_after_the_deposit_is_flagged(
 ) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.FAILED, deposit_arrived=arrived))
-    await floor.work()
-    failed = await state(floor, order)
+    failed = await state(floor, order, 5)
     assert (failed.status, failed.action_required) == (6, flagged)
     venue.tell(key, LegReport(LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xcc"))
-    await floor.work(600)
-    failed = await state(floor, order)
+    failed = await state(floor, order, 600)
     assert (failed.status, failed.action_required) == (7, False)
 
 
@@ -323,8 +304,7 @@ async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
     (first, first_key), (second, second_key) = await legs(floor, order)
     first.move(first_key, LegStatus.FINISHED)
     second.tell(second_key, LegReport(LegStatus.FAILED, deposit_arrived=True))
-    await floor.work()
-    failed = await state(floor, order)
+    failed = await state(floor, order, 5)
     assert (failed.status, failed.in_status, failed.out_status) == (6, 5, 6)
     assert failed.action_required is True
     assert failed.order_finished_received is None
@@ -333,8 +313,7 @@ async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
 async def test_a_refund_without_a_known_amount(floor: Floor) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.REFUNDED, refund_hash="0xdd", refund_chain="ethereum"))
-    await floor.work()
-    order = await state(floor, order)
+    order = await state(floor, order, 5)
     assert (order.status, order.refund_hash, order.refund_amount) == (7, "0xdd", None)
     await floor.worker.sweep(floor.clock.now())
     assert await shown(floor) == [0, 1, 7]
@@ -345,12 +324,12 @@ async def test_silence_moves_nothing_and_is_asked_ever_more_seldom(floor: Floor)
     venue = floor.venue("aa")
     venue.trouble.silent = True
     for _ in range(720):
-        await floor.work(5)
-    assert (await state(floor, order)).status == 0, "an hour of silence does not expire an order"
+        assert (await state(floor, order, 5)).status == 0, (
+            "an hour of silence does not expire an order"
+        )
     assert 5 < len(venue.asked) < 25
     venue.trouble.silent = False
-    await floor.work(300)
-    assert (await state(floor, order)).status == 5
+    assert (await state(floor, order, 300)).status == 5
 
 
 async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
@@ -358,18 +337,15 @@ async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
     venue.move(key, LegStatus.EXCHANGING)
     await floor.work()
     venue._reports.clear()
-    await floor.work(3600)
-    assert (await state(floor, order)).status == 2
+    assert (await state(floor, order, 3600)).status == 2
 
 
 async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.WAITING, amount_out=Decimal("99")))
-    await floor.work()
-    assert (await state(floor, order)).out_amount == order.out_amount
+    assert (await state(floor, order, 5)).out_amount == order.out_amount
     venue.move(key, LegStatus.EXCHANGING, amount_in=Decimal("0.4"), amount_out=Decimal("0.0132"))
-    await floor.work()
-    changed = await state(floor, order)
+    changed = await state(floor, order, 5)
     assert (changed.in_amount, changed.out_amount) == (order.in_amount, Decimal("0.0132"))
     assert (changed.in_amount_usd, changed.out_amount_usd) == (order.in_amount_usd, Decimal("1188"))
 

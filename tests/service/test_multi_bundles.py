@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from datetime import timedelta
 from typing import Any
 
@@ -15,16 +14,17 @@ from eth_account.signers.local import LocalAccount
 
 from patience import PATIENCE
 from service.groups import opened, row, set_up
+from service.http_calls import small_service
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS, USDC
+from service.world import AS_SECOND, BTC, ETH, TOKENS, USDC
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import account_address, decode_batch
 from swapdesk.chain.user_operation import read_operation, user_operation_hash
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, assemble
+from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
@@ -64,15 +64,11 @@ def service(
     bundler: PlainBundler,
     interventions: dict[str, Intervention],
 ) -> ServiceParts:
-    return assemble(
+    return small_service(
         clock,
-        random.Random(7),
         store,
-        CHAINS,
-        BUNDLED,
-        venue_list,
-        PARTNERS,
-        INTERMEDIARIES,
+        venues=venue_list,
+        tokens=BUNDLED,
         onchain=Onchain(bundler=bundler),
         intervene=interventions.get,
     )
@@ -81,10 +77,11 @@ def service(
 async def build(
     api: httpx2.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
 ) -> dict[str, Any]:
-    answer = await api.post(
-        f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
-    )
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.post(
+            f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
+        )
+    ).raise_for_status()
     decode(MultiTransactions, answer.content, side="client")
     return answer.json()
 
@@ -146,8 +143,7 @@ async def test_a_bundle_from_the_build_to_its_confirmation(
     assert tokens["txData"]["tokenAmount"] == str(2000 * 10**6)
     assert (built["depositNeeded"], built["saCurrentBalance"]) == ("0", "0")
     assert (await status(api, multi_id))["bundleStatus"] == "pending"
-    answer = await submit(api, multi_id, signed(built))
-    assert answer.status_code == 200, answer.text
+    answer = (await submit(api, multi_id, signed(built))).raise_for_status()
     assert answer.json() == {
         "userOpHashes": [each["txData"]["userOpHash"] for each in built["transactions"]]
     }

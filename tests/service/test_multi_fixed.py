@@ -9,10 +9,8 @@ import httpx2
 import pytest
 
 from service.groups import opened, row
-from service.orders_fixtures import EVM
-from service.orders_fixtures import XRP as XRP_ADDRESS
 from service.price_venue import PriceVenue
-from service.world import FIRST, XRP
+from service.world import EVM, FIRST, XRP, XRP_ADDRESS
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
@@ -42,6 +40,7 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     await opened(service, clock)
     now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
     assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
+    assert not {"depositAddress", "swapName", "in"} & now["orders"][0].keys()
     back = {"refundAddress": XRP_ADDRESS, "refundExtraId": "7"}
     tagged = row(amount=1000, fixed=True, **back) | {"from": XRP.id}
     answer = await api.post("/exchanges/multi", json={"orders": [tagged]})

@@ -85,8 +85,9 @@ async def set_up(
 
 
 async def asked(api: httpx2.AsyncClient, multi_id: str, sender: str = SENDER) -> dict[str, Any]:
-    answer = await api.get(f"/exchanges/multi/{multi_id}/tx", params={"sender": sender})
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.get(f"/exchanges/multi/{multi_id}/tx", params={"sender": sender})
+    ).raise_for_status()
     decode(MultiTransactions, answer.content, side="client")
     return answer.json()
 

@@ -9,11 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH, SOL
+from service.world import AS_SECOND, BTC, BTC_ADDRESS, ETH, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339
@@ -29,10 +28,11 @@ def venue_list() -> list[PlainVenue]:
 async def quote_of(
     api: httpx2.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
 ) -> str:
-    answer = await api.get(
-        "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
-    )
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.get(
+            "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
+        )
+    ).raise_for_status()
     return answer.json()["quotes"][0]["quoteId"]
 
 
@@ -41,14 +41,12 @@ async def created(
 ) -> dict[str, Any]:
     quote_id = await quote_of(api, amount=amount, kind=kind, token=token)
     body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
-    answer = await api.post("/exchanges", json=body)
-    assert answer.status_code == 200, answer.text
+    answer = (await api.post("/exchanges", json=body)).raise_for_status()
     return json.loads(answer.content, parse_float=str, parse_int=str)
 
 
 async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int, int]:
-    answer = await api.get("/orders", params=query)
-    assert answer.status_code == 200, answer.text
+    answer = (await api.get("/orders", params=query)).raise_for_status()
     body = answer.json()
     return [o["serviceId"] for o in body["orders"]], body["total"], body["totalPages"]
 

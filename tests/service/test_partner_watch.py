@@ -152,7 +152,7 @@ async def test_what_was_changed_outlives_the_next_seeding(
     partners.set_tier(operator, "Shop", Tier.FREE)
     number = store.partner_changes()
     await store.add_partners([made])
-    (found,) = (await store.read_partners()).partners
+    _, (found,) = await store.read_partners()
     assert found.tier is Tier.FREE
     assert found.keys[0].revoked == clock.now()
     assert store.partner_changes() == number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from datetime import timedelta
 from decimal import Decimal
@@ -12,26 +11,22 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.http_calls import small_service
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.quote_fields import check_fields
 from service.world import (
     AS_SECOND,
     BTC,
-    CHAINS,
     ETH,
     FIRST,
-    INTERMEDIARIES,
-    PARTNERS,
     SECOND,
     SOL,
-    TOKENS,
     UNPRICED,
     XRP,
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.app import assemble
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
@@ -184,9 +179,7 @@ async def test_private_rows_are_bounded(
     store: Any,
     many_venues: list[CentralizedVenue],
 ) -> None:
-    parts = assemble(
-        clock, random.Random(1), store, CHAINS, TOKENS, many_venues, PARTNERS, INTERMEDIARIES
-    )
+    parts = small_service(clock, store, venues=many_venues)
     caller = Caller(FIRST, FIRST.keys[0])
     query = QuoteQuery.model_validate(asked(types=["private"]))
     answer = await parts.engine.quotes(caller, query)

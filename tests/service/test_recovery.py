@@ -24,7 +24,10 @@ async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
     await floor.store.close()
 
 
-async def shown(floor: Floor, order: Order) -> Order:
+async def shown(floor: Floor, order: Order, looks: int = 0) -> Order:
+    """The order as it is told, after so many looks of the worker."""
+    for _ in range(looks):
+        await floor.work()
     return await floor.desk.get(caller(), order.service_id)
 
 
@@ -39,16 +42,10 @@ async def declined(floor: Floor, order: Order, leg: str = "in", **more: Any) -> 
     return code, key
 
 
-async def worked(floor: Floor) -> None:
-    for _ in range(4):
-        await floor.work()
-
-
 async def test_a_floating_order_goes_to_the_next_best_venue(floor: Floor) -> None:
     order = await floor.create()
     old, key = await declined(floor, order)
-    await worked(floor)
-    moved = await shown(floor, order)
+    moved = await shown(floor, order, 4)
     assert (moved.status, moved.in_, moved.rerouted) == (1, "bb", True)
     assert (moved.quoted_in_amount, moved.quoted_out_amount) == (order.in_amount, order.out_amount)
     assert moved.out_amount == Decimal("0.01656666")
@@ -60,8 +57,7 @@ async def test_a_floating_order_goes_to_the_next_best_venue(floor: Floor) -> Non
     await floor.work(3600)
     assert (await shown(floor, order)).status == 1, "the deposit was made: nothing expires"
     floor.venue("bb").move(taking.key, LegStatus.FINISHED)
-    await floor.work()
-    assert (await shown(floor, order)).status == 4
+    assert (await shown(floor, order, 1)).status == 4
 
 
 @pytest.mark.parametrize("leg", ["in", "out"])
@@ -71,7 +67,7 @@ async def test_a_leg_of_a_private_order_is_taken_over_by_a_stranger(floor: Floor
     if leg == "out":
         floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     old, _ = await declined(floor, order, leg)
-    await worked(floor)
+    await shown(floor, order, 4)
     row = await row_of(floor, order)
     changed, kept = (0, 1) if leg == "in" else (1, 0)
     assert row.legs[kept] == before.legs[kept]
@@ -90,8 +86,7 @@ async def test_a_venue_that_refuses_is_passed_over(floor: Floor) -> None:
     order = await floor.create()
     old, key = await declined(floor, order)
     floor.venue("bb").trouble.reject = True
-    await worked(floor)
-    assert (await shown(floor, order)).in_ == "cc"
+    assert (await shown(floor, order, 4)).in_ == "cc"
     place = await floor.venue("cc").find(floor.venue("cc").opened[0].key)
     assert floor.venue(old).sent_on[key] == (place.address, place.tag)
 
@@ -104,9 +99,7 @@ async def test_when_nobody_takes_over_it_goes_back_or_waits_for_somebody(
     old, key = await declined(floor, order)
     for venue in floor.adapters:
         venue.trouble.reject = True
-    for _ in range(8):
-        await floor.work()
-    end = await shown(floor, order)
+    end = await shown(floor, order, 8)
     if refund is None:
         assert (end.status, end.action_required, end.in_) == (6, True, old)
         assert floor.venue(old).sent_on == {}
@@ -118,8 +111,7 @@ async def test_when_nobody_takes_over_it_goes_back_or_waits_for_somebody(
 async def test_a_fixed_order_goes_back_and_nowhere_else(floor: Floor) -> None:
     order = await create(floor, await fixed(floor), refund_address=EVM)
     old, key = await declined(floor, order)
-    await worked(floor)
-    end = await shown(floor, order)
+    end = await shown(floor, order, 4)
     assert (end.status, end.rerouted) == (7, False)
     assert floor.venue(old).sent_on == {key: (EVM, None)}
     assert len(floor.openings) == 1
@@ -133,8 +125,7 @@ async def test_a_private_fixed_order_returns_the_token_originally_sent(
     before = await row_of(floor, order)
     floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     old, _ = await declined(floor, order, "out", declined=said)
-    await worked(floor)
-    under_way = await shown(floor, order)
+    under_way = await shown(floor, order, 4)
     assert (under_way.status, under_way.out_status) == (3, 6)
     assert under_way.action_required is False
     code = str((await row_of(floor, order)).detail["backCode"])
@@ -143,8 +134,7 @@ async def test_a_private_fixed_order_returns_the_token_originally_sent(
     assert (back.payout_address, back.amount_in) == (EVM, before.middle_amount)
     assert code != old
     floor.venue(code).move(back.key, LegStatus.FINISHED, amount_out=Decimal("0.49"))
-    await floor.work()
-    end = await shown(floor, order)
+    end = await shown(floor, order, 1)
     assert (end.status, end.refund_chain, end.refund_amount) == (7, "ethereum", Decimal("0.49"))
     assert end.refund_hash is not None
     assert end.order_finished_received is None
@@ -155,19 +145,17 @@ async def test_a_return_that_fails_needs_somebody(floor: Floor) -> None:
     before = await row_of(floor, order)
     floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     await declined(floor, order, "out")
-    await worked(floor)
+    await shown(floor, order, 4)
     code = str((await row_of(floor, order)).detail["backCode"])
     floor.venue(code).move(floor.venue(code).opened[-1].key, LegStatus.FAILED)
-    await floor.work()
-    end = await shown(floor, order)
+    end = await shown(floor, order, 1)
     assert (end.status, end.action_required) == (6, True)
 
 
 async def test_a_venue_that_keeps_a_deposit_is_left_to_support(floor: Floor) -> None:
     order = await floor.create(refund_address=EVM)
     await declined(floor, order, declined=False)
-    await worked(floor)
-    end = await shown(floor, order)
+    end = await shown(floor, order, 4)
     assert (end.status, end.action_required, end.rerouted) == (6, True, False)
 
 
@@ -179,7 +167,7 @@ async def test_a_move_goes_on_after_silence_and_a_restart(floor: Floor, silent: 
         await floor.work()
     quiet = floor.venue(old if silent == "the old one" else "bb")
     quiet.trouble.silent = True
-    await worked(floor)
+    await shown(floor, order, 4)
     assert (await row_of(floor, order)).detail["move"] == "in"
     heir = await reopen(floor)
     try:
@@ -197,16 +185,12 @@ async def test_money_that_cannot_be_refunded_any_more_is_said_to_be(floor: Floor
     row = await row_of(floor, order)
     first = floor.venue(row.legs[0])
     first.move(f"{order.service_id}:in", LegStatus.EXCHANGING)
-    await floor.work()
-    assert (await shown(floor, order)).non_refundable is None
+    assert (await shown(floor, order, 1)).non_refundable is None
     first.move(f"{order.service_id}:in", LegStatus.SENDING)
-    await floor.work()
-    assert (await shown(floor, order)).non_refundable is True
+    assert (await shown(floor, order, 1)).non_refundable is True
     promised = await create(floor, await fixed(floor, "private"), refund_address=EVM)
     row = await row_of(floor, promised)
     floor.venue(row.legs[0]).move(f"{promised.service_id}:in", LegStatus.FINISHED)
-    await floor.work()
-    assert (await shown(floor, promised)).non_refundable is None, "what was sent can come back"
+    assert (await shown(floor, promised, 1)).non_refundable is None, "what was sent can come back"
     floor.venue(row.legs[1]).move(f"{promised.service_id}:out", LegStatus.SENDING)
-    await floor.work()
-    assert (await shown(floor, promised)).non_refundable is True
+    assert (await shown(floor, promised, 1)).non_refundable is True

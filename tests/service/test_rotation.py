@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.new_store import open_new
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal, stored_quote
+from service.test_store import order
 from service.world import BTC, ETH, FIRST
-from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.private_bounds import RECENT
-from swapdesk.service.store.database import Writer
-from swapdesk.service.store.records import RecentPayouts, RouteChoice
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.records import RouteChoice, StoredGroup
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 
 WALLETS = 2
 EXHAUSTED = "every payout wallet in reach of the best price was used lately"
 
 
-class RememberingStore(SqliteStore):
-    """A store whose recent orders a test states: each is a venue, its wallet and its time."""
+NUMBERS = count(1)
 
-    def __init__(self, path: Path, writer: type[Writer]) -> None:
-        super().__init__(path, writer)
-        self.orders: list[tuple[str, int | None, datetime]] = []
 
-    async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
-        assert partner_id == FIRST.partner_id
-        recent = sorted(
-            (each for each in self.orders if each[2] >= since), key=lambda each: each[2]
+async def paid(
+    service: ServiceParts, *wallets: tuple[str, int | None], ago: timedelta = timedelta(0)
+) -> None:
+    """Private orders of the first partner that these venues paid from their wallets."""
+    at = service.clock.now() - ago
+    rows = [
+        replace(
+            order(next(NUMBERS), partner_id=FIRST.partner_id),
+            created=at,
+            route="private",
+            legs=("xx", code),
+            payout_wallet=wallet,
         )
-        wallets = tuple((code, wallet or 0) for code, wallet, _ in recent[::-1][:limit])
-        return RecentPayouts(partner_id, since, limit, wallets)
+        for code, wallet in wallets
+    ]
+    group = StoredGroup(rows[0].service_id, FIRST.partner_id, at, "ethereum")
+    await service.store.begin_group(group, rows)
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[RememberingStore]:
-    opened = open_new(tmp_path / "service.db", RememberingStore)
-    yield opened
-    await opened.close()
+EVERY_WALLET = [(code, wallet) for code in ("aa", "bb") for wallet in range(WALLETS)]
 
 
 @pytest.fixture
@@ -76,13 +74,13 @@ async def chosen(
 
 @pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_a_rotated_route_names_an_unused_wallet(
-    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     drawn: set[tuple[str, int | None]] = set()
     for _ in range(8):
         drawn |= await chosen(api, service, rotating())
     assert drawn == {("aa", 0), ("aa", 1), ("bb", 0), ("bb", 1)}
-    store.orders += [("aa", 0, clock.now()), ("bb", 1, clock.now())]
+    await paid(service, ("aa", 0), ("bb", 1))
     for _ in range(4):
         assert await chosen(api, service, rotating()) == {("aa", 1), ("bb", 0)}
 
@@ -96,7 +94,7 @@ async def test_without_rotation_no_wallet_is_named(
 
 @pytest.mark.proves("input get_quotes rotatePayoutWallets")
 async def test_standard_routes_are_not_rotated(
-    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     rows = await quotes(api, {**rotating(), "types": "standard"})
     assert [row.swap for row in rows] == ["aa", "bb", "cc"]
@@ -109,9 +107,9 @@ async def test_standard_routes_are_not_rotated(
 
 @pytest.mark.proves("input get_quotes rotateFallback")
 async def test_strict_rotation_that_is_exhausted(
-    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
-    store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
+    await paid(service, *EVERY_WALLET)
     (row,) = await quotes(api, rotating())
     assert (row.error, row.quote_id) == (EXHAUSTED, None)
     assert await chosen(api, service, rotating(rotateFallback="true")) == {
@@ -133,16 +131,12 @@ async def test_strict_rotation_that_is_exhausted(
 async def test_only_so_many_orders_count(
     api: httpx2.AsyncClient,
     service: ServiceParts,
-    store: RememberingStore,
-    clock: ManualClock,
     lookback: str,
     left: set[int],
 ) -> None:
     """The newest order paid from nowhere known, the one before it from aa's second wallet."""
-    store.orders += [
-        ("aa", 1, clock.now() - timedelta(minutes=2)),
-        ("cc", None, clock.now() - timedelta(minutes=1)),
-    ]
+    await paid(service, ("aa", 1), ago=timedelta(minutes=2))
+    await paid(service, ("cc", None), ago=timedelta(minutes=1))
     drawn: set[tuple[str, int | None]] = set()
     for _ in range(10):
         drawn |= await chosen(api, service, rotating(rotationLookback=lookback))
@@ -153,12 +147,10 @@ async def test_only_so_many_orders_count(
 async def test_only_a_day_counts(
     api: httpx2.AsyncClient,
     service: ServiceParts,
-    store: RememberingStore,
-    clock: ManualClock,
     age: timedelta,
     left: set[int],
 ) -> None:
-    store.orders.append(("aa", 1, clock.now() - age))
+    await paid(service, ("aa", 1), ago=age)
     drawn: set[tuple[str, int | None]] = set()
     for _ in range(10):
         drawn |= await chosen(api, service, rotating())
@@ -172,15 +164,13 @@ async def test_only_a_day_counts(
 async def test_a_rotated_route_may_deviate_only_so_far(
     api: httpx2.AsyncClient,
     service: ServiceParts,
-    store: RememberingStore,
-    clock: ManualClock,
     bb: PriceVenue,
     threshold: str,
     left: set[str],
 ) -> None:
     """bb pays about two percent less than the best, which is exhausted."""
     bb.fee = Decimal("0.024")
-    store.orders += [("aa", 0, clock.now()), ("aa", 1, clock.now())]
+    await paid(service, ("aa", 0), ("aa", 1))
     parameters = rotating(deviationThreshold=threshold, inLegExcludedSwaps="bb")
     if not left:
         (row,) = await quotes(api, parameters)
@@ -190,9 +180,9 @@ async def test_a_rotated_route_may_deviate_only_so_far(
 
 
 async def test_the_usual_threshold_is_five_percent(
-    api: httpx2.AsyncClient, store: RememberingStore, clock: ManualClock, bb: PriceVenue
+    api: httpx2.AsyncClient, service: ServiceParts, bb: PriceVenue
 ) -> None:
-    store.orders += [("aa", 0, clock.now()), ("aa", 1, clock.now())]
+    await paid(service, ("aa", 0), ("aa", 1))
     parameters = rotating(inLegExcludedSwaps="bb")
     bb.fee = Decimal("0.05")
     assert all(row.error is None for row in await quotes(api, parameters))
@@ -217,9 +207,7 @@ async def test_a_fallback_needs_rotation(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.proves("input get_private_send_quotes rotatePayoutWallets")
-async def test_private_sends_are_rotated(
-    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
-) -> None:
+async def test_private_sends_are_rotated(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     parameters = {"amount": "0.5", "from": BTC.id, "rotatePayoutWallets": "true"}
     items = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]
     assert items
@@ -227,7 +215,7 @@ async def test_private_sends_are_rotated(
         stored = await stored_quote(service, item["quoteId"])
         assert stored.payout_wallet in (0, 1)
         assert stored.choice == RouteChoice(rotate_payout_wallets=True)
-    store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
+    await paid(service, *EVERY_WALLET)
     answer = await api.get("/quotes/private-send", params=parameters)
     assert answer.json() == {"total": 0, "quotes": []}
 
@@ -251,18 +239,14 @@ async def test_private_sends_are_rotated(
 async def test_bounds_of_the_rotation_of_private_sends(
     api: httpx2.AsyncClient,
     service: ServiceParts,
-    store: RememberingStore,
-    clock: ManualClock,
     bb: PriceVenue,
     more: dict[str, str],
     left: set[str],
 ) -> None:
     """bb pays about two percent less than aa, whose two wallets paid the last two orders."""
     bb.fee = Decimal("0.024")
-    store.orders += [
-        ("aa", 0, clock.now() - timedelta(minutes=2)),
-        ("aa", 1, clock.now() - timedelta(minutes=1)),
-    ]
+    await paid(service, ("aa", 0), ago=timedelta(minutes=2))
+    await paid(service, ("aa", 1), ago=timedelta(minutes=1))
     parameters = {"amount": "0.5", "from": BTC.id, "rotatePayoutWallets": "true", **more}
     parameters["inLegExcludedSwaps"] = "bb"
     answer = await api.get("/quotes/private-send", params=parameters)
@@ -274,7 +258,7 @@ async def test_bounds_of_the_rotation_of_private_sends(
 
 
 async def test_another_route_for_an_order_is_rotated_too(
-    service: ServiceParts, store: RememberingStore, clock: ManualClock
+    service: ServiceParts,
 ) -> None:
     async def found(choice: RouteChoice) -> Any:
         return await service.engine.best_legs(
@@ -282,9 +266,9 @@ async def test_another_route_for_an_order_is_rotated_too(
         )
 
     choice = RouteChoice(rotate_payout_wallets=True)
-    store.orders.append(("aa", 1, clock.now()))
+    await paid(service, ("aa", 1))
     best = await found(choice)
     assert (best.legs[-1], best.payout_wallet) in {("aa", 0), ("bb", 0), ("bb", 1)}
-    store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
+    await paid(service, *EVERY_WALLET)
     assert await found(choice) is None
     assert (await found(replace(choice, rotate_fallback=True))).payout_wallet is None

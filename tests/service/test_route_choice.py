@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from decimal import Decimal
 from typing import Any
 
 import httpx2
 import pytest
 
+from service.http_calls import small_service
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.terms_world import COPY_OF_XMR, MONERO, XMR
-from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL, TOKENS
+from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, SOL, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.app import assemble
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
@@ -170,15 +169,13 @@ def hopping(
         PriceVenue("bb"),
         PriceVenue("cc", traits=VenueTraits(requires_refund_address=True)),
     ]
-    parts = assemble(
+    parts = small_service(
         clock,
-        random.Random(1),
         store,
-        [*CHAINS, MONERO],
-        [*TOKENS, COPY_OF_XMR, XMR],
-        venues,
-        PARTNERS,
-        intermediaries,
+        venues=venues,
+        chains=[*CHAINS, MONERO],
+        tokens=[*TOKENS, COPY_OF_XMR, XMR],
+        intermediaries=intermediaries,
     )
     return parts, Caller(FIRST, FIRST.keys[0])
 

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from service.http_calls import running, small_service
 from service.world import AS_FIRST, BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.scans import CLAIM, RETRY_AFTER, SCAN_SECONDS, TokenScans
@@ -54,23 +53,9 @@ def scanner(clock: ManualClock) -> TestScanner:
 
 @pytest.fixture
 def service(
-    service: ServiceParts,
-    clock: ManualClock,
-    store: SqliteStore,
-    venue_list: Any,
-    scanner: TestScanner,
+    clock: ManualClock, store: SqliteStore, venue_list: Any, scanner: TestScanner
 ) -> ServiceParts:
-    return assemble(
-        clock,
-        service.rng,
-        store,
-        CHAINS,
-        TOKENS,
-        venue_list,
-        service.directory.partners.values(),
-        [],
-        scanner=scanner,
-    )
+    return small_service(clock, store, venues=venue_list, intermediaries=[], scanner=scanner)
 
 
 async def settle(store: SqliteStore) -> None:
@@ -119,23 +104,24 @@ async def test_what_selects_a_token(
     assert await verdict(api, USDC) is None
 
 
-PAIR = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
+async def selected(api: httpx2.AsyncClient, store: SqliteStore) -> None:
+    """Bitcoin and Ether are asked for, and whatever follows from that has happened."""
+    pair = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
+    assert (await api.get("/minMax", params=pair)).status_code == 200
+    await settle(store)
 
 
 async def test_a_verdict_stands_until_it_expires(
     api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
-    await api.get("/minMax", params=PAIR)
-    await settle(store)
+    await selected(api, store)
     first = await verdict(api, BTC)
     clock.advance(LIFE.total_seconds() - 1)
-    await api.get("/minMax", params=PAIR)
-    await settle(store)
+    await selected(api, store)
     assert scanner.scanned == ["BTC", "ETH"]
     clock.advance(1)
     assert await verdict(api, BTC) == first, "a stale verdict is shown as it is"
-    await api.get("/minMax", params=PAIR)
-    await settle(store)
+    await selected(api, store)
     assert scanner.scanned == ["BTC", "ETH"] * 2
     assert (await verdict(api, BTC))["scannedAt"] > first["scannedAt"]
 
@@ -144,10 +130,8 @@ async def test_a_scan_never_holds_an_answer_up(
     api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
     scanner.silent = True
-    assert (await api.get("/minMax", params=PAIR)).status_code == 200
-    await settle(store)
-    assert (await api.get("/minMax", params=PAIR)).status_code == 200
-    await settle(store)
+    await selected(api, store)
+    await selected(api, store)
     assert scanner.scanned == ["BTC", "ETH"], "one scan at a time"
     assert await verdict(api, BTC) is None
     clock.advance(SCAN_SECONDS)
@@ -164,15 +148,13 @@ async def test_a_scanner_that_fails_blocks_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scanner.broken = True
-    assert (await api.get("/minMax", params=PAIR)).status_code == 200
-    await settle(store)
+    await selected(api, store)
     found = await verdict(api, BTC)
     assert (found["resultType"], found["unscannedReason"]) == ("Unscanned", "PROVIDER_ERROR")
     assert "no scanner there" in caplog.text
     scanner.broken = False
     clock.advance(RETRY_AFTER.total_seconds())
-    await api.get("/minMax", params=PAIR)
-    await settle(store)
+    await selected(api, store)
     assert (await verdict(api, BTC))["resultType"] == "Benign"
 
 
@@ -205,15 +187,13 @@ async def test_verdicts_outlive_a_restart(
     clock: ManualClock,
     scanner: TestScanner,
 ) -> None:
-    await api.get("/minMax", params=PAIR)
-    await settle(store)
+    await selected(api, store)
     before = await verdict(api, BTC)
     partners = [*service.directory.partners.values()]
     again = small_service(clock, store, partners, scanner=scanner)
     async with running(again, AS_FIRST) as next_api:
         assert await verdict(next_api, BTC) == before
-        await next_api.get("/minMax", params=PAIR)
-        await settle(store)
+        await selected(next_api, store)
         assert scanner.scanned == ["BTC", "ETH"], "the verdict still stands"
 
 

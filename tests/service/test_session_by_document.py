@@ -53,7 +53,7 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/swaps", {}),
     ("/minMax", {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}),
     ("/quotes", {"amount": "0.5", "from": ETH.id, "to": BTC.id}),
-    ("/quotes/private-send", {"amount": "0.5", "tokenId": ETH.id}),
+    ("/quotes/private-send", {"amount": "0.5", "from": ETH.id}),
     ("/rateLimits", {}),
     ("/commissions/summary", {}),
     ("/stats/volume", {}),

@@ -11,8 +11,7 @@ import httpx2
 import pytest
 
 from sentences import Sentence, sentences
-from service.orders_fixtures import BTC as BTC_ADDRESS
-from service.world import BITCOIN, BTC, ETH, UNPRICED
+from service.world import BITCOIN, BTC, BTC_ADDRESS, ETH, UNPRICED
 from swapdesk.clock import ManualClock
 from swapdesk.service.dex.quoting import net_of
 from swapdesk.service.openapi import document
@@ -199,7 +198,7 @@ def test_the_link_of_a_transaction() -> None:
     other = "https://example.test/hash/{txHash}"
     named = BITCOIN.model_copy(update={"hash_url": other})
     assert transaction_link(named, "ab") == "https://example.test/hash/ab"
-    assert transaction_link(BITCOIN, "ab") == "https://example.test/tx/ab"
+    assert transaction_link(BITCOIN, "ab") == "https://bitcoin.example/tx/ab"
     told = [decode_json(encode_json(chain), max_bytes=1 << 14) for chain in (named, BITCOIN)]
     assert [chain.get("hashUrl", "") for chain in told] == [other, ""]
 

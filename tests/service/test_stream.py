@@ -83,6 +83,13 @@ async def welcomed(socket: ClientConnection) -> Listener:
     return listener
 
 
+@contextlib.asynccontextmanager
+async def heard(base: str, headers: dict[str, str] = AS_FIRST) -> AsyncIterator[Listener]:
+    """A stream of the first partner that has said welcome."""
+    async with stream(base, headers) as socket:
+        yield await welcomed(socket)
+
+
 async def moved(
     service: ServiceParts, clock: ManualClock, venue: PlainVenue, order_id: str, status: LegStatus
 ) -> None:
@@ -164,9 +171,8 @@ async def test_wrong_credentials_are_told_after_the_upgrade(
 
 
 async def test_welcome_ping_and_the_id_of_the_handshake(base: str, service: ServiceParts) -> None:
-    async with stream(base, AS_READER) as socket:
-        listener = await welcomed(socket)
-        assert len(socket.response.headers["x-request-id"]) == 36
+    async with heard(base, AS_READER) as listener:
+        assert len(listener.socket.response.headers["x-request-id"]) == 36
         assert await listener.ask(type="ping") == {"type": "pong"}
         assert service.hub.connections == 1  # type: ignore[attr-defined]
     await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
@@ -181,8 +187,7 @@ async def test_an_update_is_the_object_of_order_details(
 ) -> None:
     order_id = (await created(api))["serviceId"]
     await told(service)
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         assert await listener.ask(type="subscribe", serviceIds=[order_id]) == {
             "type": "subscribed",
             "serviceIds": [order_id],
@@ -190,7 +195,7 @@ async def test_an_update_is_the_object_of_order_details(
         for status in (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.FINISHED):
             await moved(service, clock, venue_list[0], order_id, status)
             async with asyncio.timeout(PATIENCE):
-                raw = await socket.recv()
+                raw = await listener.socket.recv()
             details = await api.get(f"/orders/{order_id}")
             assert raw == '{"type":"order_update","data":' + details.text + "}"
         assert await listener.silent()
@@ -203,8 +208,8 @@ async def test_all_mode_sees_own_orders_only(
     clock: ManualClock,
     venue_list: list[PlainVenue],
 ) -> None:
-    async with stream(base) as first, stream(base, AS_SECOND) as second:
-        mine, theirs = await welcomed(first), Listener(second)
+    async with heard(base) as mine, stream(base, AS_SECOND) as second:
+        theirs = Listener(second)
         await theirs.next()
         assert await mine.ask(type="subscribe") == {"type": "subscribed", "all": True}
         await theirs.ask(type="subscribe")
@@ -230,8 +235,7 @@ async def test_subscriptions_add_up_and_reset(
 ) -> None:
     one, two = [(await created(api))["serviceId"] for _ in range(2)]
     await told(service)
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         await listener.ask(type="subscribe", serviceIds=[one])
         both = await listener.ask(type="subscribe", serviceIds=[two, one])
         assert both["serviceIds"] == [one, two]
@@ -273,9 +277,8 @@ async def test_subscriptions_add_up_and_reset(
     ],
 )
 async def test_frames_that_are_no_message(base: str, text: str | bytes, code: str) -> None:
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
-        await socket.send(text)
+    async with heard(base) as listener:
+        await listener.socket.send(text)
         frame = await listener.next()
         assert (frame["type"], frame["code"]) == ("error", code)
         sentence = r"(A message|The message|The types|serviceIds) (is|has|are|cannot) .+\."
@@ -288,8 +291,7 @@ async def test_a_thousand_orders_and_no_more(
 ) -> None:
     order_id = (await created(api))["serviceId"]
     await told(service)
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         many = [f"order{n}" for n in range(MAX_WATCHED)]
         assert (await listener.ask(type="subscribe", serviceIds=many))["code"] == "ORDER_NOT_FOUND"
         assert await listener.next() == {"type": "subscribed", "serviceIds": []}
@@ -302,32 +304,29 @@ async def test_a_thousand_orders_and_no_more(
 
 
 async def test_nonsense_in_a_row_ends_the_connection(base: str) -> None:
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         for _ in range(rules.ABUSE_FRAMES - 1):
             await listener.ask(type="dance")
         assert await listener.ask(type="ping") == {"type": "pong"}
         for _ in range(rules.ABUSE_FRAMES):
-            await socket.send("nonsense")
+            await listener.socket.send("nonsense")
         assert await listener.closed() == 4400
 
 
 async def test_a_flood_is_refused_and_then_ended(base: str, clock: ManualClock) -> None:
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         for _ in range(rules.FLOOD_FRAMES):
             assert (await listener.ask(type="ping"))["type"] == "pong"
         assert (await listener.ask(type="ping"))["code"] == "RATE_LIMIT_EXCEEDED"
         clock.advance(rules.FLOOD_SECONDS)
         assert (await listener.ask(type="ping"))["type"] == "pong"
         for _ in range(2 * rules.FLOOD_FRAMES + 1):
-            await socket.send('{"type":"ping"}')
+            await listener.socket.send('{"type":"ping"}')
         assert await listener.closed() == 4429
 
 
 async def test_a_shutdown_is_announced(base: str, service: ServiceParts) -> None:
-    async with stream(base) as socket:
-        listener = await welcomed(socket)
+    async with heard(base) as listener:
         service.hub.close()  # type: ignore[attr-defined]
         assert await listener.closed() == 1001
 
@@ -343,8 +342,8 @@ async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
     ids = [(await created(api))["serviceId"] for _ in range(30)]
     ranks = ["WAITING_FOR_DEPOSIT", "DEPOSIT_DETECTED", "EXCHANGE_IN_PROGRESS"]
     ranks += ["SENDING_TO_RECEIVER", "SWAP_COMPLETED"]
-    async with stream(base) as one, stream(base) as other:
-        listeners = [await welcomed(one), await welcomed(other)]
+    async with heard(base) as one, heard(base) as other:
+        listeners = (one, other)
         for listener in listeners:
             await listener.ask(type="subscribe")
         for status in (

@@ -9,10 +9,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.orders_fixtures import EVM
 from service.quote_calls import asked
 from service.terms_world import venues
-from service.world import FIRST, XRP
+from service.world import EVM, FIRST, XRP
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.service.venues.adapter import CentralizedVenue
@@ -35,8 +34,9 @@ OURS = {"Authorization": "first-reader:reader-secret"}
 
 
 async def rows(api: httpx2.AsyncClient, headers: dict[str, str] | None, **more: Any) -> Any:
-    answer = await api.get("/quotes", params=asked(types="standard", **more), headers=headers)
-    assert answer.status_code == 200, answer.text
+    answer = (
+        await api.get("/quotes", params=asked(types="standard", **more), headers=headers)
+    ).raise_for_status()
     return [row for row in answer.json()["quotes"] if "error" not in row]
 
 

@@ -69,20 +69,6 @@ async def test_equal_questions_share_one_call(clock: ManualClock) -> None:
     assert inner.asked == 4
 
 
-async def test_a_silent_quote_times_out_after_two_seconds(clock: ManualClock) -> None:
-    venue = GuardedVenue(PriceVenue("aa", silent=True), clock)
-    asking = asyncio.create_task(quoted(venue))
-    await settle()
-    clock.advance(1.99)
-    await settle()
-    assert not asking.done()
-    clock.advance(0.02)
-    await settle()
-    assert asking.done()
-    with pytest.raises(TimedOut):
-        await asking
-
-
 async def test_a_defect_of_an_adapter_is_transient_and_logged(
     clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -184,23 +170,43 @@ LEG = LegOrder(
 )
 
 
-async def test_open_is_ambiguous_after_ten_seconds(clock: ManualClock) -> None:
-    inner = OpeningVenue("aa", how="silent")
-    opening = asyncio.create_task(GuardedVenue(inner, clock).open(LEG))
-    await settle()
-    clock.advance(9.9)
-    await settle()
-    assert not opening.done()
-    clock.advance(0.2)
-    with pytest.raises(Ambiguous):
-        await opening
-    assert len(inner.opened) == 1
+QUOTE, OPEN, REPORT = ("quote", BTC, ETH, HALF), ("open", LEG), ("report", "order:in")
 
 
-@pytest.mark.parametrize(("how", "failure"), [("broken", Ambiguous), ("rejects", Rejected)])
-async def test_open_keeps_what_is_known(clock: ManualClock, how: str, failure: Any) -> None:
+@pytest.mark.parametrize(
+    ("call", "seconds", "failure"),
+    [(QUOTE, 2, TimedOut), (OPEN, 10, Ambiguous), (REPORT, 5, Transient)],
+    ids=["quote", "open", "report"],
+)
+async def test_a_silent_venue_is_given_up(
+    clock: ManualClock, call: tuple[Any, ...], seconds: float, failure: Any
+) -> None:
+    inner = OpeningVenue("aa", how="silent", silent=True)
+    name, *asked = call
+    asking = asyncio.create_task(getattr(GuardedVenue(inner, clock), name)(*asked))
+    await settle()
+    clock.advance(seconds - 0.01)
+    await settle()
+    assert not asking.done()
+    clock.advance(0.02)
+    await settle()
+    assert asking.done()
     with pytest.raises(failure):
-        await GuardedVenue(OpeningVenue("aa", how=how), clock).open(LEG)
+        await asking
+    assert len(inner.opened) == (call is OPEN), "it is opened once at most"
+
+
+@pytest.mark.parametrize(
+    ("call", "how", "failure"),
+    [(OPEN, "broken", Ambiguous), (OPEN, "rejects", Rejected), (REPORT, "broken", Transient)],
+    ids=["open", "rejected", "report"],
+)
+async def test_a_failure_says_what_is_known(
+    clock: ManualClock, call: tuple[Any, ...], how: str, failure: Any
+) -> None:
+    name, *asked = call
+    with pytest.raises(failure):
+        await getattr(GuardedVenue(OpeningVenue("aa", how=how), clock), name)(*asked)
 
 
 async def test_open_is_not_stopped_by_the_breaker(clock: ManualClock) -> None:
@@ -210,16 +216,6 @@ async def test_open_is_not_stopped_by_the_breaker(clock: ManualClock) -> None:
         with pytest.raises(Transient):
             await quoted(venue)
     assert (await venue.open(LEG)).address == "address"
-
-
-@pytest.mark.parametrize("how", ["silent", "broken"])
-async def test_reports_fail_as_transient(clock: ManualClock, how: str) -> None:
-    venue = GuardedVenue(OpeningVenue("aa", how=how), clock)
-    asking = asyncio.create_task(venue.report("order:in"))
-    await settle()
-    clock.advance(5.1)
-    with pytest.raises(Transient):
-        await asking
 
 
 async def test_registry(clock: ManualClock) -> None:

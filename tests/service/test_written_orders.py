@@ -10,11 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.valid import require_valid
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH, FIRST
+from service.world import AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order

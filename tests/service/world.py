@@ -35,7 +35,7 @@ def chain(
         address_validation=pattern,
         token_address_validation=pattern,
         memo_needed=memo,
-        explorer_url="https://example.test/tx/{txHash}",
+        explorer_url=f"https://{short_name}.example/tx/{{txHash}}",
         address_url="https://example.test/address/{address}",
         priority=Decimal(number),
         kind=kind,
@@ -184,6 +184,11 @@ SUSPENDED = Partner(
     suspended=True,
 )
 PARTNERS = (FIRST, SECOND, FREE, SUSPENDED)
+
+EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+BTC_ADDRESS = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+XRP_ADDRESS = "rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B"
+"""Of somebody who is paid."""
 
 AS_FIRST = {"Authorization": "first-key:first-secret"}
 AS_READER = {"Authorization": "first-reader:reader-secret"}

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from flows.orders import BTC, ETH, NOW
 from flows.test_deposit_hash import token
+from swapdesk.chain.addresses.payments import short_memo_label
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit import deposit_state
-from swapdesk.tui.screens.order_facts import order_facts, short_memo_label, transaction_page
+from swapdesk.tui.screens.order import order_facts, transaction_page
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans

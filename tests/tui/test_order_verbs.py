@@ -19,8 +19,7 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.inspect import InspectScreen
-from swapdesk.tui.screens.order import OrderScreen
-from swapdesk.tui.screens.order_facts import transaction_page
+from swapdesk.tui.screens.order import OrderScreen, transaction_page
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen

@@ -24,9 +24,10 @@ def insert_given(*arguments):
         die()
 
 def written(self, *arguments):
-    write(self, *arguments)
+    told = write(self, *arguments)
     if at == "RecordsFile.COMMIT":
         die()
+    return told
 
 def document_written(self, *arguments):
     write_given(self, *arguments)

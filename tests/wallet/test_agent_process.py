@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
-from patience import PATIENCE
+from patience import PATIENCE, eventually
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
@@ -118,10 +118,9 @@ async def test_an_agent_that_ends_is_noticed(start: Start, subtests: pytest.Subt
             await agent.unlock(PASSPHRASE)
             os.kill(agent.pid, signal.SIGINT)
             assert (await agent.read_accounts()).accounts
-            waiting = asyncio.create_task(agent.ended())
             os.kill(agent.pid, number)
-            gone = await waiting
-            assert "unlock again" in gone.words
+            await eventually(lambda it=agent: it.gone is not None)
+            assert "unlock again" in agent.gone.words
             with pytest.raises(AgentGone):
                 await agent.lock()
         # What was kept is there for the next one, and the lock is free.

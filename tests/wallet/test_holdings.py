@@ -83,6 +83,8 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         # Where no contract stands nobody can take anything, which leaves no doubt.
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
         assert (told.allowances, told.complete) == ((one,), True)
+        other = await agent.allowances(someone.address, CHAIN, [NO_TOKEN])
+        assert (other.allowances, other.complete) == ((), True)
         call = await agent.revocation(token, one.spender, permit2=one.permit2)
         end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
         promise = someone.promise(f"revoke {who}", venue=None, sell_units=0)

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from msgspec import Struct
 
+from patience import eventually
 from swapdesk.chain.smart_account import account_address
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -140,7 +141,8 @@ async def test_the_same_command_ends_what_a_kill_left(owner: Owner, name: str, m
         client = await dying.client()
         said = await kind.command(owner, dying)
         assert said.open, said
-        gone = await client.ended()
+        await eventually(lambda: client.gone is not None)
+        gone = client.gone
     except AgentGone as error:
         gone = error
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cached_catalog import cache_catalog
@@ -24,7 +25,8 @@ from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, Settings, load_settings
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, KeyOrigin, Kind, WalletPlace
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused, WrongPassphrase
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
@@ -168,6 +170,24 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         assert there.state in (TransactionState.MINED, TransactionState.SUCCEEDED)
     paid = live.world.chain("base").accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
     assert paid == 10**15
+
+
+async def test_an_imported_key_of_the_sandbox_is_not_shown_what_real_ids_would_execute(
+    live: Live, tmp_path: Path
+) -> None:
+    """It may hold real money, and a signature is good for every chain of that id."""
+    link = ChainLink("base", Kind.EVM, REAL["base"], live.world.url("base"), 2)
+    client = await WalletClient.start(WalletPlace(str(tmp_path), "sandbox", (link,)), program=CHEAP)
+    try:
+        key = Secret("11" * 32)
+        [choice] = await client.preview(Kind.EVM, KeyOrigin.RAW, key)
+        account = await client.import_key(choice, KeyOrigin.RAW, "", key, PHRASE)
+        promise = replace(live.deposit("real"), account=account.address, recipient=account.address)
+        with pytest.raises(Refused, match="never signs for real ids") as refused:
+            await client.review(PAYMENT, promise)
+        assert refused.value.code is Code.OTHER_CHAIN
+    finally:
+        await client.close()
 
 
 async def test_a_smart_account_is_nobodys_where_its_maker_is_not_known(live: Live) -> None:

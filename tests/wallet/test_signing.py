@@ -109,6 +109,11 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
         assert refused.value.code is Code.LOCKED
+        await agent.lock()
+        await agent.unlock(PASSPHRASE)
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.UNKNOWN_REVIEW
 
 
 async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:

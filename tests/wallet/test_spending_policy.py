@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from swapdesk.agent.keys.keystore import Scrypt
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -238,10 +239,9 @@ async def test_a_policy_of_an_earlier_release_lets_nothing_be_miscounted(
         await agent.set_policy(TEN, PASSPHRASE)
     path = Path(someone.place.directory) / "spending_policy.json"
     keeper = PolicyKeeper(
-        path.parent, "sandbox", lambda: Records(RecordsFile(path.parent, writable=True)).spent,
-        cost=2**12,
-    )  # fmt: skip
-    scrypt = keeper.scrypt()
+        path.parent, "sandbox", lambda: Records(RecordsFile(path.parent, writable=True)).spent
+    )
+    scrypt = Scrypt.fresh(2**12)
     lied = (Limit(SpendWindow.DAY, Decimal(1), replace(DOLLAR, decimals=24)),)
     key = scrypt.derive(SecretBytes(PASSPHRASE.reveal().encode()))
     keeper.write_sealed(SpendingPolicy(lied), key, scrypt)

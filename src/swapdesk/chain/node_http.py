@@ -44,9 +44,9 @@ class NodeHttp:
         self,
         url: str,
         *,
-        deadline: float,
+        deadline: float = 5.0,
         headers: dict[str, str] | None = None,
-        transport: httpx2.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._url = url
         self._deadline = deadline
@@ -144,9 +144,9 @@ class NodeHttp:
                 return bytes(content)
         # The words of these errors may be the node's, so only their kind is told.
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            raise self.unreachable(f"the node cannot be reached: {_kind(error)}") from error
+            raise self.unreachable(f"the node cannot be reached: {type(error).__name__}") from error
         except (httpx2.HTTPError, OSError) as error:  # TimeoutError is one
-            raise self.uncertain(f"the node gave no answer: {_kind(error)}") from error
+            raise self.uncertain(f"the node gave no answer: {type(error).__name__}") from error
 
     def _document(self, content: bytes) -> Any:
         try:
@@ -164,7 +164,3 @@ def _request(number: int, method: str, params: Sequence[Any]) -> dict[str, Any]:
 
 def _encoded(body: object) -> bytes:
     return json.dumps(body).encode()
-
-
-def _kind(error: Exception) -> str:
-    return type(error).__name__

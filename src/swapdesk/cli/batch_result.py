@@ -173,7 +173,7 @@ def _bundle(standing: GroupStanding, bundle: JournaledBundle) -> BundleFacts:
             for item in built.items
         ],
         needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in built.needs],
-        gas_at_most=short(from_base_units(built.gas_units, _decimals(standing))),
+        gas_at_most=short(from_base_units(built.gas_units, 9 if standing.solana else 18)),
         expires=built.expires,
         signatures=len(bundle.signatures),
         tx_hash=bundle.tx_hash,
@@ -240,10 +240,6 @@ def _payment(one: WalletPayment) -> GroupPayment:
         service_ids=one.service_ids,
         code=one.code,
     )
-
-
-def _decimals(standing: GroupStanding) -> int:
-    return 9 if standing.solana else 18
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]

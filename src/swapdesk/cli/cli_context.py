@@ -106,32 +106,40 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
     )
 
 
-def global_options(command: F) -> F:
-    """What the group and every command take: ``--profile``, ``--json``, ``--plain``,
-    ``--read-only`` and ``--passphrase-fd``."""
-    for option in (
-        click.option(
-            "--passphrase-fd",
-            type=click.IntRange(0),
-            metavar="N",
-            help="Read the wallet's pass phrase from this descriptor instead of asking.",
-        ),
-        click.option(
-            "--read-only", is_flag=True, help="Create, sign and spend nothing, whatever is asked."
-        ),
-        click.option("--plain", "plain", is_flag=True, help="Sentences instead of tables."),
-        click.option(
-            "--json", "as_json", is_flag=True, help="One JSON document, or one object per line."
-        ),
-        click.option(
-            "--profile",
-            metavar="NAME",
-            shell_complete=completion.profiles,
-            help="The profile to use; sandbox by default.",
-        ),
-    ):
-        command = option(command)
-    return command
+def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Options and arguments that belong together; the last stands first in the help."""
+
+    def decorated(command: F) -> F:
+        for decorate in decorators:
+            command = decorate(command)
+        return command
+
+    return decorated
+
+
+global_options = options(
+    click.option(
+        "--passphrase-fd",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Read the wallet's pass phrase from this descriptor instead of asking.",
+    ),
+    click.option(
+        "--read-only", is_flag=True, help="Create, sign and spend nothing, whatever is asked."
+    ),
+    click.option("--plain", "plain", is_flag=True, help="Sentences instead of tables."),
+    click.option(
+        "--json", "as_json", is_flag=True, help="One JSON document, or one object per line."
+    ),
+    click.option(
+        "--profile",
+        metavar="NAME",
+        shell_complete=completion.profiles,
+        help="The profile to use; sandbox by default.",
+    ),
+)
+"""What the group and every command take: ``--profile``, ``--json``, ``--plain``,
+``--read-only`` and ``--passphrase-fd``."""
 
 
 def desk_command(command: F) -> F:

@@ -4,14 +4,13 @@ the desk, pay its deposit from the wallet, or see what a wallet would sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
+from swapdesk.cli.cli_context import CliContext, desk_command, on_desk, options
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.listed_help import WithExchanges, WithVenues
@@ -28,8 +27,6 @@ from swapdesk.cli.quote_options import (
     route_options,
     slippage_option,
 )
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 NO_MEMO = "NO MEMO"
 DEFAULT_MAX_LOSS = "3"
@@ -48,63 +45,61 @@ def read_max_loss(context: click.Context, option: click.Parameter, value: str) -
     return percent
 
 
-def create_options(command: F) -> F:
-    """The options both creating commands share."""
-    command = preset_option(route_options(command))
-    for option in (
-        click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
-        click.option(
-            "--dry-run", is_flag=True, help="Print what would be created or signed, and stop."
-        ),
-        click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
-        click.option(
-            "--accept-warnings",
-            is_flag=True,
-            help="Use a token that a scan warns of or that is not verified, an address whose money"
-            " only a program can move, and a memo that a program may have changed or that is not"
-            " the one the address book keeps with a name.",
-        ),
-        click.option(
-            "--max-loss",
-            callback=read_max_loss,
-            metavar="PCT",
-            default=DEFAULT_MAX_LOSS,
-            show_default=True,
-            help="Largest loss of value in percent, fees included; more is exit 3, and so is a"
-            ' loss that is not known. "any" switches this off.',
-        ),
-        click.option(
-            "--min-out",
-            callback=read_digits,
-            metavar="AMOUNT",
-            help="Least to arrive, in the token received: a quote below is exit 3, and an order"
-            " that gives less than its quote is accepted down to it.",
-        ),
-        click.option("--quote", "quote_id", metavar="ID", help="A quote shown a moment ago."),
-        click.option(
-            "--middle-refund",
-            metavar="ADDR",
-            shell_complete=completion.payees,
-            help="With --use-xmr: where XMR of a private swap that fails half-way comes back to.",
-        ),
-        click.option("--refund-memo", metavar="M", help="Memo of the refund address."),
-        click.option(
-            "--refund",
-            metavar="ADDR",
-            shell_complete=completion.payees,
-            help="Where the deposit comes back to.",
-        ),
-        click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
-        click.option("--memo", metavar="M", help="Memo or destination tag of the recipient."),
-        click.option(
-            "--to",
-            metavar="ADDR|@name",
-            shell_complete=completion.payees,
-            help="Who gets the money: an address, a payment link or @name.",
-        ),
-    ):
-        command = option(command)
-    return command
+create_options = options(
+    route_options,
+    preset_option,
+    click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
+    click.option(
+        "--dry-run", is_flag=True, help="Print what would be created or signed, and stop."
+    ),
+    click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
+    click.option(
+        "--accept-warnings",
+        is_flag=True,
+        help="Use a token that a scan warns of or that is not verified, an address whose money"
+        " only a program can move, and a memo that a program may have changed or that is not"
+        " the one the address book keeps with a name.",
+    ),
+    click.option(
+        "--max-loss",
+        callback=read_max_loss,
+        metavar="PCT",
+        default=DEFAULT_MAX_LOSS,
+        show_default=True,
+        help="Largest loss of value in percent, fees included; more is exit 3, and so is a"
+        ' loss that is not known. "any" switches this off.',
+    ),
+    click.option(
+        "--min-out",
+        callback=read_digits,
+        metavar="AMOUNT",
+        help="Least to arrive, in the token received: a quote below is exit 3, and an order"
+        " that gives less than its quote is accepted down to it.",
+    ),
+    click.option("--quote", "quote_id", metavar="ID", help="A quote shown a moment ago."),
+    click.option(
+        "--middle-refund",
+        metavar="ADDR",
+        shell_complete=completion.payees,
+        help="With --use-xmr: where XMR of a private swap that fails half-way comes back to.",
+    ),
+    click.option("--refund-memo", metavar="M", help="Memo of the refund address."),
+    click.option(
+        "--refund",
+        metavar="ADDR",
+        shell_complete=completion.payees,
+        help="Where the deposit comes back to.",
+    ),
+    click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
+    click.option("--memo", metavar="M", help="Memo or destination tag of the recipient."),
+    click.option(
+        "--to",
+        metavar="ADDR|@name",
+        shell_complete=completion.payees,
+        help="Who gets the money: an address, a payment link or @name.",
+    ),
+)
+"""The options both creating commands share."""
 
 
 @click.command(cls=WithVenues)

@@ -38,7 +38,6 @@ from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.minimum_received import guaranteed_by
 from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
 from swapdesk.flows.deposits.funding import Funded, NotFunded
-from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
@@ -286,16 +285,15 @@ def _not_funded(tracked: TrackedOrder, outcome: NotFunded) -> CommandError:
 
 def _not_created(outcome: NotCreated) -> CommandError:
     error, failure = outcome.error, outcome.failure
-    told: Failure = failure
     status = getattr(error, "status", None)
     said = getattr(error, "message", "") if not isinstance(error, OutcomeUnknown) else ""
     fields = getattr(error, "fields", {})
     return CommandError(
         exit_of_refused_create(outcome.code, error),
         outcome.code,
-        f"{told.cause} {said}".strip(),
-        told.money,
-        told.next,
+        f"{failure.cause} {said}".strip(),
+        failure.money,
+        failure.next,
         status,
         getattr(error, "request_id", None),
         {name: {"message": problem.message} for name, problem in fields.items()},
@@ -367,10 +365,11 @@ def review_lines(
     """Everything that will be posted and what was compared, the address whole, in groups;
     ``hidden`` places of it are asked for and drawn as dots."""
     seconds = (intent.valid_until - now).total_seconds()
+    gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
     rows = [
         ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
-        ("You get", _gets(intent)),
+        ("You get", gets if intent.fixed else f"≈ {gets}"),
         ("At least", _least(intent)),
         ("Rate", "fixed" if intent.fixed else "floating"),
         ("Markup", f"{exact_amount(intent.markup)}%, in price" if intent.markup else ""),
@@ -386,11 +385,6 @@ def review_lines(
     ]
     lines = [f"{label:<12}{value}" for label, value in rows if value]
     return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
-
-
-def _gets(intent: Intent) -> str:
-    about = "" if intent.fixed else "≈ "
-    return about + _side(exact_amount(intent.net_amount_out), intent.token_out)
 
 
 def _least(intent: Intent) -> str:

@@ -65,7 +65,8 @@ def demo(
     if auto:
         from swapdesk.cli.demo_transcript import tell_demo
 
-        return tell_demo(call, choice)
+        tell_demo(call, choice)
+        return 0
     from swapdesk.cli.main import open_desk
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

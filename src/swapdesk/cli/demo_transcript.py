@@ -15,13 +15,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import require_sandbox
 from swapdesk.cli.token_argument import find_token
 from swapdesk.client.chain_lookup import LookupFailed
-from swapdesk.client.errors import ClientError
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.demos import DEMOS
@@ -38,7 +37,7 @@ IN_MEMORY = "/dev/shm"
 USUAL_SPEED = Decimal(1)
 
 
-def tell_demo(call: CliContext, choice: DemoChoice) -> int:
+def tell_demo(call: CliContext, choice: DemoChoice) -> None:
     """Carry it out and print what happened."""
     require_sandbox()
     try:
@@ -49,9 +48,6 @@ def tell_demo(call: CliContext, choice: DemoChoice) -> int:
         raise _failed(str(error)) from None
     except LookupFailed as error:
         raise _failed(f"{error}.") from None
-    except ClientError as error:
-        raise of_client_error(error) from None
-    return Exit.DONE
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
@@ -102,14 +98,6 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
     return shown
 
 
-class PaneFacts(Struct, frozen=True):
-    """What one of the people sees."""
-
-    title: str
-    lines: tuple[str, ...]
-    ending: str
-
-
 class StageDocument(Struct, frozen=True, rename="camel"):
     """One line for each stage; ``stage`` counts from 1."""
 
@@ -122,14 +110,14 @@ class StageDocument(Struct, frozen=True, rename="camel"):
     money: str
     next: str
     transactions: tuple[Movement, ...]
-    panes: tuple[PaneFacts, ...]
+    panes: tuple[Pane, ...]
 
 
 class LinkSearchDocument(Struct, frozen=True, rename="camel"):
     """The last line of a private one: whether a search links both sides, and what a watcher can
     still compare."""
 
-    link_search: PaneFacts
+    link_search: Pane
     compared: tuple[Comparison, ...]
 
 
@@ -172,7 +160,7 @@ class _Transcript:
             return
         pane, rows = link_pane(last.search), last.compared
         if self._output.json:
-            self._output.document(LinkSearchDocument(_pane(pane), rows))
+            self._output.document(LinkSearchDocument(pane, rows))
             return
         self._output.say("", "Link search, from Alice to Bob")
         self._lines([*pane.lines, PaneLine(pane.ending)])
@@ -189,13 +177,7 @@ class _Transcript:
             self._lines(new)
 
     def _lines(self, lines: Iterable[PaneLine]) -> None:
-        self._output.say(
-            *(f"    {_label(line):{_LABEL}}{line.whole or line.text}" for line in lines)
-        )
-
-
-def _label(line: PaneLine) -> str:
-    return clock_time(line.at) if line.at is not None else line.label
+        self._output.say(*(f"    {line.head:{_LABEL}}{line.whole or line.text}" for line in lines))
 
 
 def _stage(stage: Stage, panes: tuple[Pane, ...]) -> StageDocument:
@@ -209,10 +191,5 @@ def _stage(stage: Stage, panes: tuple[Pane, ...]) -> StageDocument:
         money=stage.money,
         next=stage.next,
         transactions=stage.moved,
-        panes=tuple(map(_pane, panes)),
+        panes=panes,
     )
-
-
-def _pane(pane: Pane) -> PaneFacts:
-    lines = (f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines)
-    return PaneFacts(pane.title, tuple(lines), pane.ending)

@@ -134,11 +134,11 @@ def _facts(
 
 def _of_service() -> Iterator[ErrorCodeFacts]:
     from swapdesk.cli.command_error import of_client_error
-    from swapdesk.client.errors import Refusal, api_error
+    from swapdesk.client.errors import api_error
     from swapdesk.wire.errors import STATUS_OF
 
     for code, status in STATUS_OF.items():
-        told = of_client_error(api_error(Refusal(status, code)))
+        told = of_client_error(api_error(status, code))
         yield _facts(str(code), (told.exit,), told.message, told.money, told.next, status)
 
 

@@ -202,7 +202,7 @@ def run(arguments: Sequence[str]) -> int:
         output.failure(of_removed(error, arguments) or _usage(error))
         return Exit.BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
-        output.failure(_interrupted())
+        output.failure(CommandError(Exit.INTERRUPTED, "INTERRUPTED", "Interrupted."))
         return Exit.INTERRUPTED
     except ReaderLeft:
         silence(sys.stdout)
@@ -229,7 +229,8 @@ a closed stream."""
 
 
 def _report_defect(output: Output, error: Exception) -> int:
-    output.failure(_defect(error))
+    said = f"swapdesk has a defect: {type(error).__name__}."
+    output.failure(CommandError(Exit.DEFECT, "DEFECT", said))
     if not output.json:
         from swapdesk.tui.crash_report import crash_report
 
@@ -261,22 +262,6 @@ def _usage(error: click.ClickException) -> CommandError:
     said = " ".join(error.format_message().split())
     end = "" if said.endswith((".", "?", "!")) else "."
     return bad_input("USAGE", f"{said}{end}{where}")
-
-
-def _interrupted() -> CommandError:
-    return CommandError(
-        Exit.INTERRUPTED,
-        "INTERRUPTED",
-        "Interrupted.",
-    )
-
-
-def _defect(error: Exception) -> CommandError:
-    return CommandError(
-        Exit.DEFECT,
-        "DEFECT",
-        f"swapdesk has a defect: {type(error).__name__}.",
-    )
 
 
 def main() -> NoReturn:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import on_desk
+from swapdesk.cli.cli_context import on_desk, options
 from swapdesk.cli.command_error import bad_input
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.order_listing import FilterLine
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group()
@@ -35,28 +32,25 @@ def _filter_line(_: click.Context, option: click.Parameter, words: str) -> Filte
         raise bad_input("BAD_FILTER", str(error), field="filter") from None
 
 
-def choosing(command: F) -> F:
-    """``--filter`` and ``--sort``, in the language of the tracker."""
-    for option in (
-        click.option(
-            "--sort",
-            type=click.Choice(SORTINGS),
-            default=SORTINGS[0],
-            show_default=True,
-            help="The sequence within the groups.",
-        ),
-        click.option(
-            "--filter",
-            "kept",
-            callback=_filter_line,
-            metavar="WORDS",
-            default="",
-            help='Orders that match every word, as "private hold >1h" or "get:eth -late"; a word'
-            " may be part of an address, a hash or a request id.",
-        ),
-    ):
-        command = option(command)
-    return command
+choosing = options(
+    click.option(
+        "--sort",
+        type=click.Choice(SORTINGS),
+        default=SORTINGS[0],
+        show_default=True,
+        help="The sequence within the groups.",
+    ),
+    click.option(
+        "--filter",
+        "kept",
+        callback=_filter_line,
+        metavar="WORDS",
+        default="",
+        help='Orders that match every word, as "private hold >1h" or "get:eth -late"; a word'
+        " may be part of an address, a hash or a request id.",
+    ),
+)
+"""``--filter`` and ``--sort``, in the language of the tracker."""
 
 
 @orders.command("list")

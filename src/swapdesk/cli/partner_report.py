@@ -170,7 +170,7 @@ def create_account(
 
 
 def list_accounts(output: Output, db: sqlite3.Connection, now: datetime) -> None:
-    accounts = [_facts(each) for each in partners.read(db).partners]
+    accounts = [_facts(each) for each in partners.read(db)[1]]
     rows = [
         (
             each.partner_id,
@@ -418,4 +418,4 @@ def book_reversal(output: Output, db: sqlite3.Connection, now: datetime, order: 
 
 def _names(db: sqlite3.Connection) -> dict[str, str]:
     """Names of the partners by their ids."""
-    return {each.partner_id: each.name for each in partners.read(db).partners}
+    return {each.partner_id: each.name for each in partners.read(db)[1]}

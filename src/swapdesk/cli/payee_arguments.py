@@ -83,9 +83,11 @@ def _read_recipient(
     )
     if not recipient.ok:
         raise _refused(recipient, "to", "BAD_RECIPIENT")
+    # The memo that comes with the recipient, unless another one was given or it was waived.
+    own = None if request.memo_waived else recipient.memo
     memo = check_memo_of(
         recipient,
-        request.memo if request.memo is not None else _own_memo(request, recipient),
+        request.memo if request.memo is not None else own,
         request.memo_waived,
         token,
         on_chain=on_chain,
@@ -153,11 +155,6 @@ def _read_refund(
     _require_consent(request, "ADDRESS_WARNING", refund.doubt, "refund address")
     _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund
-
-
-def _own_memo(request: CreateRequest, recipient: RecipientCheck) -> str | None:
-    """The memo that comes with the recipient, unless it was waived."""
-    return None if request.memo_waived else recipient.memo
 
 
 def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:

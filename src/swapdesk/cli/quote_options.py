@@ -3,20 +3,17 @@ service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from swapdesk.cli.cli_context import options
 from swapdesk.cli.command_error import CommandError, bad_input
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RouteWish(Struct, frozen=True):
@@ -134,32 +131,29 @@ slippage_option = click.option(
 """For commands that ask for on-chain routes."""
 
 
-def route_options(command: F) -> F:
-    """The options every command that asks for quotes has."""
-    for option in (
-        click.option("--not-out-leg", multiple=True, metavar="CODE",
-                     help="Private routes: not this exchange for the second leg."),
-        click.option("--out-leg", multiple=True, metavar="CODE",
-                     help="Private routes: only this exchange for the second leg."),
-        click.option("--not-in-leg", multiple=True, metavar="CODE",
-                     help="Private routes: not this exchange for the first leg."),
-        click.option("--in-leg", multiple=True, metavar="CODE",
-                     help="Private routes: only this exchange for the first leg."),
-        click.option("--rotate-fallback", is_flag=True,
-                     help="Take a route without rotation when none with it is left."),
-        click.option("--lookback", type=int, metavar="N",
-                     help="Recent orders whose payout wallets count; 10."),
-        click.option("--deviation", callback=read_percent, metavar="PCT",
-                     help="Most that rotation may cost in percent; 5."),
-        click.option("--rotate", is_flag=True, help="Use another payout wallet each time."),
-        click.option("--use-xmr/--no-xmr", "use_xmr", default=None,
-                     help="Private routes: the middle is XMR, or is not."),
-        click.option("--markup", callback=read_percent, metavar="PCT",
-                     help="Your own fee in percent, 0 to 4; the account's default without it."),
-        click.option("--fixed", is_flag=True, help="Fixed rates only; they need --refund."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+route_options = options(
+    click.option("--not-out-leg", multiple=True, metavar="CODE",
+                 help="Private routes: not this exchange for the second leg."),
+    click.option("--out-leg", multiple=True, metavar="CODE",
+                 help="Private routes: only this exchange for the second leg."),
+    click.option("--not-in-leg", multiple=True, metavar="CODE",
+                 help="Private routes: not this exchange for the first leg."),
+    click.option("--in-leg", multiple=True, metavar="CODE",
+                 help="Private routes: only this exchange for the first leg."),
+    click.option("--rotate-fallback", is_flag=True,
+                 help="Take a route without rotation when none with it is left."),
+    click.option("--lookback", type=int, metavar="N",
+                 help="Recent orders whose payout wallets count; 10."),
+    click.option("--deviation", callback=read_percent, metavar="PCT",
+                 help="Most that rotation may cost in percent; 5."),
+    click.option("--rotate", is_flag=True, help="Use another payout wallet each time."),
+    click.option("--use-xmr/--no-xmr", "use_xmr", default=None,
+                 help="Private routes: the middle is XMR, or is not."),
+    click.option("--markup", callback=read_percent, metavar="PCT",
+                 help="Your own fee in percent, 0 to 4; the account's default without it."),
+    click.option("--fixed", is_flag=True, help="Fixed rates only; they need --refund."),
+)  # fmt: skip
+"""The options every command that asks for quotes has."""
 
 
 receive_option = click.option(

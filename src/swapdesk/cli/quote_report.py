@@ -109,7 +109,7 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
         get = board.token_out.symbol
         output.say(f"{row.place}. {row.quote.type} {name}, why {exact_amount(found.net)} {get}:")
         output.say(*(f"   {step_sentence(step, board)}" for step in found.steps))
-        said = _remark(found)
+        said = remark(found, table_amount(found.lines), table_amount(found.net))
         if said:
             output.say(f"   {said}")
 
@@ -128,10 +128,6 @@ def _value(step: WaterfallStep, board: QuoteResult) -> str:
         return percent(step.amount)
     token = board.token_in if step.unit is Unit.SOLD else board.token_out
     return f"{table_amount(step.amount)} {token.symbol}"
-
-
-def _remark(found: Waterfall) -> str:
-    return remark(found, table_amount(found.lines), table_amount(found.net))
 
 
 async def report_quotes(

@@ -277,8 +277,11 @@ def member_types(kind: type) -> dict[str, Any]:
             else:
                 hint = get_type_hints(hint, include_extras=True)[name]
         # A time is written with its zone, also where the record does not ask for one.
-        found[written] = Moment if hint is datetime else hint
+        found[written] = next((moment for time, moment in _MOMENTS if hint == time), hint)
     return found
+
+
+_MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import on_desk
+from swapdesk.cli.cli_context import on_desk, options
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def searching(command: F) -> F:
-    """TEXT, and how much of the service may be asked for it."""
-    for decorate in (
-        click.option(
-            "--reads",
-            type=click.IntRange(0, 1000),
-            default=10,
-            show_default=True,
-            help="Calls of the service that may be spent. The journal costs none.",
-        ),
-        click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
-    ):
-        command = decorate(command)
-    return command
+searching = options(
+    click.option(
+        "--reads",
+        type=click.IntRange(0, 1000),
+        default=10,
+        show_default=True,
+        help="Calls of the service that may be spent. The journal costs none.",
+    ),
+    click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
+)
+"""TEXT, and how much of the service may be asked for it."""
 
 
 @click.command()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -27,28 +26,23 @@ from swapdesk.flows.wallet.policy_change import (
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.spending import (
-    Limit,
     LimitUse,
     PolicyStatus,
-    PolicyToken,
-    Price,
     SpendingPolicy,
     SpendWindow,
     plain_amount,
 )
 
 
-class PolicyFacts(Struct, frozen=True, rename="camel"):
-    """A list that is None allows all; ``until`` None has no end. ``call_payees`` None: of who is
+class PolicyFacts(Struct, frozen=True):
+    """A list that is None allows all; ``until`` None has no end. ``callPayees`` None: of who is
     paid for calls only a change is asked about."""
 
+    MERGED: ClassVar = "policy"
+
     limits: tuple[LimitUse, ...]
-    prices: tuple[Price, ...]
-    chains: tuple[str, ...] | None
-    tokens: tuple[PolicyToken, ...] | None
-    payees: tuple[str, ...] | None
-    call_payees: tuple[str, ...] | None
     until: IsoTime | None
+    policy: SpendingPolicy
 
 
 class PolicyDocument(Struct, frozen=True):
@@ -110,11 +104,15 @@ def _refused(problem: PolicyProblem) -> CommandError:
 def _told(output: Output, status: PolicyStatus) -> int:
     policy = status.policy
     if output.json:
-        shown = None if policy is None else _shown(policy, status.uses)
+        shown = None
+        if policy is not None:
+            until = None if policy.until is None else iso(policy.until)
+            shown = PolicyFacts(status.uses, until, policy)
         output.document(PolicyDocument(shown, status.problem))
     elif policy is not None and policy != SpendingPolicy():
         rows = [
-            (f"per {one.limit.window.value}", plain_amount(one.limit.most), _unit(one.limit),
+            (f"per {one.limit.window.value}", plain_amount(one.limit.most),
+             "USD" if one.limit.token is None else named_token(one.limit.token),
              "?" if one.used is None else plain_amount(one.used), plain_amount(one.left))
             for one in status.uses
         ]  # fmt: skip
@@ -130,19 +128,3 @@ def _told(output: Output, status: PolicyStatus) -> int:
         f"Money stays where it is. Next {POLICY_ANEW}.",
     )
     return Exit.OWN_REFUSAL
-
-
-def _unit(limit: Limit) -> str:
-    return "USD" if limit.token is None else named_token(limit.token)
-
-
-def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
-    return PolicyFacts(
-        limits=tuple(uses),
-        prices=policy.prices,
-        chains=None if policy.chains is None else tuple(one.name for one in policy.chains),
-        tokens=policy.tokens,
-        payees=policy.payees,
-        call_payees=policy.call_payees,
-        until=None if policy.until is None else iso(policy.until),
-    )

@@ -27,10 +27,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 
@@ -94,33 +92,39 @@ class AnswerRefused(ClientError):
         self.request_id = request_id
 
 
-class Refusal(Struct, frozen=True):
-    """The body of an error, as far as it could be read. ``message`` is safe to show."""
-
-    status: int
-    code: str | None = None
-    message: str = ""
-    request_id: str | None = None
-    fields: Mapping[str, FieldProblem] = field(default_factory=dict)
-    retry_after: float | None = None
-    """Seconds, from the header or the body."""
+_NONE: Mapping[str, FieldProblem] = MappingProxyType({})
 
 
 class ApiError(ClientError):
     """The service said no. Branch on the class or on ``code``, never on the message. ``fields``
-    say where and why an input was refused (422), and may be empty."""
+    say where and why an input was refused (422), and may be empty. ``message`` is safe to show.
+    ``retry_after`` is in seconds, from the header or the body."""
 
     sent = True
 
-    def __init__(self, refusal: Refusal) -> None:
-        name = refusal.code or f"HTTP {refusal.status}"
-        super().__init__(f"{name}: {refusal.message}" if refusal.message else name)
-        self.refusal = refusal
-        self.status = refusal.status
-        self.code = refusal.code
-        self.message = refusal.message
-        self.request_id = refusal.request_id
-        self.fields = refusal.fields
+    def __init__(
+        self,
+        status: int,
+        code: str | None = None,
+        message: str = "",
+        request_id: str | None = None,
+        fields: Mapping[str, FieldProblem] = _NONE,
+        retry_after: float | None = None,
+    ) -> None:
+        name = code or f"HTTP {status}"
+        super().__init__(f"{name}: {message}" if message else name)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.request_id = request_id
+        self.fields = fields
+        self.retry_after = retry_after
+
+    def again(self, retry_after: float) -> ApiError:
+        """The same refusal while its time runs."""
+        return type(self)(
+            self.status, self.code, self.message, self.request_id, self.fields, retry_after
+        )
 
 
 class AccessError(ApiError):
@@ -153,11 +157,7 @@ class Conflict(ApiError):
 
 
 class RateLimited(ApiError):
-    """429. ``retry_after`` is in seconds, None when the service did not say."""
-
-    @property
-    def retry_after(self) -> float | None:
-        return self.refusal.retry_after
+    """429. ``retry_after`` is None when the service did not say."""
 
 
 class ServiceFailed(ApiError):
@@ -219,27 +219,25 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 }
 
 
-def api_error(refusal: Refusal) -> ApiError:
+def api_error(
+    status: int,
+    code: str | None = None,
+    message: str = "",
+    request_id: str | None = None,
+    fields: Mapping[str, FieldProblem] = _NONE,
+    retry_after: float | None = None,
+) -> ApiError:
     """The error of a refusal: by code within 4xx, else by status.
 
     The status decides between refusal and failure, so that no code in a body turns a
     failure of the service into a definite answer.
     """
-    if refusal.status >= 500:
-        return ServiceFailed(refusal)
-    if _quote_ended(refusal):
-        refusal = replace(refusal, code=QUOTE_EXPIRED)
-    by_status = _BY_STATUS.get(refusal.status, ApiError)
-    return _BY_CODE.get(refusal.code or "", by_status)(refusal)
-
-
-def _quote_ended(refusal: Refusal) -> bool:
-    """The public service calls the end of a floating quote an input that is wrong, and the message
-    alone tells it from a quote id that is none."""
-    told = refusal.fields.get("quoteId")
-    return (
-        refusal.status == 422
-        and refusal.code == ErrorCode.VALIDATION_ERROR
-        and told is not None
-        and _ENDED.search(told.message) is not None
-    )
+    kind: type[ApiError] = ServiceFailed
+    if status < 500:
+        # The public service calls the end of a floating quote an input that is wrong, and the
+        # message alone tells it from a quote id that is none.
+        told = fields.get("quoteId")
+        if (status, code) == (422, ErrorCode.VALIDATION_ERROR) and told is not None:
+            code = QUOTE_EXPIRED if _ENDED.search(told.message) else code
+        kind = _BY_CODE.get(code or "", _BY_STATUS.get(status, ApiError))
+    return kind(status, code, message, request_id, fields, retry_after)

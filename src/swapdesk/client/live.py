@@ -286,7 +286,7 @@ class OrderStream:
         try:
             await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
-            told = error.refusal.retry_after if isinstance(error, ApiError) else None
+            told = error.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
         while self._held:

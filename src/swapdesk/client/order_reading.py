@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
-from msgspec.structs import replace
-
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
     AccessError,
@@ -18,7 +16,6 @@ from swapdesk.client.errors import (
     RateLimited,
     ServiceFailed,
     Unreachable,
-    api_error,
 )
 from swapdesk.client.stream_events import (
     OrderMissing,
@@ -79,14 +76,14 @@ class OrderReading:
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
             if self._told_to_wait is not None and left > 0:
-                raise api_error(replace(self._told_to_wait.refusal, retry_after=left))
+                raise self._told_to_wait.again(left)
             try:
                 seen = await self._list(source) if self._api.credentials.writes else set()
                 for service_id in [known for known in self._watched if known not in seen]:
                     await self._one(service_id, source)
             except ApiError as error:
                 self._told_to_wait = error
-                wait = min(error.refusal.retry_after or 0.0, LONGEST_HOLD)
+                wait = min(error.retry_after or 0.0, LONGEST_HOLD)
                 self._held_until = self._clock.monotonic() + wait
                 raise
 

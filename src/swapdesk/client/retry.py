@@ -35,7 +35,7 @@ class RetryPolicy(Struct, frozen=True):
         A write is repeated once, after a 429 that says when: the one refusal that is both
         definite and temporary. ``Retry-After`` is never undercut.
         """
-        told = error.refusal.retry_after if isinstance(error, ApiError) else None
+        told = error.retry_after if isinstance(error, ApiError) else None
         if told is not None and told > self.longest_retry_after:
             return None
         if writes:

@@ -20,7 +20,6 @@ from swapdesk.client.errors import (
     ApiError,
     NoAnswer,
     OutcomeUnknown,
-    Refusal,
     ServiceFailed,
     Unreachable,
     api_error,
@@ -254,5 +253,5 @@ def _failure(response: httpx2.Response, answer: dict[str, Any]) -> ApiError | An
     if status >= 400:
         code = safe_text(str(answer["code"]), 64) if "code" in answer else None
         said = safe_text(str(answer.get("message", "")), 200)
-        return api_error(Refusal(status=status, code=code, message=said))
+        return api_error(status, code, said)
     return AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", status)

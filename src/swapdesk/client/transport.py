@@ -36,7 +36,6 @@ from swapdesk.client.errors import (
     NoAnswer,
     OutcomeUnknown,
     PaymentRequired,
-    Refusal,
     RequestRefused,
     ServiceFailed,
     Unreachable,
@@ -125,20 +124,18 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
     except CodecError:
         found = None
     if not isinstance(found, dict):
-        return api_error(Refusal(status, None, "", request_id, {}, wait))
+        return api_error(status, request_id=request_id, retry_after=wait)
     if wait is None:
         wait = retry_after(str(found.get("retryAfter", "")), now)
     code = found.get("code")
     message = found.get("message")
     return api_error(
-        Refusal(
-            status=status,
-            code=None if isinstance(code, WireNumber) else _identity(code, 64),
-            message=safe_text(message, 1000) if isinstance(message, str) else "",
-            request_id=request_id or _identity(found.get("requestId"), 128),
-            fields=_fields(found.get("fields")),
-            retry_after=wait,
-        )
+        status,
+        None if isinstance(code, WireNumber) else _identity(code, 64),
+        safe_text(message, 1000) if isinstance(message, str) else "",
+        request_id or _identity(found.get("requestId"), 128),
+        _fields(found.get("fields")),
+        wait,
     )
 
 
@@ -210,7 +207,7 @@ class ApiTransport:
         self._payer = payer
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
-        self._held: dict[str, tuple[datetime, Refusal]] = {}
+        self._held: dict[str, tuple[datetime, ApiError]] = {}
         """Reading operations that a service wants to hear of again long from now, and from when by
         its clock, which may be moved."""
         self.retries = RetryBudget()
@@ -258,9 +255,9 @@ class ApiTransport:
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
-            free_from, refusal = self._held[operation.name]
+            free_from, refused = self._held[operation.name]
             if (left := (free_from - self.server.now()).total_seconds()) > 0:
-                raise api_error(replace(refusal, retry_after=left))
+                raise refused.again(left)
         self.retries.earn()
         attempt = 1
         loop = asyncio.get_running_loop()
@@ -302,10 +299,10 @@ class ApiTransport:
         if operation.writes or not isinstance(error, ApiError):
             # What writes is sent by a person's word alone.
             return
-        told = error.refusal.retry_after or 0.0
+        told = error.retry_after or 0.0
         if told > self._policy.longest_retry_after:
             free_from = self.server.now() + timedelta(seconds=min(told, LONGEST_HOLD))
-            self._held[operation.name] = free_from, error.refusal
+            self._held[operation.name] = free_from, error
 
     async def _paid(
         self,

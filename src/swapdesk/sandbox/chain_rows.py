@@ -2,7 +2,7 @@
 
 ``chains.tsv`` has a line for each. Blocks come closer together than in life where life is too
 slow for a desk to be tried: a Bitcoin block every 100 s instead of 600 s of world time. The
-embedded EVM chains add an id, a gas limit and a lowest base fee (``ChainTerms``).
+embedded EVM chains add an id and a lowest base fee (``ChainTerms``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, published_shape
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 from swapdesk.sandbox.tables import read_table
 
 
@@ -113,7 +114,6 @@ class ChainTerms(Struct, frozen=True):
     block_ms: int
     confirmations: int
     lowest_base_fee: int
-    gas_limit: int = GAS_LIMIT
 
 
 def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
@@ -130,15 +130,16 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
     return found
 
 
-def chain_lines(terms: dict[str, ChainTerms], host: str, port: int) -> list[dict[str, object]]:
-    """The embedded chains as a ready line shows them."""
-    shown = f"[{host}]" if ":" in host else host
-    return [
+def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
+    """The embedded chains of the node at an address, as a ready line shows them (interfaces 2);
+    Solana has no chain id."""
+    lines = [
         {
             "shortName": name,
             "kind": "evm",
             "chainId": each.chain_id,
-            "rpc": f"http://{shown}:{port}/evm/{name}",
+            "rpc": f"{node}/evm/{name}",
         }
         for name, each in terms.items()
     ]
+    return [*lines, {"shortName": CHAIN, "kind": "sol", "chainId": None, "rpc": f"{node}{PATH}"}]

@@ -24,7 +24,7 @@ from swapdesk.chain.rpc.evm_answers import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
@@ -280,16 +280,15 @@ async def _answer(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
     if await started(server, stop):
-        sys.stdout.write(json.dumps(to_builtins(_line(config, listener.getsockname()[1]))) + "\n")
+        sys.stdout.write(json.dumps(to_builtins(_line(config, listener))) + "\n")
         sys.stdout.flush()
     await serving
 
 
-def _line(config: ServiceConfig, port: int) -> ServiceLine:
-    host = f"[{config.bind}]" if ":" in config.bind else config.bind
+def _line(config: ServiceConfig, listener: socket.socket) -> ServiceLine:
     return ServiceLine(
         LINE_VERSION,
-        f"http://{host}:{port}{PREFIX}",
+        f"{url_of(config.bind, listener)}{PREFIX}",
         tuple(place.name for place in config.chains),
         tuple(entry.code for entry in config.venues if not entry.lacks),
         tuple(entry.code for entry in config.lacking),

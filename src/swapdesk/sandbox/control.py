@@ -286,8 +286,9 @@ class Control:
         """Gives coins or tokens of an embedded chain; answers with the ``hash``, on Solana with
         the ``signature``."""
         body = await _body(GiftBody, request)
-        method, params = gift_of(body.chain, body.address, body.token, body.amount)
-        return dict(await self._ledger.call(method, **params))
+        # Not to be repeated: it pays again.
+        gift = gift_of(body.chain, body.address, body.token, body.amount)
+        return dict(await self._ledger.call(LedgerMethod.FUND, **gift))
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
         """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is
@@ -391,24 +392,17 @@ def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-Gift = tuple[LedgerMethod, dict[str, str]]
-"""A call of the node that pays out, and what it is given; it is not to be repeated."""
-
-
-def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gift:
-    """``token`` as in GiftBody. Raises ControlRefused."""
+def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
+    """What the node is asked to pay out; ``token`` as in GiftBody. Raises ControlRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
         known = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {known}")
     if chains_by_name()[chain].kind == "evm" and not _evm(address):
         raise _invalid("address", f"is no address of {chain}")
     found = _found(chain, token)
-    params = {"address": address, "units": str(_units(amount, found))}
-    if chain == SOLANA:
-        mint = {} if found.address is None else {"mint": found.address}
-        return LedgerMethod.SOLANA_FUND, {**params, **mint}
     contract = {} if found.address is None else {"token": found.address}
-    return LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract}
+    units = str(_units(amount, found))
+    return {"chain": chain, "address": address, "units": units, **contract}
 
 
 def _units(amount: Decimal, token: WorldToken) -> int:

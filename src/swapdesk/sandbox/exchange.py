@@ -29,6 +29,7 @@ from swapdesk.chain.rpc.ledger import (
     RpcCode,
 )
 from swapdesk.clock import Clock
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import (
     Market,
     OrderBook,
@@ -38,6 +39,7 @@ from swapdesk.sandbox.market import (
     noise,
     poll_seconds,
 )
+from swapdesk.sandbox.venue_faults import meet
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
@@ -75,10 +77,6 @@ FIXED_VALID = timedelta(seconds=600)
 _FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
 _MILLISECOND = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def whole_milliseconds(at: datetime) -> datetime:
-    return _EPOCH + (at - _EPOCH) // _MILLISECOND * _MILLISECOND
 
 
 def rate_name(
@@ -179,7 +177,8 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """One exchange. ``speed`` tells how fast the world runs now."""
+    """One exchange. ``speed`` tells how fast the world runs now; each call of a client meets the
+    ``faults`` that wait for the exchange."""
 
     def __init__(
         self,
@@ -188,12 +187,14 @@ class SimulatedExchange:
         clock: Clock,
         ledger: LedgerClient,
         speed: Callable[[], Decimal],
+        faults: ActiveFaults | None = None,
     ) -> None:
         self._row = row
         self._market = market
         self._clock = clock
         self._ledger = ledger
         self._speed = speed
+        self._faults = faults or ActiveFaults()
         self._provider = provider_of(row)
 
     @property
@@ -234,8 +235,10 @@ class SimulatedExchange:
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         """Price now; by amount received only with a fixed rate (contract 6.10)."""
+        await self._meet()
         await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
-        now = whole_milliseconds(self._clock.now())
+        # As the name of a rate tells it.
+        now = _EPOCH + (self._clock.now() - _EPOCH) // _MILLISECOND * _MILLISECOND
         if closed(self._row, now):
             raise Transient(_CLOSED)
         pair = self._pair(token_in, token_out)
@@ -262,11 +265,12 @@ class SimulatedExchange:
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         """As the protocol says. A key that opened a leg before finds it, whatever holds now."""
+        await self._meet()
         try:
             params = self._opening(leg)
         except VenueFailure as refusal:
             try:
-                found = await self.find(leg.key)
+                found = await self._find(leg.key)
             except VenueFailure as error:
                 raise Ambiguous(f"{refusal.reason}; {error.reason}") from error
             if found is None:
@@ -350,16 +354,25 @@ class SimulatedExchange:
         return world_in, world_out
 
     async def find(self, key: str) -> DepositInstruction | None:
+        await self._meet()
+        return await self._find(key)
+
+    async def _find(self, key: str) -> DepositInstruction | None:
         answer = await self._call(LedgerMethod.VENUE_FIND, venue=self._row.code, key=key)
         return None if answer is None else instruction_of(answer)
 
     async def report(self, key: str) -> LegReport | None:
+        await self._meet()
         answer = await self._call(LedgerMethod.VENUE_REPORT, venue=self._row.code, key=key)
         return None if answer is None else report_of(answer)
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        await self._meet()
         code = self._row.code
         await self._call(LedgerMethod.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
+
+    async def _meet(self) -> None:
+        await meet(self._faults, self._row.code, self._clock)
 
     async def _call(self, method: LedgerMethod, **params: object) -> Any:
         try:

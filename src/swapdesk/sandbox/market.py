@@ -15,9 +15,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.token_rows import ASSETS, AssetRow
+from swapdesk.sandbox.token_rows import ASSETS
 from swapdesk.sandbox.venue_rows import VenueRow
-from swapdesk.sandbox.world import WorldToken
+from swapdesk.sandbox.world import WorldToken, asset_of
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -96,12 +96,6 @@ _SHORTEST, _LONGEST = Decimal(9), Decimal(21)
 _FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
 _LOOKS = 4
 """Steps of a leg, each of which is seen at the next look."""
-
-
-def _asset(token: WorldToken) -> AssetRow:
-    if token.asset is None:
-        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
-    return token.asset
 
 
 def bucket_of(at: datetime) -> datetime:
@@ -190,9 +184,11 @@ def _book(
     off = ROUGH.multiply(ROUGH.add(spread, jitter), _BASIS_POINT)
     marked = ROUGH.multiply(terms.markup, _PERCENT)
     return OrderBook(
-        market.price(_asset(token_in).code, moment),
-        market.price(_asset(token_out).code, moment),
-        ROUGH.multiply(venue.depth, min(_asset(token_in).liquidity, _asset(token_out).liquidity)),
+        market.price(asset_of(token_in).code, moment),
+        market.price(asset_of(token_out).code, moment),
+        ROUGH.multiply(
+            venue.depth, min(asset_of(token_in).liquidity, asset_of(token_out).liquidity)
+        ),
         ROUGH.multiply(ROUGH.subtract(1, off), ROUGH.subtract(1, marked)),
         min(PAYOUT_DECIMALS, token_in.row.decimals),
         min(PAYOUT_DECIMALS, token_out.row.decimals),
@@ -202,7 +198,7 @@ def _book(
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
     """Bounds from base prices, so that they stand still while prices move."""
-    asset = _asset(token_in)
+    asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
     decimals = token_in.row.decimals

@@ -20,7 +20,6 @@ from swapdesk.sandbox.evm_world.pools import (
     RELAYER,
     SOLVER,
     address_of,
-    asset_of,
     contract_of,
     pools_of,
     pools_on,
@@ -33,7 +32,7 @@ from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
-from swapdesk.sandbox.world import find_token, object_id, rows_by_id
+from swapdesk.sandbox.world import asset_of, find_token, object_id, rows_by_id
 from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import NodeBundler
 from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings

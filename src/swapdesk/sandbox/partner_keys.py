@@ -7,6 +7,7 @@ derived from it.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import os
@@ -16,6 +17,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from swapdesk.paths import write_private
 from swapdesk.wire.webhook_signature import secret_of
 
 KEY_FILE = "sandbox.key"
@@ -69,16 +71,9 @@ account is suspended. New ones come last: programs take keys by their place."""
 def load_key(directory: Path) -> bytes:
     """The key of a data directory, drawn when there is none. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        return _read(path)
-    with os.fdopen(handle, "wb") as file:
-        key = os.urandom(_KEY_BYTES)
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    return key
+    with contextlib.suppress(FileExistsError):
+        write_private(path, os.urandom(_KEY_BYTES))
+    return _read(path)
 
 
 def _read(path: Path) -> bytes:

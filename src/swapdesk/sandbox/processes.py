@@ -104,6 +104,12 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def url_of(host: str, listener: socket.socket) -> str:
+    """Where a listening socket is reached under a name."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"
+
+
 GRACE_SECONDS = 1.5
 """How long a child may take to end once its starter is gone."""
 

@@ -45,10 +45,9 @@ from starlette.types import ASGIApp
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 from swapdesk.clock import SystemClock
-from swapdesk.paths import make_directories
+from swapdesk.paths import make_directories, write_private
 from swapdesk.sandbox.chain_rows import chain_lines
 from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_node
-from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
 from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
@@ -162,7 +161,7 @@ async def open_world(
     run takes, and matters to swaps on chains alone."""
     clock = repeatable_clock()
     make_directories(data)
-    _write_key(data, seed)
+    write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))
     token = seed_bytes("token", seed).hex()
     transport = _ByPath()
     opened = open_node(data, clock, seed=seed, speed=speed, pools=pools)
@@ -200,12 +199,6 @@ async def open_world(
             await store.close()
 
 
-def _write_key(data: Path, seed: int) -> None:
-    handle = os.open(data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(seed_bytes("sandbox key", seed))
-
-
 def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:
     return ReadyLine(
         url=f"{_ORIGIN}/v2",
@@ -213,6 +206,6 @@ def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:
         controlToken=token,
         partners=[each.as_ready() for each in partner_keys(load_key(data))],
         pid=os.getpid(),
-        chains=[*chain_lines(opened.chains.terms, _HOST, _PORT), chain_line(_HOST, _PORT)],
+        chains=chain_lines(opened.chains.terms, _ORIGIN),
         makers=makers_of(data),
     ).as_mapping()

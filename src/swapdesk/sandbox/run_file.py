@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict
+
+from swapdesk.paths import read_private, write_private
 
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
@@ -51,29 +51,16 @@ class ReadyLine(Struct, frozen=True):
 def write_run_file(directory: Path, ready: ReadyLine) -> Path:
     """Write ``run.json`` with mode 0600, all of it or nothing."""
     path = directory / RUN_FILE
-    fresh = directory / f".{RUN_FILE}.{os.getpid()}"
-    fresh.unlink(missing_ok=True)
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(ready.as_line() + "\n")
-    os.replace(fresh, path)
+    write_private(path, ready.as_line().encode() + b"\n", replace=True)
     return path
 
 
 def read_run_file(directory: Path) -> ReadyLine | None:
     """What the file says, whether or not anything runs; None when there is none of ours."""
     try:
-        handle = os.open(directory / RUN_FILE, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
+        return ReadyLine.from_line(read_private(directory / RUN_FILE, _LIMIT))
+    except (OSError, ValueError):
         return None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid():
-            return None
-        try:
-            return ReadyLine.from_line(file.read(_LIMIT))
-        except ValueError:
-            return None
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:

@@ -43,7 +43,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, run_child, stop_event
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import FaultyVenue, bundle_end
+from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -75,7 +75,7 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
     """The accounts of these keys, as they are written into a new store."""
     accounts: dict[str, StoredPartner] = {}
     for each in keys:
-        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, None, now)
+        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, created=now)
         account = accounts.get(each.partner_id) or StoredPartner(
             partner_id=each.partner_id,
             name=each.name,
@@ -155,11 +155,7 @@ async def build_sandbox_service(
         chains=chains,
         tokens=catalog,
         venues=[
-            FaultyVenue(
-                SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                faults,
-                clock,
-            )
+            SimulatedExchange(row, market, clock, ledger, lambda: pace.speed, faults)
             for row in VENUE_ROWS
         ],
         partners=(),

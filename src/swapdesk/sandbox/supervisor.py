@@ -29,7 +29,7 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.chain_rows import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
-from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
+from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
 from swapdesk.sandbox.processes import (
     DirectoryInUse,
@@ -37,6 +37,7 @@ from swapdesk.sandbox.processes import (
     lock_directory,
     put_aside,
     stop_event,
+    url_of,
 )
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
@@ -297,21 +298,18 @@ class _Sandbox:
 
     @property
     def _service_url(self) -> str:
-        host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
-        return f"http://{host}:{self._service_socket.getsockname()[1]}/v2"
+        return f"{url_of(self._options.host, self._service_socket)}/v2"
 
     def ready(self, partners: list[dict[str, str]]) -> ReadyLine:
-        node_port = self._node_socket.getsockname()[1]
         return ReadyLine(
             url=self._service_url,
-            control=f"http://{LOOPBACK}:{self._control_socket.getsockname()[1]}/sandbox",
+            control=f"{url_of(LOOPBACK, self._control_socket)}/sandbox",
             controlToken=self._control_token,
             partners=partners,
             pid=os.getpid(),
-            chains=[
-                *chain_lines(chain_terms(self._options.chain_ids), LOOPBACK, node_port),
-                chain_line(LOOPBACK, node_port),
-            ],
+            chains=chain_lines(
+                chain_terms(self._options.chain_ids), url_of(LOOPBACK, self._node_socket)
+            ),
             makers=self._makers,
         )
 
@@ -333,7 +331,7 @@ class _Sandbox:
         return {
             "fd": self._service_socket.fileno(),
             "controlFd": self._control_socket.fileno(),
-            "nodeUrl": f"http://{LOOPBACK}:{self._node_socket.getsockname()[1]}/",
+            "nodeUrl": f"{url_of(LOOPBACK, self._node_socket)}/",
             "nodeToken": self._node_token,
             "controlToken": self._control_token,
             "data": str(self._options.data),

@@ -52,6 +52,13 @@ class WorldToken(Struct, frozen=True, eq=False):
         return self.row.traded and self.asset is not None
 
 
+def asset_of(token: WorldToken) -> AssetRow:
+    """Raises ValueError for a token that nothing prices."""
+    if token.asset is None:
+        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
+    return token.asset
+
+
 def seed_bytes(*parts: object) -> bytes:
     """Thirty-two bytes out of a path of names."""
     return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()

@@ -107,18 +107,14 @@ class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
     fixed_rates: bool | None = None
 
 
-class StoredKey(Struct, frozen=True):
-    """``dialect`` None: that of the service; ``revoked`` is when, None: it is active."""
+class StoredKey(ApiKey, frozen=True, kw_only=True):
+    """``revoked`` is when, None: it is active."""
 
     PRINTED: ClassVar = {
         "apiKey": "key", "scope": "scope", "dialect": "dialect",
         "created": "created", "revoked": "revoked",
     }  # fmt: skip
 
-    key: str
-    secret_digest: bytes
-    scope: Scope
-    dialect: Dialect | None
     created: datetime
     revoked: datetime | None = None
 
@@ -142,11 +138,7 @@ class StoredPartner(Struct, frozen=True):
             partner_id=self.partner_id,
             name=self.name,
             tier=self.tier,
-            keys=tuple(
-                ApiKey(each.key, each.secret_digest, each.scope, each.dialect)
-                for each in self.keys
-                if each.revoked is None
-            ),
+            keys=tuple(each for each in self.keys if each.revoked is None),
             quote_limits=_windows(own.quote) or tier.quote_limits,
             exchange_limits=_windows(own.exchange) or tier.exchange_limits,
             read_limits=_windows(own.read) or tier.read_limits,
@@ -156,13 +148,6 @@ class StoredPartner(Struct, frozen=True):
             allowed_origins=self.origins,
             fee_share=own.fee_share,
         )
-
-
-class PartnersRead(Struct, frozen=True):
-    """All accounts at one moment, and the number of changes until then."""
-
-    version: int
-    partners: tuple[StoredPartner, ...]
 
 
 def _windows(windows: Windows | None) -> RateWindows | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-
-from msgspec import Struct
+from functools import reduce
+from typing import TypeVar
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import invalid
-from swapdesk.service.store.records import DaySum, Store, StoredOrder
+from swapdesk.service.store.records import DaySum, Store, StoredOrder, Sums
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import (
     ChartPoint,
@@ -41,6 +41,8 @@ _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
 """1970-01-01 and 2199-12-31, the first and the last day that a chart has a point for."""
 
 _WEEK = timedelta(days=7)
+
+Name = TypeVar("Name", str, date)
 
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
@@ -70,35 +72,26 @@ def _percent(amount: Decimal, percent: Decimal) -> Decimal:
     return ROUGH.multiply(amount, percent).scaleb(-2, ROUGH)
 
 
-class _Sums(Struct):
-    """What days or months come to."""
-
-    orders: int = 0
-    private: int = 0
-    volume: Decimal = Decimal(0)
-    commission: Decimal = Decimal(0)
-    entries: int = 0
-
-    def add(self, other: DaySum | _Sums) -> None:
-        self.orders += other.orders
-        self.private += other.private
-        self.volume = ROUGH.add(self.volume, other.volume)
-        self.commission = ROUGH.add(self.commission, other.commission)
-        self.entries += other.entries
+def _plus(one: Sums, other: Sums) -> Sums:
+    return Sums(
+        orders=one.orders + other.orders,
+        private=one.private + other.private,
+        volume=ROUGH.add(one.volume, other.volume),
+        commission=ROUGH.add(one.commission, other.commission),
+        entries=one.entries + other.entries,
+    )
 
 
-def _total(parts: Iterable[_Sums]) -> _Sums:
-    sums = _Sums()
-    for part in parts:
-        sums.add(part)
+def _by_name(days: Iterable[tuple[Name, DaySum]]) -> dict[Name, Sums]:
+    """What the days of one name come to."""
+    sums: dict[Name, Sums] = {}
+    for name, day in days:
+        sums[name] = _plus(sums.get(name, Sums()), day)
     return sums
 
 
-def _months(days: Iterable[DaySum]) -> dict[str, _Sums]:
-    found: dict[str, _Sums] = {}
-    for day in days:
-        found.setdefault(_month(day.day), _Sums()).add(day)
-    return found
+def _months(days: Iterable[DaySum]) -> dict[str, Sums]:
+    return _by_name((_month(day.day), day) for day in days)
 
 
 def _month(day: date) -> str:
@@ -128,16 +121,17 @@ class PartnerAccount:
         book = await self._store.partner_book(caller.partner.partner_id)
         months, today = _months(book.days), self._today()
         if query.month is None:
-            asked, paid = _total(months.values()), sum(book.paid.values(), Decimal(0))
+            asked = reduce(_plus, book.days, Sums())
+            paid = sum(book.paid.values(), Decimal(0))
         else:
-            asked = months.get(query.month, _Sums())
+            asked = months.get(query.month, Sums())
             paid = book.paid.get(query.month, Decimal(0))
         return CommissionSummary(
             total_earnings=_wire(asked.commission),
             pending_commissions=_wire(ROUGH.subtract(asked.commission, paid)),
             processed_commissions=_wire(paid),
-            this_month_earnings=_wire(months.get(_month(today), _Sums()).commission),
-            last_month_earnings=_wire(months.get(_last_month(today), _Sums()).commission),
+            this_month_earnings=_wire(months.get(_month(today), Sums()).commission),
+            last_month_earnings=_wire(months.get(_last_month(today), Sums()).commission),
             commission_count=asked.entries,
         )
 
@@ -145,14 +139,14 @@ class PartnerAccount:
         """Contract 12.3."""
         book = await self._store.partner_book(caller.partner.partner_id)
         months, today = _months(book.days), self._today()
-        total = _total(months.values())
-        this_month = months.get(_month(today), _Sums())
+        total = reduce(_plus, book.days, Sums())
+        this_month = months.get(_month(today), Sums())
         return VolumeStatistics(
             count=total.orders,
             total_transacted_usd=_wire(total.volume),
             total_orders=total.orders,
             this_month_volume_usd=_wire(this_month.volume),
-            last_month_volume_usd=_wire(months.get(_last_month(today), _Sums()).volume),
+            last_month_volume_usd=_wire(months.get(_last_month(today), Sums()).volume),
             this_month_orders=this_month.orders,
         )
 
@@ -161,13 +155,11 @@ class PartnerAccount:
         book = await self._store.partner_book(caller.partner.partner_id)
         if not book.days:
             return []
-        weeks: dict[date, _Sums] = {}
-        for day in book.days:
-            weeks.setdefault(_monday(day.day), _Sums()).add(day)
+        weeks = _by_name((_monday(day.day), day) for day in book.days)
         monday, last = min(weeks), max(max(weeks), _monday(self._today()))
         rows = []
         while monday <= last:
-            sums, iso = weeks.get(monday, _Sums()), monday.isocalendar()
+            sums, iso = weeks.get(monday, Sums()), monday.isocalendar()
             rows.append(
                 WeeklyVolume(
                     week=iso.week,
@@ -186,13 +178,11 @@ class PartnerAccount:
         dates = self._dates(query)
         book = await self._store.partner_book(caller.partner.partner_id)
         length = len("YYYY-MM") if query.granularity is Granularity.MONTH else len("YYYY-MM-DD")
-        sums = {name: _Sums() for name in dates}
-        for day in book.days:
-            if (found := sums.get(day.day.isoformat()[:length])) is not None:
-                found.add(day)
+        sums = _by_name((day.day.isoformat()[:length], day) for day in book.days)
+        points = ((name, sums.get(name, Sums())) for name in dates)
         return [
-            ChartPoint(date=name, volume_usd=_wire(found.volume), count=found.orders)
-            for name, found in sums.items()
+            ChartPoint(date=name, volume_usd=_wire(point.volume), count=point.orders)
+            for name, point in points
         ]
 
     def _dates(self, query: ChartQuery) -> list[str]:

@@ -32,8 +32,8 @@ class PartnerWatch:
         StoreUnavailable."""
         if self._store.partner_changes() == self._directory.version:
             return
-        found = await self._store.read_partners()
-        self._directory.replace([each.as_partner() for each in found.partners], found.version)
+        version, partners = await self._store.read_partners()
+        self._directory.replace([each.as_partner() for each in partners], version)
         self._hub.end_refused(self._directory.accepts)
 
     async def run(self) -> None:

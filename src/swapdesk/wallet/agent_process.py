@@ -55,7 +55,6 @@ class AgentProcess:
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._said: deque[str] = deque(maxlen=_SAID_LINES)
         self._gone: AgentGone | None = None
-        self._ended = asyncio.Event()
         self._hearing = asyncio.create_task(self._hear(), name="wallet agent")
         self._draining = asyncio.create_task(self._drain(), name="wallet agent's complaints")
 
@@ -107,11 +106,6 @@ class AgentProcess:
     def gone(self) -> AgentGone | None:
         """Why there is no agent any more; None while there is one."""
         return self._gone
-
-    async def ended(self) -> AgentGone:
-        """Wait until the agent is gone, for whatever reason."""
-        await self._ended.wait()
-        return self._gone or AgentGone("the wallet agent has ended")
 
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
@@ -220,7 +214,6 @@ class AgentProcess:
                 future.set_exception(self._gone)
         # Nobody may be waiting for the first word any more.
         self._ready.exception()
-        self._ended.set()
 
     async def _drain(self) -> None:
         stderr = self._process.stderr

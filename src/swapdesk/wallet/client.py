@@ -81,10 +81,6 @@ class WalletClient:
         """Why there is no agent any more; None while there is one."""
         return self._agent.gone
 
-    async def ended(self) -> AgentGone:
-        """Wait until the agent is gone, for whatever reason."""
-        return await self._agent.ended()
-
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
         await self._agent.close()

@@ -104,6 +104,11 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     ``call_payees`` for paying calls, where None is whoever was agreed to when they were first
     paid. Nothing is signed from ``until`` on. A policy that says nothing allows everything."""
 
+    PRINTED: ClassVar = {
+        "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
+        "callPayees": "call_payees",
+    }  # fmt: skip
+
     limits: tuple[Limit, ...] = ()
     prices: tuple[Price, ...] = ()
     chains: tuple[PolicyChain, ...] | None = None
@@ -111,6 +116,10 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     payees: tuple[str, ...] | None = None
     until: datetime | None = None
     call_payees: tuple[str, ...] | None = None
+
+    @property
+    def chain_names(self) -> tuple[str, ...] | None:
+        return None if self.chains is None else tuple(one.name for one in self.chains)
 
     @property
     def known_tokens(self) -> Iterator[PolicyToken]:

@@ -123,7 +123,6 @@ class Followed:
         """What is said once the desk has looked at its batches."""
         self.known.look_at_payments()
         tracked = self.known.get(ORDER.service_id)
-        assert tracked is not None
         return order_status(tracked, NOW + timedelta(minutes=minutes))
 
 
@@ -166,7 +165,6 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
     again = tracker_of(journal, clock, batch_payments=OrderPayments(journal))
     for known in (followed.known, again):
         tracked = known.get(ORDER.service_id)
-        assert tracked is not None
         said = order_status(tracked, NOW + timedelta(minutes=60))
         assert (said.word, said.closed, said.actor) == ("Deadline over", True, "you")
         assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."

@@ -67,7 +67,6 @@ class SupportDesk(Struct):
                 )
             )
             best = next(quote for quote in quotes.quotes if quote.error is None)
-            assert best.quote_id is not None
             request = ExchangeRequest(
                 quote_id=best.quote_id, address_to=receiver, refund_address=REFUND
             )
@@ -109,7 +108,6 @@ class SupportDesk(Struct):
     async def spend(self, search: OrderSearch) -> int:
         """Go on once: the requests that went out, which are those that were stated at most."""
         stated, before = search.next_cost, len(self.asked)
-        assert stated is not None
 
         await self.go_on(search)
         spent = len(self.asked) - before

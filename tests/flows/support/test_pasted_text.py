@@ -136,7 +136,6 @@ def test_an_address_of_every_kind_is_read_alone_in_a_link_and_in_an_e_mail(kind:
 def test_the_explorer_link_of_every_chain_names_its_transaction(chain: Any) -> None:
     transaction = derive_transaction_hash(chain.kind, b"h" * 32)
     link = transaction_link(chain.explorer_url, transaction)
-    assert link is not None
     for text in (link, f"Look: {link}.", f"<{link}>", f"{link}?tab=logs#1"):
         assert any(transaction in one.texts for one in read(text).of(ReadAs.TRANSACTION)), text
 

@@ -212,7 +212,6 @@ class Support(Struct):
             assert self.network.asked - spent <= cost.reads, (text, cost)
         assert name in search.found, (text, search.searched, search.verdict)
         facts = facts_of(self.desk, name, search)
-        assert facts is not None
         return search, support_case(facts)
 
 

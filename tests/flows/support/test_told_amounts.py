@@ -210,7 +210,6 @@ def test_what_arrived_counts_by_the_decimals_of_its_chain(
 ) -> None:
     """The list is the service's word: one that is wrong in it tells a million times as much."""
     usdc = next(row for row in catalog.rows_of_symbol("USDC") if row.chain == "base")
-    assert usdc.contract is not None
     payment = Payment(DEPOSIT, 12_000_000, usdc.contract, decimals=stated)
     found = ChainTransaction("base", HASH, (payment,), 3)
     [paid_there] = paid_by(found, catalog, NOW)
@@ -222,8 +221,6 @@ async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market:
         made = await support.make("0.09")
         await support.find(made.service_id)
         search = support.look(HASH)
-        assert made.in_token is not None
-        assert made.expires is not None
         short = paid(
             "0.055", to=made.deposit_address, token_id=made.in_token.id,
             at=made.expires + timedelta(minutes=3),
@@ -237,7 +234,6 @@ async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market:
         assert set(support.look(made.service_id).found) == {made.service_id}
         assert set(support.look(HASH).found) == {made.service_id}
         facts = facts_of(support.desk, made.service_id)
-        assert facts is not None
         case = support_case(facts)
         assert case.diagnosis.rule == "payment-late"
         assert case.diagnosis.money == "0.055 BTC at the deposit address on Bitcoin."
@@ -261,7 +257,6 @@ def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
     for answer, kept in ((None, None), (3, 3), (None, 3), (9, 9)):
         known.keep_payment(made.service_id, paid(confirmations=answer))
         tracked = known.recall(made.service_id)
-        assert tracked is not None
         assert [one.confirmations for one in tracked.payments] == [kept]
 
 
@@ -331,5 +326,4 @@ async def _read(support: SupportDesk, service_id: str) -> Situation:
     assert tracker.recall(service_id) is not None
     await support.in_time(tracker.read(service_id))
     facts = facts_of(support.desk, service_id)
-    assert facts is not None
     return support_case(facts).status.situation

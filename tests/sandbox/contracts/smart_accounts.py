@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from eth_abi.abi import encode
-from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 from eth_tester.exceptions import TransactionFailed
@@ -132,8 +131,3 @@ def said(failed: TransactionFailed) -> bytes:
 def words(reason: str) -> bytes:
     """``Error(string)``."""
     return bytes.fromhex("08c379a0") + encode(["string"], [reason])
-
-
-def somebody(number: int) -> LocalAccount:
-    account: LocalAccount = Account.from_key((77_000 + number).to_bytes(32, "big"))
-    return account

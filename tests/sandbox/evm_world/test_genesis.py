@@ -26,7 +26,6 @@ from swapdesk.sandbox.evm_world.pools import (
     WRAPPED_NATIVE,
     TokenContractKind,
     address_of,
-    asset_of,
     contract_of,
     parties_of,
     pools_of,
@@ -35,7 +34,7 @@ from swapdesk.sandbox.evm_world.pools import (
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
 from swapdesk.sandbox.node.issued_world import reserves_of
 from swapdesk.sandbox.token_rows import ASSETS, quoted_by_maker
-from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
+from swapdesk.sandbox.world import asset_of, build_chains, build_tokens, find_token, world_tokens
 
 KEY = b"a key of a sandbox that is tried"
 PARTIES = parties_of(KEY)

@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 
-from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.sandbox.control import ControlRefused, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
@@ -16,10 +15,9 @@ USDC = find_token("ethereum", "USDC")
 
 def test_coins_and_tokens_of_embedded_chains() -> None:
     coins = {"chain": "base", "address": ADDRESS, "units": str(5 * 10**17)}
-    assert gift_of("base", ADDRESS, None, Decimal("0.5")) == (LedgerMethod.EVM_FUND, coins)
+    assert gift_of("base", ADDRESS, None, Decimal("0.5")) == coins
     for name in ("USDC", "usdc", USDC.address, str(USDC.address).lower(), USDC.token_id):
-        _, params = gift_of("ethereum", ADDRESS, name, Decimal("1.25"))
-        assert params == {
+        assert gift_of("ethereum", ADDRESS, name, Decimal("1.25")) == {
             "chain": "ethereum",
             "address": ADDRESS,
             "units": "1250000",
@@ -29,11 +27,11 @@ def test_coins_and_tokens_of_embedded_chains() -> None:
 
 def test_tokens_of_solana_go_by_their_mint() -> None:
     holder = "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96"
-    coins = {"address": holder, "units": str(2 * 10**9)}
-    assert gift_of("solana", holder, None, Decimal(2)) == (LedgerMethod.SOLANA_FUND, coins)
-    _, params = gift_of("solana", holder, "USDC", Decimal(3))
+    coins = {"chain": "solana", "address": holder, "units": str(2 * 10**9)}
+    assert gift_of("solana", holder, None, Decimal(2)) == coins
     mint = find_token("solana", "USDC").address
-    assert params == {"address": holder, "units": "3000000", "mint": mint}
+    tokens = {**coins, "units": "3000000", "token": mint}
+    assert gift_of("solana", holder, "USDC", Decimal(3)) == tokens
 
 
 def test_a_namesake_is_given_by_its_contract_alone() -> None:
@@ -45,7 +43,7 @@ def test_a_namesake_is_given_by_its_contract_alone() -> None:
         and token.row.verdict == "malicious"
     )
     for name, meant in (("USDC", USDC.address), (false.address, false.address)):
-        assert gift_of("ethereum", ADDRESS, name, Decimal(1))[1]["token"] == meant
+        assert gift_of("ethereum", ADDRESS, name, Decimal(1))["token"] == meant
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from swapdesk.sandbox.evm_world.pools import (
     TREASURY,
     Pool,
     address_of,
-    asset_of,
     pools_of,
     wrapped_native,
 )
@@ -39,7 +38,7 @@ from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.world import find_token
+from swapdesk.sandbox.world import asset_of, find_token
 
 NEAR = BAND * 6 / 5
 """What was just within the band when it was looked at may be just outside a moment later."""

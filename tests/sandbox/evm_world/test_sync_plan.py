@@ -19,8 +19,9 @@ from swapdesk.sandbox.evm_world.keeper import (
     market_ratio,
     plan,
 )
-from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
+from swapdesk.sandbox.evm_world.pools import Pool, address_of, pools_of
 from swapdesk.sandbox.token_rows import ASSETS
+from swapdesk.sandbox.world import asset_of
 
 PRICES = {code: asset.price for code, asset in ASSETS.items()}
 POOLS = [pool for chain in EVM_CHAINS for pool in pools_of(chain)]

@@ -14,8 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_swap_with_an_approval(floor: Floor) -> None:
-    someone = await trader(floor, 1001)
-    await someone.fund(USDC="1000")
+    someone = await trader(floor, 1001, USDC="1000")
     row = await someone.row("ba", "USDC", "WETH", "250")
     assert row["type"] == "dex"
     assert row["requiresApproval"] is True
@@ -48,8 +47,7 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
 
 
 async def test_the_native_coin_needs_no_approval(floor: Floor) -> None:
-    someone = await trader(floor, 1002)
-    await someone.fund("5")
+    someone = await trader(floor, 1002, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     assert row["requiresApproval"] is False
     assert await someone.missing(row["quoteId"]) == {"approvals": [], "signatures": []}
@@ -72,8 +70,7 @@ async def test_the_native_coin_is_paid_out_to_another_address(floor: Floor) -> N
 
 
 async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
-    someone = await trader(floor, 1005, "ethereum")
-    await someone.fund(USDT="900")
+    someone = await trader(floor, 1005, "ethereum", USDT="900")
     first = await someone.row("ba", "USDT", "USDC", "100")
     assert await someone.approve_all(first["quoteId"]) == 1
     second = await someone.row("ba", "USDT", "USDC", "900")
@@ -85,8 +82,7 @@ async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
 
 @pytest.mark.proves("input create_exchange addressFrom")
 async def test_a_create_needs_its_sender(floor: Floor) -> None:
-    someone = await trader(floor, 1006)
-    await someone.fund("5")
+    someone = await trader(floor, 1006, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     body = {"quoteId": row["quoteId"], "addressTo": someone.address}
     refused = await someone.ask("/exchanges", body, 422)
@@ -99,8 +95,7 @@ async def test_a_create_needs_its_sender(floor: Floor) -> None:
 
 
 async def test_what_would_fail_is_refused_and_the_quote_stays(floor: Floor) -> None:
-    someone = await trader(floor, 1007)
-    await someone.fund("1", USDC="100")
+    someone = await trader(floor, 1007, coins="1", USDC="100")
     row = await someone.row("ba", "USDC", "WETH", "100")
     refused = await someone.create(row["quoteId"], 422)
     assert refused["code"] == "INVALID_SWAP"
@@ -111,8 +106,7 @@ async def test_what_would_fail_is_refused_and_the_quote_stays(floor: Floor) -> N
 
 
 async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floor) -> None:
-    someone = await trader(floor, 1008)
-    await someone.fund("5")
+    someone = await trader(floor, 1008, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     for more in ({"markup": 1}, {"inLegIncludedSwaps": ["ba"]}):
         refused = await someone.create(row["quoteId"], 422, **more)
@@ -121,8 +115,7 @@ async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floo
 
 
 async def test_a_transaction_that_fails_ends_its_order(floor: Floor) -> None:
-    someone = await trader(floor, 1009)
-    await someone.fund("5", USDC="100")
+    someone = await trader(floor, 1009, coins="5", USDC="100")
     row = await someone.row("ba", "USDC", "WETH", "100")
     assert await someone.approve_all(row["quoteId"]) == 1
     order = await someone.create(row["quoteId"])

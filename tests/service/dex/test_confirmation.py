@@ -17,8 +17,7 @@ UNKNOWN = "0x" + "ab" * 32
 
 async def ordered(floor: Floor, number: int, amount: str = "0.01") -> tuple[Trader, dict[str, Any]]:
     """A trader with coins, and an order that sells some of them."""
-    someone = await trader(floor, number)
-    await someone.fund("1")
+    someone = await trader(floor, number, coins="1")
     eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
     row = (await someone.quotes(eth, usdc, amount))["ba"]
     return someone, await someone.create(row["quoteId"])

@@ -14,8 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
     """A trader with 100 USDC, and Fathom's row for all of it."""
-    someone = await trader(floor, number)
-    await someone.fund("1", USDC="100")
+    someone = await trader(floor, number, coins="1", USDC="100")
     return someone, await someone.row("fa", "USDC", "WETH", "100")
 
 

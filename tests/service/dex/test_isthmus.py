@@ -21,8 +21,7 @@ SETTLEMENT = next(one.address for one in SANDBOX_VENUES if one.provider == "is")
 
 async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
     """A trader with 100 USDC and no coins, and Isthmus's row for all of it."""
-    someone = await trader(floor, number)
-    await someone.fund("1", USDC="100")
+    someone = await trader(floor, number, coins="1", USDC="100")
     return someone, await someone.row("is", "USDC", "WETH", "100")
 
 
@@ -82,8 +81,7 @@ async def test_a_chain_of_two_steps(floor: Floor) -> None:
 
 async def moved(floor: Floor, number: int, sell: str, buy: str, amount: str) -> None:
     """Somebody else swaps at Basalt, whose pools the solver prices by."""
-    other = await trader(floor, number)
-    await other.fund("1", **{sell: amount})
+    other = await trader(floor, number, coins="1", **{sell: amount})
     row = await other.row("ba", sell, buy, amount, slippage="50")
     await other.approve_all(row["quoteId"])
     order = await other.create(row["quoteId"])
@@ -239,8 +237,7 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
 
 
 async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None:
-    someone = await trader(floor, 1331)
-    await someone.fund("1", WETH="0.02")
+    someone = await trader(floor, 1331, coins="1", WETH="0.02")
     row = await someone.row("is", "WETH", "USDC", "0.02")
     assert (row["supportsSignatures"], row["requiresApproval"]) == (True, True)
     quote_id = row["quoteId"]

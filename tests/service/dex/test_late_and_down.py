@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,14 +10,14 @@ import pytest_asyncio
 
 from sandbox.evm.evm_world import KEY, stranger
 from service.dex.trading import Floor, told, trader, trading
-from service.http_calls import calling
+from service.http_calls import calling, small_service
 from service.new_store import open_new
-from service.world import AS_FIRST, PARTNERS
+from service.world import AS_FIRST
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import build_service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -52,8 +51,7 @@ async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
 
 async def test_what_was_never_executed_expires(floor: Floor) -> None:
     """Other transactions of the owner, with the same token, are not the order's."""
-    someone = await trader(floor, 1805)
-    await someone.fund("1", USDC="100")
+    someone = await trader(floor, 1805, coins="1", USDC="100")
     row = await someone.row("ba", "USDC", "WETH", "50")
     await someone.approve_all(row["quoteId"])
     order = await someone.create(row["quoteId"])
@@ -81,8 +79,8 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
     onchain = build_onchain("http://127.0.0.1:9/", KEY, chains, tokens, clock, Market(7))
     # The same orders and quotes, seen by a service whose chains are gone.
     store = open_new(tmp_path / "service.db")
-    parts = assemble(
-        clock, random.Random(3), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+    parts = small_service(
+        clock, store, chains=chains, tokens=tokens, intermediaries=[], onchain=onchain
     )
     usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
     someone = await trader(floor, 1803)

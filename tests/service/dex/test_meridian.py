@@ -18,8 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_transfer_to_another_chain(floor: Floor) -> None:
-    someone = await trader(floor, 1601, "base")
-    await someone.fund("1", USDC="300")
+    someone = await trader(floor, 1601, coins="1", USDC="300")
     here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
     row = (await someone.quotes(here, there, "300"))["me"]
     assert row["bridgeFeeUsd"] > 0
@@ -50,8 +49,7 @@ async def test_other_assets_are_not_carried(floor: Floor) -> None:
 
 async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     """Two payouts of one transfer go out before anybody wrote one down."""
-    someone = await trader(floor, 1603, "base")
-    await someone.fund("1", USDC="200")
+    someone = await trader(floor, 1603, coins="1", USDC="200")
     here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
     row = (await someone.quotes(here, there, "200"))["me"]
     assert await someone.approve_all(row["quoteId"]) == 1

@@ -157,8 +157,7 @@ class Caller(Struct):
         query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
         async with asyncio.timeout(PATIENCE):
             while True:
-                answer = await self.floor.api.get("/quotes", params=query)
-                assert answer.status_code == 200, answer.text
+                answer = (await self.floor.api.get("/quotes", params=query)).raise_for_status()
                 rows = {row["swap"]: row for row in told(answer)["quotes"]}
                 if not any(SILENT in row.get("error", "") for row in rows.values()):
                     return rows
@@ -290,5 +289,11 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 yield Floor(world, service, api, onchain)
 
 
-async def trader(floor: Floor, number: int, chain: str = "base") -> Trader:
-    return Trader(floor, stranger(number), chain)
+async def trader(
+    floor: Floor, number: int, chain: str = "base", coins: str = "", **tokens: str
+) -> Trader:
+    """With what they are given; who has tokens has coins as well."""
+    someone = Trader(floor, stranger(number), chain)
+    if coins or tokens:
+        await someone.fund(coins or "10", **tokens)
+    return someone

@@ -43,6 +43,20 @@ def unbound(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), of_no_rule(case, field)
 
 
+def _said(promised: str) -> FieldWords:
+    """The value itself beside a sentence of what was promised for it."""
+
+    def words(case: Case, field: ClaimField) -> tuple[str, str]:
+        promise = case.promise
+        return plain(field.value), promised.format(
+            account=grouped(promise.account),
+            recipient=grouped(promise.recipient),
+            venue=promise.venue or "none",
+        )
+
+    return words
+
+
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
     """In the token's own unit where it is the promised token, else in base units."""
     if not isinstance(field.value, int):
@@ -73,18 +87,6 @@ def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _of_venue(promise: Promise) -> str:
     return f'a contract of the provider "{promise.venue or "none"}"'
-
-
-def _domain(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "as the contract says"
-
-
-def _method(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "what was asked for"
-
-
-def _owner(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), f"your account {grouped(case.promise.account)}"
 
 
 def _spender(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -149,10 +151,6 @@ def _slippage(promise: Promise) -> str:
     return f"{lost.quantize(Decimal('0.01'), ROUND_HALF_UP)}%"
 
 
-def _receiver(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), grouped(case.promise.recipient)
-
-
 def _payee(case: Case, field: ClaimField) -> tuple[str, str]:
     if case.purpose is Purpose.FUND:
         return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
@@ -176,10 +174,6 @@ def _begin(case: Case, field: ClaimField) -> tuple[str, str]:
     return moment(seconds, case.facts.now), "already"
 
 
-def _nonce(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "the next unused one"
-
-
 def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
     return ("in part too" if field.value else "all or nothing"), "all or nothing"
 
@@ -189,10 +183,6 @@ def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
     # A memo is never grouped: what is signed has no blanks that it does not show.
     promised = (deposit.tag or "none needed") if deposit else of_no_rule(case, field)
     return safe_text(str(field.value), LONGEST_TEXT), promised
-
-
-def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), f'a maker of the provider "{case.promise.venue or "none"}"'
 
 
 def _permit(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -217,21 +207,17 @@ def _fee_part(case: Case, field: ClaimField) -> tuple[str, str]:
     return f"{units:,}{words}", of_no_rule(case, field)
 
 
-def _salt(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "your one smart account"
-
-
 def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), f"{case.facts.blocks_left or 0} blocks left"
 
 
 FIELD_WORDS: dict[Meaning, FieldWords] = {
-    Meaning.DOMAIN: _domain,
+    Meaning.DOMAIN: _said("as the contract says"),
     Meaning.CHAIN: _chain,
     Meaning.CONTRACT: _contract,
-    Meaning.METHOD: _method,
-    Meaning.OWNER: _owner,
-    Meaning.FEE_PAYER: _owner,
+    Meaning.METHOD: _said("what was asked for"),
+    Meaning.OWNER: _said("your account {account}"),
+    Meaning.FEE_PAYER: _said("your account {account}"),
     Meaning.SPENDER: _spender,
     Meaning.ALLOWED_UNITS: _allowed,
     Meaning.SOLD_TOKEN: _token,
@@ -240,23 +226,23 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
     Meaning.FEE_UNITS: _fee,
     Meaning.VALUE: _value,
     Meaning.LEAST_UNITS: _least,
-    Meaning.RECEIVER: _receiver,
+    Meaning.RECEIVER: _said("{recipient}"),
     Meaning.PAYEE: _payee,
     Meaning.DESTINATION: _destination,
     Meaning.BEGINS: _begin,
     Meaning.ENDS: _end,
     Meaning.ALLOWANCE_ENDS: _end,
-    Meaning.NONCE: _nonce,
+    Meaning.NONCE: _said("the next unused one"),
     Meaning.PARTIAL: _partial,
     Meaning.TAG: _tag,
-    Meaning.COSIGNER: _signer,
-    Meaning.COUNTERPARTY: _signer,
+    Meaning.COSIGNER: _said('a maker of the provider "{venue}"'),
+    Meaning.COUNTERPARTY: _said('a maker of the provider "{venue}"'),
     Meaning.PERMIT: _permit,
     Meaning.RENT_PAYEE: _opened,
     Meaning.RENT_TOKEN: _opened,
     Meaning.NETWORK_FEE: _network_fee,
     Meaning.FEE_PART: _fee_part,
-    Meaning.SALT: _salt,
+    Meaning.SALT: _said("your one smart account"),
     Meaning.LIFETIME: _lifetime,
 }
 
@@ -288,17 +274,9 @@ def _bundle_units(case: Case, field: ClaimField) -> tuple[str, str]:
     return signed, "nothing" if deposit is None else amount(deposit.units, sell)
 
 
-def account_words(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
-
-
 def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
     factory = case.policy.accounts
     return plain(field.value), "nobody" if factory is None else grouped(factory.address)
-
-
-def entry_point_words(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "the EntryPoint that everybody uses"
 
 
 def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -317,9 +295,9 @@ def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
 BUNDLE_WORDS: dict[Meaning, FieldWords] = {
     Meaning.PAYEE: _bundle_payee,
     Meaning.SOLD_UNITS: _bundle_units,
-    Meaning.SMART_ACCOUNT: account_words,
+    Meaning.SMART_ACCOUNT: _said("the smart account of {account}"),
     Meaning.ACCOUNT_FACTORY: _factory,
-    Meaning.CONTRACT: entry_point_words,
+    Meaning.CONTRACT: _said("the EntryPoint that everybody uses"),
     Meaning.NONCE: _bundle_nonce,
     Meaning.NETWORK_FEE: _gas,
 }
@@ -331,10 +309,6 @@ def _promised(case: Case, field: ClaimField) -> TakenOut | None:
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)
     return whole[place] if place < len(whole) else None
-
-
-def _withdrawal_payee(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), f"your account {grouped(case.promise.account)}"
 
 
 def _withdrawal_units(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -355,9 +329,9 @@ def _withdrawal_token(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 WITHDRAWAL_WORDS: dict[Meaning, FieldWords] = {
-    Meaning.PAYEE: _withdrawal_payee,
+    Meaning.PAYEE: _said("your account {account}"),
     Meaning.SOLD_UNITS: _withdrawal_units,
     Meaning.SOLD_TOKEN: _withdrawal_token,
-    Meaning.SMART_ACCOUNT: account_words,
-    Meaning.CONTRACT: entry_point_words,
+    Meaning.SMART_ACCOUNT: _said("the smart account of {account}"),
+    Meaning.CONTRACT: _said("the EntryPoint that everybody uses"),
 }

@@ -258,25 +258,21 @@ class KeyDirectory:
     """
 
     def __init__(self, path: Path, profile: str) -> None:
-        self._path = private_directory(path)
+        self.path = private_directory(path)
         self._profile = profile
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
         """Every key file, and those that are not used with the reason."""
-        private_directory(self._path)
+        private_directory(self.path)
         names = self._names()
         found: list[KeyFile] = []
         unusable: list[UnusableKey] = []
         entries = sorted(
-            one for one in os.listdir(self._path) if one.startswith(_PREFIXES) and ".json" in one
+            one for one in os.listdir(self.path) if one.startswith(_PREFIXES) and ".json" in one
         )
         for entry in entries[:MAX_KEYS]:
             try:
-                file = read_key(entry, read_private(self._path / entry))
+                file = read_key(entry, read_private(self.path / entry))
                 if file.account.profile != self._profile:
                     raise KeyFileRefused(
                         f"the key belongs to the profile {file.account.profile[:64]!r}"
@@ -292,9 +288,9 @@ class KeyDirectory:
 
     def add(self, account: Account, content: bytes) -> None:
         """A new key file, on disk when this returns. FileExistsError when there is one."""
-        write_private(self._path / file_name(account.kind, account.address), content)
+        write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
-        descriptor = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
         finally:
@@ -303,13 +299,13 @@ class KeyDirectory:
     def rename(self, address: str, name: str) -> None:
         names = {**self._names(), address: name}
         content = json.dumps(names, indent=1, sort_keys=True).encode()
-        write_private(self._path / NAMES_FILE, content, replace=True)
+        write_private(self.path / NAMES_FILE, content, replace=True)
 
     def _names(self) -> dict[str, str]:
         # Names are a comfort: a file of them that cannot be read takes nothing else away.
         names: object = {}
         with contextlib.suppress(OSError, ValueError):
-            kept = read_private(self._path / NAMES_FILE)
+            kept = read_private(self.path / NAMES_FILE)
             refuse_deep(kept)
             names = json.loads(kept)
         if not isinstance(names, dict):

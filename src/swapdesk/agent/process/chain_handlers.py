@@ -44,7 +44,6 @@ from swapdesk.agent.process.request import (
     Answer,
     assets,
     hash_of,
-    optional_hash,
     promised,
     text,
     whole,
@@ -545,7 +544,7 @@ def _key(address: str) -> Pubkey:
 async def review(opened: OpenedWallet, frame: Frame) -> Answer:
     payload = payload_from_json(frame.head.get("payload"))
     promise = promised(frame)
-    replaces = optional_hash(frame, "replaces")
+    replaces = None if frame.head.get("replaces") is None else hash_of(frame, "replaces")
     return to_json(await opened.reviewing.review(payload, promise, replaces)), {}
 
 

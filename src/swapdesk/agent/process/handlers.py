@@ -9,7 +9,6 @@ or give it up.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from swapdesk.agent.keys.keystore import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
@@ -26,7 +25,6 @@ from swapdesk.agent.process.request import (
     AgentRefusal,
     Answer,
     one_of,
-    optional_text,
     refuse_far_clock,
     secret,
     text,
@@ -44,10 +42,6 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_PATHS = 32
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
@@ -182,6 +176,6 @@ PAGE = 500
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
-    after = whole(frame, "after")
-    signed, last = opened.records.page(optional_text(frame, "intent"), after, PAGE)
+    intent = None if frame.head.get("intent") is None else text(frame, "intent")
+    signed, last = opened.records.page(intent, whole(frame, "after"), PAGE)
     return {"transactions": [to_json(one) for one in signed], "after": last}, {}

@@ -63,20 +63,11 @@ def text(frame: Frame, name: str, *, empty: bool = False) -> str:
     return value
 
 
-def optional_text(frame: Frame, name: str) -> str | None:
-    """None where it is null or left out."""
-    return None if frame.head.get(name) is None else text(frame, name)
-
-
 def hash_of(frame: Frame, name: str) -> str:
     value = text(frame, name)
     if _HASH.fullmatch(value) is None:
         raise AgentRefusal(Code.BAD_REQUEST, f"{name} is no hash of a transaction")
     return value
-
-
-def optional_hash(frame: Frame, name: str) -> str | None:
-    return None if frame.head.get(name) is None else hash_of(frame, name)
 
 
 def whole(frame: Frame, name: str) -> int:

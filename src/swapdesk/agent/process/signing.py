@@ -24,7 +24,8 @@ from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
-from swapdesk.agent.signers.evm import signing_hash
+from swapdesk.agent.signers.evm import EvmSigner, signing_hash
+from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
@@ -45,13 +46,9 @@ from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 
-def asked_text(payload: TransactionPayload, promise: Promise) -> str:
-    """As the records keep it."""
-    return json.dumps({"payload": payload_to_json(payload), "promise": as_json(promise)})
-
-
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """Raises MessageError for what another release wrote in another way."""
+    """What a transaction was signed for, as the records keep it. Raises MessageError for what
+    another release wrote in another way."""
     told = json.loads(text)
     payload = payload_from_json(told.get("payload"))
     if not isinstance(payload, TransactionPayload):
@@ -155,12 +152,12 @@ class Reviewing:
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
             raise AgentRefusal(Code.STALE_REVIEW, "the review has expired: look at it once more")
-        signer_kind = self._wallet.evm if subject.account.kind is Kind.EVM else self._wallet.solana
-        signer_kind(subject.account.address)
+        of_kind = EvmSigner if subject.account.kind is Kind.EVM else SolanaSigner
+        self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
         looked = await self._looking.look(subject, seen)
         refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
-        _agree(seen, looked)
+        require_agreement(seen, looked)
         claim, payload = looked.claim, subject.payload
         self._bind(subject.link, looked)
         if claim is None or (
@@ -194,7 +191,7 @@ class Reviewing:
         elif isinstance(payload, OperationPayload):
             given = replace(given, key=nonce_of(claim), step=0, total=1)
             content = signed_digest(content, EntryPointVersion(payload.version))
-        signature = self._wallet.evm(subject.account.address).sign_digest(content)
+        signature = self._wallet.signer(subject.account.address, EvmSigner).sign_digest(content)
         # Written down before it leaves: what may be in the world is counted.
         self._records.write_given(
             subject.promise.intent_id, given, self._clock.now(), looked.spending, call
@@ -209,7 +206,8 @@ class Reviewing:
             raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
             raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
-        signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
+        signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
+        asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
         draft = TransactionDraft(
             hash=signed.hash,
             intent_id=subject.promise.intent_id,
@@ -222,7 +220,7 @@ class Reviewing:
             fee=plan.max_fee,
             priority=plan.max_priority,
             replaces=subject.replaces,
-            asked=asked_text(payload, subject.promise),
+            asked=json.dumps(asked),
         )
         return self._written(draft, _given(claim, subject), looked)
 
@@ -231,7 +229,8 @@ class Reviewing:
     ) -> SignedTransaction:
         if looked.read.last_valid is None:
             raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
-        signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
+        signer = self._wallet.signer(subject.account.address, SolanaSigner)
+        signed = signer.sign(b64decode(payload.transaction))
         if not signed.complete:
             raise AgentRefusal(
                 Code.BAD_REQUEST, "another signature is missing that comes before ours"
@@ -252,16 +251,11 @@ class Reviewing:
         self, draft: TransactionDraft, given: PastSignature, looked: Looked
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
-        given = replace(given, hash=draft.hash)
-        now = self._clock.now()
-        self._records.write(draft, given, looked.read.nonce, now, looked.spending)
-        found = self._records.find(draft.hash)
-        if found is None:
-            raise AgentRefusal(Code.RECORDS, "the transaction was not written down")
-        return found
+        given, now = replace(given, hash=draft.hash), self._clock.now()
+        return self._records.write(draft, given, looked.read.nonce, now, looked.spending)
 
 
-def _agree(seen: Looked, looked: Looked) -> None:
+def require_agreement(seen: Looked, looked: Looked) -> None:
     """Refuse when the second look differs from the first."""
     verdict = looked.verdict
     if verdict.refused:

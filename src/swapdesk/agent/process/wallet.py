@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
 from swapdesk.agent.keys.keystore import (
@@ -29,6 +29,8 @@ from swapdesk.wallet.spending import SpendingPolicy
 if TYPE_CHECKING:
     from swapdesk.agent.signers.evm import EvmSigner
     from swapdesk.agent.signers.solana import SolanaSigner
+
+S = TypeVar("S", bound="EvmSigner | SolanaSigner")
 
 MAX_PASSPHRASE = 1024
 
@@ -143,7 +145,7 @@ class Wallet:
             if not files:
                 raise AgentRefusal(Code.NO_ACCOUNT, "a wallet without accounts has no pass phrase")
             _check_passphrase(passphrase)
-            scrypt = self._policy.scrypt()
+            scrypt = Scrypt.fresh(self._cost)
             key, outcome = await asyncio.gather(
                 self._derived(scrypt, passphrase), self._try(files[0], passphrase)
             )
@@ -170,27 +172,14 @@ class Wallet:
         while self._open:
             self._open.popitem()[1].drop()
 
-    def evm(self, address: str) -> EvmSigner:
-        from swapdesk.agent.signers.evm import EvmSigner
-
-        signer = self._signer(address)
-        if not isinstance(signer, EvmSigner):
-            raise AgentRefusal(Code.NO_ACCOUNT, "the account is none of an EVM chain")
-        return signer
-
-    def solana(self, address: str) -> SolanaSigner:
-        from swapdesk.agent.signers.solana import SolanaSigner
-
-        signer = self._signer(address)
-        if not isinstance(signer, SolanaSigner):
-            raise AgentRefusal(Code.NO_ACCOUNT, "the account is none of Solana")
-        return signer
-
-    def _signer(self, address: str) -> EvmSigner | SolanaSigner:
+    def signer(self, address: str, kind: type[S]) -> S:
+        """The open key of an account."""
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
             raise AgentRefusal(Code.LOCKED, "the wallet is locked")
+        if not isinstance(signer, kind):
+            raise AgentRefusal(Code.NO_ACCOUNT, "the account is of another kind of chain")
         return signer
 
     # New keys

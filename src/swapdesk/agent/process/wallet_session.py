@@ -82,7 +82,7 @@ class OpenedWallet:
         self.records = Records(
             RecordsFile(keys.path, writable=self._writable), self.clock.monotonic
         )
-        self.policy = PolicyKeeper(keys.path, place.profile, lambda: self.records.spent, cost=cost)
+        self.policy = PolicyKeeper(keys.path, place.profile, lambda: self.records.spent)
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()

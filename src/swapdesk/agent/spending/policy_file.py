@@ -52,13 +52,10 @@ class HeldPolicy(Struct, frozen=True):
 class PolicyKeeper:
     """``spent`` gives the records that are open. Raises AgentRefusal where they fail."""
 
-    def __init__(
-        self, directory: Path, profile: str, spent: Callable[[], SpentRecord], *, cost: int
-    ) -> None:
+    def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
         self._profile = profile
         self._spent = spent
-        self._cost = cost
         self._held: tuple[bytes, HeldPolicy] | None = None
         self._opened: str | None = None
         """What is sealed, once the pass phrase has opened it."""
@@ -117,9 +114,6 @@ class PolicyKeeper:
 
     def _bound(self, sealed: str) -> bytes:
         return json.dumps([_FORMAT, self._profile, sealed]).encode()
-
-    def scrypt(self) -> Scrypt:
-        return Scrypt.fresh(self._cost)
 
     def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
         """A policy that the person set with the pass phrase; ``key`` is derived from it."""

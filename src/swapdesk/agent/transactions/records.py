@@ -336,7 +336,7 @@ class Records:
         of_node: int | None,
         at: datetime,
         spending: Spending | None = None,
-    ) -> None:
+    ) -> SignedTransaction:
         """Write a signed transaction down, and what it lets leave, in one. Raises
         AgentRefusal; then nothing is written and the bytes must be dropped."""
         when = self.spent.now(at)
@@ -369,6 +369,7 @@ class Records:
                 ),
             )
             _insert_given(connection, draft.intent_id, given, at)
+        return told_of(self._known(draft.hash))
 
     def _row(self, hash_: str) -> sqlite3.Row | None:
         rows = self._file.read("SELECT * FROM tx WHERE hash=?", hash_)

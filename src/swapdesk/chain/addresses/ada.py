@@ -33,7 +33,6 @@ _BYRON_HEAD = b"\x82\xd8\x18"
 """CBOR of a pair whose first item is CBOR in bytes."""
 _BYRON_LONGEST = 160
 _NETWORK_MAGIC = 2
-_ENCODED_CBOR = 24
 
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
@@ -89,13 +88,6 @@ def _is_pointer(tail: bytes) -> bool:
     """Three numbers of seven bits a byte, the last byte of each without its top bit."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
-
-
-def encode_byron(root: bytes) -> str:
-    """The address of a 28-byte root, without attributes, as later wallets made them."""
-    payload = b"\x83" + encode_cbor_head(2, len(root)) + root + b"\xa0\x00"
-    body = encode_cbor_head(6, _ENCODED_CBOR) + encode_cbor_head(2, len(payload)) + payload
-    return base58.encode(b"\x82" + body + encode_cbor_head(0, binascii.crc32(payload)))
 
 
 def _is_byron(text: str) -> bool:
@@ -209,14 +201,6 @@ def _cbor_map(length: int, rest: bytes, depth: int) -> tuple[CborItem, bytes]:
             raise CborError("a key no address uses")
         pairs[key] = value
     return pairs, rest
-
-
-def encode_cbor_head(major: int, argument: int) -> bytes:
-    """Type and argument in their shortest spelling."""
-    if argument < 24:
-        return bytes([major << 5 | argument])
-    width = 1 if argument < 1 << 8 else 2 if argument < 1 << 16 else 4
-    return bytes([major << 5 | 23 + width.bit_length()]) + argument.to_bytes(width, "big")
 
 
 CARDANO = AddressKind(

@@ -36,6 +36,11 @@ def memo_label(kind: str) -> str:
     return rule.label if rule else "memo"
 
 
+def short_memo_label(label: str) -> str:
+    """``Tag`` for ``destination tag``, ``Memo`` for ``memo``."""
+    return label.split()[-1].capitalize()
+
+
 def uses_memo(kind: str) -> bool:
     """Whether payments on this kind of chain carry a memo that exchanges read.
 

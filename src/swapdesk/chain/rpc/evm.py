@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import keccak
@@ -93,15 +92,6 @@ class EvmClient(NodeHttp):
 
     unreachable = EvmUnreachable
     uncertain = EvmUncertain
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        deadline: float = 5.0,
-        transport: httpx2.AsyncBaseTransport | None = None,
-    ) -> None:
-        super().__init__(url, deadline=deadline, transport=transport)
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
         """Results in the order of the requests; a refused one is the EvmRefused in its place."""
@@ -193,19 +183,13 @@ class EvmClient(NodeHttp):
         found = await self.ask("eth_getTransactionByHash", transaction_hash)
         return None if found is None else read_transaction(found, transaction_hash)
 
-    async def logs(
-        self,
-        address: str,
-        topics: Sequence[str | None],
-        first: int = 0,
-        last: int | None = None,
-    ) -> list[Log]:
+    async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
         """Events of a contract, oldest first; a topic of None matches everything."""
         wanted = {
             "address": address,
             "topics": list(topics),
-            "fromBlock": hex(first),
-            "toBlock": "latest" if last is None else hex(last),
+            "fromBlock": "0x0",
+            "toBlock": "latest",
         }
         return [read_log(log) for log in items(await self.ask("eth_getLogs", wanted))]
 

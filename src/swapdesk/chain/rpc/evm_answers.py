@@ -169,29 +169,27 @@ class SimulatedCall(Struct, frozen=True):
     words: str = ""
 
 
+def _text_of(form: re.Pattern[str], value: object, what: str) -> str:
+    if not isinstance(value, str) or form.fullmatch(value) is None:
+        raise EvmUncertain(f"the node answered no {what}")
+    return value
+
+
 def quantity(value: object) -> int:
-    if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None:
-        raise EvmUncertain("the node answered no number")
-    return int(value, 16)
+    return int(_text_of(_QUANTITY, value, "number"), 16)
 
 
 def octets(value: object) -> bytes:
-    if not isinstance(value, str) or _DATA.fullmatch(value) is None:
-        raise EvmUncertain("the node answered no data")
-    return bytes.fromhex(value[2:])
+    return bytes.fromhex(_text_of(_DATA, value, "data")[2:])
 
 
 def digest(value: object) -> str:
     """A hash of 32 bytes."""
-    if not isinstance(value, str) or _HASH.fullmatch(value) is None:
-        raise EvmUncertain("the node answered no hash")
-    return value.lower()
+    return _text_of(_HASH, value, "hash").lower()
 
 
 def address(value: object) -> str:
-    if not isinstance(value, str) or _ADDRESS.fullmatch(value) is None:
-        raise EvmUncertain("the node answered no address")
-    return checksummed(value)
+    return checksummed(_text_of(_ADDRESS, value, "address"))
 
 
 def fields(value: object) -> Mapping[str, Any]:

@@ -26,12 +26,8 @@ class LedgerMethod(StrEnum):
     """(advance?, speed?) -> as ``clock_get``."""
     CHAIN_HEIGHTS = "chain_heights"
     """() -> {chain: height}."""
-    BALANCE = "balance"
-    """(token, address) -> units."""
     TRANSFER_GET = "transfer_get"
     """(hash) -> {hash, chain, token, from, to, tag, units, height, confirmations} or null."""
-    AUDIT = "ledger_audit"
-    """() -> [{token, issued, held}], only tokens whose sums differ: [] is a sound ledger."""
     FAUCET_PAY = "faucet_pay"
     """(key, token, address, tag, units, payer?) -> transfer; the same key pays once."""
     VENUE_OPEN = "venue_open"
@@ -51,13 +47,10 @@ class LedgerMethod(StrEnum):
     """(fault, serviceId | venue | chain, leg?, times?, depth?) -> null."""
     FAULT_LIST = "fault_list"
     FAULT_CLEAR = "fault_clear"
-    EVM_FUND = "evm_fund"
-    """(chain, address, units, token?) -> {hash}: coins of an embedded chain, or the token with
-    that contract, by a transaction of the faucet; ``POST /evm/{chain}`` tells when it is mined.
-    Not to be repeated: it pays again."""
-    SOLANA_FUND = "solana_fund"
-    """(address, units, mint?) -> {signature}: lamports, or tokens of a catalogue mint, by a
-    transaction of the faucet on the embedded chain. Not to be repeated: it pays again."""
+    FUND = "fund"
+    """(chain, address, units, token?) -> {hash}, on Solana {signature}: coins of an embedded chain,
+    or the token with that contract or mint, by a transaction of the faucet; the chain tells when it
+    is mined. Not to be repeated: it pays again."""
 
 
 class RpcCode(IntEnum):
@@ -81,8 +74,7 @@ OPENING_SECONDS = 20.0
 _OPENS = frozenset(
     {
         LedgerMethod.FAUCET_PAY,
-        LedgerMethod.EVM_FUND,
-        LedgerMethod.SOLANA_FUND,
+        LedgerMethod.FUND,
     }
 )
 

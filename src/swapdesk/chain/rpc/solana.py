@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.node_http import NodeHttp
+
+T = TypeVar("T")
 
 
 class SolanaError(Exception):
@@ -109,7 +111,7 @@ class Status(Struct, frozen=True):
 
 def read_holdings(value: Any) -> list[TokenHolding]:
     return [
-        TokenHolding(address, _text(info.get("mint")), *_counted(info.get("tokenAmount")))
+        TokenHolding(address, _of(str, info.get("mint")), *_counted(info.get("tokenAmount")))
         for address, info in _token_accounts(value)
     ]
 
@@ -119,8 +121,8 @@ def read_delegations(value: Any) -> list[Delegation]:
     return [
         Delegation(
             address,
-            _text(info.get("mint")),
-            _text(info.get("delegate")),
+            _of(str, info.get("mint")),
+            _of(str, info.get("delegate")),
             *_counted(info.get("delegatedAmount")),
         )
         for address, info in _token_accounts(value)
@@ -130,20 +132,20 @@ def read_delegations(value: Any) -> list[Delegation]:
 
 def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each with its address."""
-    for account in _array(value):
-        data = _object(_object(_object(account).get("account")).get("data"))
-        yield _text(account.get("pubkey")), _object(_object(data.get("parsed")).get("info"))
+    for account in _of(list, value):
+        data = _of(dict, _of(dict, _of(dict, account).get("account")).get("data"))
+        yield _of(str, account.get("pubkey")), _of(dict, _of(dict, data.get("parsed")).get("info"))
 
 
 def _counted(value: Any) -> tuple[int, int]:
     """Base units, and the decimals of the token."""
-    amount = _object(value)
+    amount = _of(dict, value)
     return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
 
 def require_value(given: Any) -> Any:
     """The value of an answer that says its slot."""
-    found = _object(given)
+    found = _of(dict, given)
     if "value" not in found:
         raise SolanaUncertain("the node answered without a value")
     return found["value"]
@@ -156,8 +158,8 @@ def require_int(value: Any) -> int:
 
 
 def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
-    before = [require_int(lamports) for lamports in _array(meta.get("preBalances"))]
-    after = [require_int(lamports) for lamports in _array(meta.get("postBalances"))]
+    before = [require_int(lamports) for lamports in _of(list, meta.get("preBalances"))]
+    after = [require_int(lamports) for lamports in _of(list, meta.get("postBalances"))]
     if not len(before) == len(after) == len(keys):
         raise SolanaUncertain("the node answered with balances of other accounts")
     lamports = {
@@ -176,37 +178,25 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
 def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
     """Units by (account, owner, mint)."""
     found = {}
-    for item in _array(value if value is not None else []):
-        entry = _object(item)
+    for item in _of(list, value if value is not None else []):
+        entry = _of(dict, item)
         index = require_int(entry.get("accountIndex"))
         if index >= len(keys):
             raise SolanaUncertain("the node answered with balances of other accounts")
-        place = (keys[index], _text(entry.get("owner")), _text(entry.get("mint")))
-        found[place] = _units(_object(entry.get("uiTokenAmount")).get("amount"))
+        place = (keys[index], _of(str, entry.get("owner")), _of(str, entry.get("mint")))
+        found[place] = _units(_of(dict, entry.get("uiTokenAmount")).get("amount"))
     return found
 
 
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise SolanaUncertain("the node answered with another shape")
-    return value
-
-
-def _array(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise SolanaUncertain("the node answered with another shape")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
+def _of(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
         raise SolanaUncertain("the node answered with another shape")
     return value
 
 
 def _units(value: Any) -> int:
     """Base units, which come as a text."""
-    text = _text(value)
+    text = _of(str, value)
     if not (text.isascii() and text.isdigit() and len(text) <= 20):
         raise SolanaUncertain("the node answered with something else than an amount")
     return int(text)
@@ -237,9 +227,9 @@ class SolanaClient(NodeHttp):
         return str(await self.ask("getGenesisHash"))
 
     async def latest_blockhash(self) -> Blockhash:
-        value = _object(require_value(await self.ask("getLatestBlockhash", self._options)))
+        value = _of(dict, require_value(await self.ask("getLatestBlockhash", self._options)))
         last = require_int(value.get("lastValidBlockHeight"))
-        return Blockhash(_text(value.get("blockhash")), last)
+        return Blockhash(_of(str, value.get("blockhash")), last)
 
     async def is_blockhash_good(self, blockhash: str) -> bool:
         found = await self.ask("isBlockhashValid", blockhash, self._options)
@@ -267,7 +257,7 @@ class SolanaClient(NodeHttp):
         in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
-        value = _object(require_value(await self.ask("simulateTransaction", text, options)))
+        value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
         units = value.get("unitsConsumed")
         return SimulationResult(
             error=value.get("err"),
@@ -303,12 +293,12 @@ class SolanaClient(NodeHttp):
         still may be is a matter of its blockhash."""
         options = {"searchTransactionHistory": True}
         told = require_value(await self.ask("getSignatureStatuses", [signature], options))
-        entries = _array(told)
+        entries = _of(list, told)
         if len(entries) != 1:
             raise SolanaUncertain("the node answered for another number of signatures")
         if entries[0] is None:
             return None
-        found = _object(entries[0])
+        found = _of(dict, entries[0])
         level = found.get("confirmationStatus")
         if level not in _LEVELS:
             raise SolanaUncertain("the node does not say how far a transaction has come")
@@ -322,8 +312,8 @@ class SolanaClient(NodeHttp):
             "commitment": "confirmed" if asked == "processed" else asked,
             "limit": most,
         }
-        told = _array(await self.ask("getSignaturesForAddress", address, options))
-        return [_text(_object(entry).get("signature")) for entry in told]
+        told = _of(list, await self.ask("getSignaturesForAddress", address, options))
+        return [_of(str, _of(dict, entry).get("signature")) for entry in told]
 
     def _refusal(self, error: Any) -> SolanaError:
         if not isinstance(error, dict) or type(error.get("code")) is not int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct, field
 
 from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
+from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.tokens import Token
 
@@ -66,11 +67,24 @@ class PaneLine(Struct, frozen=True):
     whole: str = ""
     at: datetime | None = None
 
+    @property
+    def head(self) -> str:
+        return clock_time(self.at) if self.at is not None else self.label
+
 
 class Pane(Struct, frozen=True):
+    """What one of the people sees."""
+
+    PRINTED: ClassVar = {"title": "title", "lines": "texts", "ending": "ending"}
+
     title: str
     lines: tuple[PaneLine, ...]
     ending: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its lines, each whole behind its label."""
+        return tuple(f"{one.head} {one.whole or one.text}".strip() for one in self.lines)
 
 
 class Stage(Struct, frozen=True):

@@ -79,15 +79,16 @@ def about_amount(amount: Decimal | None) -> str:
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
-def difference(amount: Decimal | None, places: int = _TRACKER_PLACES) -> str:
+def difference(amount: Decimal | None) -> str:
     """A signed difference: ``−0.014777``, ``+2.5``, ``0`` for none."""
     if amount is None:
         return NOTHING
     if amount == 0:
         return "0"
-    short = amount.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, context=_WIDE)
+    unit = Decimal(1).scaleb(-_TRACKER_PLACES)
+    short = amount.quantize(unit, ROUND_HALF_EVEN, context=_WIDE)
     if short == 0:
-        return f"<{Decimal(1).scaleb(-places):f}"
+        return f"<{unit:f}"
     return _plus(short, f"{short.copy_abs():,f}")
 
 

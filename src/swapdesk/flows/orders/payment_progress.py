@@ -1,12 +1,8 @@
-"""How an order of a batch is paid: by the bundle of its group, as far as the journal has that.
+"""How far the payment of an order is at this desk, as long as the service saw none of it.
 
-The batch works this out (``flows.batch.order_payments``); what is said of the order follows it
-until the service has seen the deposit.
-
-How the payment of a swap on chains stands at this desk, as long as the service saw none of it.
-
-The service says only that it waits. Whether its transaction was signed, refused or executed
-stands in the steps of the journal, and decides where the money is and who acts next.
+The service says only that it waits. An order of a batch is paid by the bundle of its group, which
+``flows.batch.order_payments`` works out; whether the transaction of a swap on chains was signed,
+refused or executed stands in the steps of the journal. Both decide where the money is and who acts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ A row says when an order is in it and what it means: the cause, the place of the
 until when, and how sure that is. Rows are tried from top to bottom and the first that fits is
 taken. The upper part holds what the desk knows before the service does, the lower part what the
 service says; of the lower part every order is in exactly one, unknown values among them
-(contract 8.4 to 8.16). A new situation is a new row here and nothing else.
+(contract 8.4 to 8.16). What a chain shows of a payment, and what was heard last, are rows that are
+named and not looked for. A new situation is a new row here and nothing else.
 
 The words are templates over the facts of one order (``order_status``). They are short, promise
 nothing, and say so where the service gives no reason, amount or date.

@@ -210,6 +210,7 @@ def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ..
 
 
 NEVER_PAID = "Never paid before."
+OWN_DEPOSIT = "This is the deposit address of one of your orders, not a wallet."
 NEVER_DEPOSIT = (
     "Never give an exchange deposit address as refund address: "
     "it may have changed by the time a refund is sent."
@@ -236,30 +237,20 @@ def check_recipient(
     label = memo_label(chain.kind)
     refusal = token_refusal(token)
     if refusal is not None:
-        lines = (CheckLine("refuse", refusal),)
-        return RecipientCheck(text, "", None, False, lines, memo_label=label)
+        return _unusable(text, token, refusal)
     read = _read(text, token, book, contracts)
-    if isinstance(read, _Unreadable):
-        return RecipientCheck(
-            text,
-            "",
-            None,
-            False,
-            (CheckLine("refuse", read.reason),),
-            memo_label=label,
-            position=read.position,
-        )
+    if isinstance(read, RecipientCheck):
+        return read
     verdict, entry, link, found = read
     address, doubts = verdict.normalized, [verdict.doubt] if verdict.doubt else []
     if link is not None:
         found += _link_lines(link, token, entry, arrives)
     if entry is not None and entry.own:
         found.append(CheckLine("note", "Your own wallet."))
-    found += _own_deposit(chain.kind, address, own_deposits)
+    if any(on == chain.kind and same_address(on, address, one) for on, one in own_deposits):
+        found.append(CheckLine("refuse", OWN_DEPOSIT))
     times = _times_paid(chain.kind, address, paid)
-    lookalike = None
-    if entry is None and times == 0:
-        lookalike = _lookalike(address, book, paid)
+    lookalike = _lookalike(address, book, paid) if entry is None and times == 0 else None
     if lookalike is not None:
         name, known = lookalike
         count = differing_characters(address, known)
@@ -335,37 +326,43 @@ def check_refund(
     )
 
 
-class _Unreadable(Struct, frozen=True):
-    reason: str
-    position: int | None = None
+def _unusable(text: str, token: Token, reason: str, position: int | None = None) -> RecipientCheck:
+    return RecipientCheck(
+        text,
+        "",
+        None,
+        False,
+        (CheckLine("refuse", reason),),
+        memo_label=memo_label(token.chain_data.kind),
+        position=position,
+    )
 
 
 def _read(
-    text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[Verdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | _Unreadable:
-    """The address, its entry, its link and the lines of the decoder."""
+    given: str, token: Token, book: AddressBook, contracts: Collection[str]
+) -> tuple[Verdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | RecipientCheck:
+    """The address, its entry, its link and the lines of the decoder; or why it is of no use."""
     chain = token.chain_data
     entry: BookEntry | None = None
     link: LinkedPayment | None = None
-    typed = text = ungrouped_address(text)
+    typed = text = ungrouped_address(given)
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:
-            return _Unreadable(book.missing(text))
+            return _unusable(given, token, book.missing(text))
         if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
-            return _Unreadable(
-                f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
-            )
+            said = f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+            return _unusable(given, token, said)
         typed = entry.address
     else:
         try:
             link = read_payment_link(text)
         except AddressProblem as problem:
-            return _Unreadable(problem.sentence(chain.name), problem.position)
+            return _unusable(given, token, problem.sentence(chain.name), problem.position)
         if link is not None:
-            said = link_misfit(link, token)
-            if said is not None:
-                return _Unreadable(said)
+            misfit = link_misfit(link, token)
+            if misfit is not None:
+                return _unusable(given, token, misfit)
             typed = link.address
     verdict = check_by_pattern(
         chain.kind,
@@ -377,10 +374,10 @@ def _read(
     )
     if not verdict.ok:
         if entry is not None:
-            return _Unreadable(f"{entry.label}: {verdict.reason}")
+            return _unusable(given, token, f"{entry.label}: {verdict.reason}")
         before = max(0, text.find(typed))
         at = None if verdict.position is None else before + verdict.position
-        return _Unreadable(verdict.reason, at)
+        return _unusable(given, token, verdict.reason, at)
     if entry is None:
         name = book.name_of(chain.kind, verdict.normalized)
         entry = book.entry(name) if name else None
@@ -471,16 +468,6 @@ def _link_lines(
         yield CheckLine("warn", f"The link also says {said}, which no payout carries.")
 
 
-def _own_deposit(
-    kind: str, address: str, own_deposits: Collection[tuple[str, str]]
-) -> list[CheckLine]:
-    same = (one for on, one in own_deposits if on == kind)
-    if not any(same_address(kind, address, deposit) for deposit in same):
-        return []
-    sentence = "This is the deposit address of one of your orders, not a wallet."
-    return [CheckLine("refuse", sentence)]
-
-
 def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
     times = paid.get(address, 0)
     if times or not address.startswith("0x"):
@@ -489,18 +476,10 @@ def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    for name, known in _known(book, paid):
-        if looks_like(address, known):
-            return name, known
-    return None
-
-
-def _known(book: AddressBook, paid: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Payees only: what merely sent something to the user is no one to be mistaken for."""
-    for entry in book.entries():
-        yield entry.label, entry.address
-    for address in paid:
-        yield short_address(address), address
+    """Among payees only: what merely sent something to the user is no one to be mistaken for."""
+    known = [(entry.label, entry.address) for entry in book.entries()]
+    known += [(short_address(one), one) for one in paid]
+    return next((one for one in known if looks_like(address, one[1])), None)
 
 
 def _times(count: int) -> str:

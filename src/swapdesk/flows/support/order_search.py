@@ -129,11 +129,7 @@ class OrderSearch:
         return [self._searched[place] for place in Place if place in self._searched]
 
     def order(self, service_id: str) -> TrackedOrder | None:
-        tracker = self._desk.link.tracker
-        try:
-            return tracker.recall(service_id)
-        except JournalUnavailable:
-            return tracker.get(service_id)
+        return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
         """What this desk sent for an order, as far as its journal can be read."""
@@ -196,9 +192,6 @@ class OrderSearch:
         """Whether an order names a transaction itself: its payout, or what this desk sent."""
         if service_id is None:
             return False
-        tracked = self.order(service_id)
-        if tracked is not None and _field_of(tracked.order, reading) is not None:
-            return True
         with suppress(JournalUnavailable):
             index = self._desk.journal.orders.index
             return any(service_id in index.named(text) for text in reading.texts)

@@ -1,9 +1,8 @@
-"""Orders that a batch of this desk created: its bundle pays them, and nobody by hand.
+"""What the journal says of the payment of orders that this desk pays: the bundle of a batch, a
+deposit by hand, the transaction of a swap on chains.
 
-The service says only that they wait. How far their payment is stands in the journal, where another
-desk may write it too, and is asked for a whole group at once.
-
-What the journal says of the payment of one order that is a swap on chains.
+The service says only that they wait. Another desk or a command of this home may write the journal
+too, so it is looked at again and again; of a batch for a whole group at once.
 """
 
 from __future__ import annotations

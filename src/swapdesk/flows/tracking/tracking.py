@@ -47,7 +47,7 @@ from swapdesk.flows.journal.order_merge import (
     only_volatile_fields,
     other_objects,
 )
-from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.journal.order_writes import OrderWrites, Writing
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
@@ -83,7 +83,6 @@ class Tracker:
         clock: Clock,
         stream: OrderStream,
         *,
-        flush_seconds: float = FLUSH_SECONDS,
         flow: ExchangeFlow | None = None,
         batch_payments: BatchPayments | None = None,
         background: BackgroundTasks | None = None,
@@ -114,11 +113,7 @@ class Tracker:
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
-            journal.order_writer(),
-            clock,
-            self._committed,
-            seconds=flush_seconds,
-            background=self._background,
+            journal.order_writer(), clock, self._committed, background=self._background
         )
         self._errands: dict[str, asyncio.Task[None]] = {}
         """What is asked of the service beside the stream: one question an order at a time."""
@@ -445,13 +440,7 @@ class Tracker:
             and tracked.order.created is not None
             and tracked.order.created >= since
         ]
-        if not unclaimed:
-            return []
-        try:
-            return self._journal.orders.index.made_here(unclaimed)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return []
+        return self._journal.orders.index.made_here(unclaimed) if unclaimed else []
 
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""
@@ -732,10 +721,10 @@ class Tracker:
             if stands is None or (before is not None and stands.standing is before.standing):
                 return before
             entry = self._journal.orders.get(service_id)
+            return self._tracked(entry) if entry is not None else before
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return before
-        return self._tracked(entry) if entry is not None else before
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
         entry = self._journal.intents.get(intent_id) if intent_id else None

@@ -26,14 +26,13 @@ from swapdesk.sandbox.evm_world.pools import (
     TREASURY,
     Pool,
     address_of,
-    asset_of,
     pools_of,
 )
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.evm.state import AccountsAt
-from swapdesk.sandbox.world import WorldToken
+from swapdesk.sandbox.world import WorldToken, asset_of
 
 logger = logging.getLogger(__name__)
 

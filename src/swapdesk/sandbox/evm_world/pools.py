@@ -21,7 +21,7 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.node.evm.genesis import OPERATOR, sandbox_key
 from swapdesk.sandbox.token_rows import AssetRow, pooled
-from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, world_tokens
+from swapdesk.sandbox.world import WorldToken, asset_of, find_token, seed_bytes, world_tokens
 
 TREASURY = "treasury"
 """Holds every token that nobody else does, and gives them away."""
@@ -171,13 +171,6 @@ class Pool(Struct, frozen=True, dict=True):
     def reserves(self) -> tuple[int, int]:
         """Those of block 0, in units of ``token0`` and ``token1``."""
         return units_for(self.token0, self.depth), units_for(self.token1, self.depth)
-
-
-def asset_of(token: WorldToken) -> AssetRow:
-    """Raises ValueError for a token that nothing prices."""
-    if token.asset is None:
-        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
-    return token.asset
 
 
 def address_of(token: WorldToken) -> str:

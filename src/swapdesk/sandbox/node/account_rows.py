@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
+from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.wire.orders import LegStatus
 
 _DUE = (
@@ -144,7 +144,7 @@ class AccountRows:
 
     def due_at(self, row: sqlite3.Row) -> Moment:
         """When a row became due."""
-        return self._clock.at(Due(row["due_world"], row["due_now"]))
+        return self._clock.at(row["due_world"], row["due_now"])
 
     def _one(self, query: str, *values: object) -> sqlite3.Row | None:
         row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()

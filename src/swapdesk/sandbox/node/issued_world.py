@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
-from swapdesk.sandbox.world import WorldToken, trades, world_tokens
+from swapdesk.sandbox.world import WorldToken, asset_of, trades, world_tokens
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
@@ -34,21 +34,7 @@ def hot_wallet_name(venue: str, number: int = 0) -> str:
 
 
 CUSTOMER = "customer "
-
-
-def customer_name(name: str) -> str:
-    """An account of a customer of the sandbox."""
-    return CUSTOMER + name
-
-
-def deposit_name(venue: str, key: str) -> str:
-    """The address of one leg."""
-    return f"deposit {venue} {key}"
-
-
-def static_deposit_name(venue: str, chain: str, number: int) -> str:
-    """An address that an exchange gives to one leg after the other."""
-    return f"static deposit {venue} {chain} {number}"
+"""Before the name of a customer of the sandbox: an account of theirs."""
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
@@ -69,17 +55,11 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Base units of a wallet at genesis. Tokens on Solana are counted in 64 bits, and half of them
-    are for these wallets. Raises ValueError without a price."""
-    units = units_worth(token, dollars)
+    """Base units of a wallet at genesis, whole tokens at the asset's base price. Tokens on Solana
+    are counted in 64 bits, and half of them are for these wallets. Raises ValueError without a
+    price."""
+    units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
-
-
-def units_worth(token: WorldToken, dollars: int) -> int:
-    """Base units at the asset's base price, whole tokens. Raises ValueError without a price."""
-    if token.asset is None:
-        raise ValueError("only an asset with a price is issued")
-    return int(dollars / token.asset.price) * int(10**token.row.decimals)
 
 
 WalletOf = Callable[[WorldToken, str | None, int], str]

@@ -20,14 +20,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import ChainWallets, IncomingPayment
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import (
     CUSTOMER,
-    ISSUER,
     PAYER,
-    customer_name,
     hot_wallet_name,
     issue_world,
 )
@@ -65,7 +64,11 @@ class Payment(Struct, frozen=True, kw_only=True):
 
 
 class LedgerRefusal(Exception):
-    """The ledger says no; nothing was moved."""
+    """The ledger says no; nothing was moved. ``code`` is what a caller is told."""
+
+    def __init__(self, message: str, code: RpcCode = RpcCode.REFUSED) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Ledger:
@@ -103,7 +106,7 @@ class Ledger:
     def customer(self, chain: ChainRow, name: str) -> str:
         """An account of a customer of the sandbox, on an embedded chain."""
         place = ("customer", name, chain.short_name)
-        return self._wallet(chain, place, customer_name(name))
+        return self._wallet(chain, place, CUSTOMER + name)
 
     def _wallet(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
         if place not in self._wallets:
@@ -144,25 +147,6 @@ class Ledger:
         self._connection.execute(
             "INSERT OR REPLACE INTO balances VALUES (?, ?, ?)", (token, address, str(units))
         )
-
-    def audit(self) -> list[dict[str, str]]:
-        """Tokens whose balances do not add up to what was issued, or are negative."""
-        issued: dict[str, int] = {}
-        held: dict[str, int] = {}
-        negative = set()
-        for token, address, text in self._connection.execute("SELECT * FROM balances"):
-            units = int(text)
-            if address == ISSUER:
-                issued[token] = -units
-                continue
-            held[token] = held.get(token, 0) + units
-            if units < 0:
-                negative.add(token)
-        return [
-            {"token": token, "issued": str(issued.get(token, 0)), "held": str(held.get(token, 0))}
-            for token in sorted(held.keys() | issued.keys())
-            if issued.get(token, 0) != held.get(token, 0) or token in negative
-        ]
 
     # Payments
 

@@ -24,24 +24,24 @@ from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database, OtherWorld
 from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import selected_by
 from swapdesk.sandbox.node.params import (
     AccountOf,
-    BalanceOf,
     ChainOf,
     ClockSet,
-    EvmFund,
     FaucetPay,
     FaultAdd,
+    Fund,
     LegsOf,
     NoParams,
     OpenLeg,
     SendOn,
-    SolanaFund,
     TransferOf,
 )
-from swapdesk.sandbox.node.venue_accounts import AddressesHeld, VenueAccounts
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
+from swapdesk.sandbox.node.venue_accounts import VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -72,10 +72,6 @@ class OtherTerms(Exception):
         super().__init__(f"this data directory was made with {stored}")
 
 
-class NodeDown(Exception):
-    """The node of a chain does not answer; nothing happened."""
-
-
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
     """The chains a call reads or moves money on."""
     tokens: list[str] = []
@@ -84,7 +80,7 @@ def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[s
     elif isinstance(params, AccountOf):
         row = rows.by_key(params.venue, params.key)
         tokens = [] if row is None else [row["token_in"], row["token_out"]]
-    elif isinstance(params, FaucetPay | BalanceOf):
+    elif isinstance(params, FaucetPay):
         tokens = [params.token]
     elif isinstance(params, TransferOf):
         transfer = ledger.find(params.hash)
@@ -157,14 +153,14 @@ class Node:
         """The result of one method, or what is awaited for it; everything due is done before, but
         for who only watches.
 
-        Raises LedgerRefusal, or NodeDown.
+        Raises LedgerRefusal.
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
                 if self.chain_faults.meets(chain, NODE_DOWN):
-                    raise NodeDown(f"the node of {chain} does not answer")
+                    raise LedgerRefusal(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
     def close(self) -> None:
@@ -183,9 +179,7 @@ class Node:
             LedgerMethod.CLOCK_GET: (NoParams, lambda _: self._time()),
             LedgerMethod.CLOCK_SET: (ClockSet, self._set_clock),
             LedgerMethod.CHAIN_HEIGHTS: (NoParams, lambda _: self._heights()),
-            LedgerMethod.BALANCE: (BalanceOf, self._balance),
             LedgerMethod.TRANSFER_GET: (TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
-            LedgerMethod.AUDIT: (NoParams, lambda _: ledger.audit()),
             LedgerMethod.FAUCET_PAY: (FaucetPay, self._pay),
             LedgerMethod.VENUE_OPEN: (OpenLeg, accounts.open),
             LedgerMethod.VENUE_FIND: (AccountOf, lambda p: accounts.find(p.venue, p.key)),
@@ -195,8 +189,7 @@ class Node:
             LedgerMethod.VENUE_SEND_ON: (SendOn, self._send_on),
             LedgerMethod.FAULT_ADD: (FaultAdd, self._add_fault),
             LedgerMethod.FAULT_LIST: (NoParams, lambda _: self._waiting_faults()),
-            LedgerMethod.EVM_FUND: (EvmFund, self._fund),
-            LedgerMethod.SOLANA_FUND: (SolanaFund, self._fund_solana),
+            LedgerMethod.FUND: (Fund, self._fund),
             LedgerMethod.FAULT_CLEAR: (NoParams, lambda _: accounts.faults.clear()),
         }
 
@@ -262,27 +255,16 @@ class Node:
     def _waiting_faults(self) -> list[dict[str, object]]:
         return [fault.as_json() for fault in self.accounts.faults.waiting.active]
 
-    def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
-        return self._embedded().fund(
-            _embedded_chain(params.chain), params.address, int(params.units), params.token
-        )
-
-    def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:
-        if self.solana is None:
-            raise LedgerRefusal("no Solana chain is embedded here")
-        return self.solana.fund(params.address, int(params.units), params.mint)
+    def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
+        asked = params.address, int(params.units), params.token
+        if self.solana is not None and params.chain == SOLANA:
+            return self.solana.fund(*asked)
+        return self._embedded().fund(_embedded_chain(params.chain), *asked)
 
     def _embedded(self) -> Embedding:
         if self.chains is None:
             raise LedgerRefusal("no chain is embedded here")
         return self.chains
-
-    def _balance(self, params: BalanceOf) -> str:
-        token = world_tokens().get(params.token)
-        wallets = None if token is None else self.ledger.embedded.get(token.row.chain)
-        if token is None or wallets is None:
-            return str(self.ledger.balance(params.token, params.address))
-        return str(wallets.balance(token, params.address))
 
     def _pay(
         self, params: FaucetPay
@@ -367,12 +349,6 @@ def _embedded_chain(chain: str) -> str:
 BODY_LIMIT = 64 * 1024
 
 
-class _Problem(Exception):
-    def __init__(self, code: RpcCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class NodeApp:
     """One request, one method. Only whoever knows the token is answered, but for the paths of
     ``chains``, which answer for themselves."""
@@ -411,42 +387,37 @@ class NodeApp:
             call = _call(body)
             number = call.get("id")
             result = await self._run(call)
-        except _Problem as problem:
-            error = {"code": int(problem.code), "message": str(problem)}
-            return {"jsonrpc": "2.0", "id": number, "error": error}
+        except Problem as problem:
+            return {"jsonrpc": "2.0", "id": number, "error": problem.as_json()}
         return {"jsonrpc": "2.0", "id": number, "result": result}
 
     async def _run(self, call: dict[str, Any]) -> Any:
         try:
             method = LedgerMethod(str(call.get("method")))
         except ValueError:
-            raise _Problem(RpcCode.NO_METHOD, "no such method") from None
+            raise Problem("no such method", RpcCode.NO_METHOD) from None
         try:
             params = validate(
                 self._node.handlers[method][0], call.get("params") or {}, side="service"
             )
         except ShapeError as error:
-            raise _Problem(RpcCode.BAD_PARAMS, str(error)) from None
+            raise Problem(str(error), RpcCode.BAD_PARAMS) from None
         try:
             result = self._node.call(method, params)
             return await result if isawaitable(result) else result
-        except AddressesHeld as held:
-            raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
-        except NodeDown as down:
-            raise _Problem(RpcCode.DOWN, str(down)) from None
         except LedgerRefusal as refused:
-            raise _Problem(RpcCode.REFUSED, str(refused)) from None
+            raise Problem(str(refused), refused.code) from None
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s failed", method)
-            raise _Problem(RpcCode.INTERNAL, "the node failed") from None
+            raise Problem("the node failed", RpcCode.INTERNAL) from None
 
 
 def _call(body: bytes) -> dict[str, Any]:
     try:
         call = decode_json(body, max_bytes=BODY_LIMIT)
     except CodecError as error:
-        raise _Problem(RpcCode.BAD_JSON, str(error)) from None
+        raise Problem(str(error), RpcCode.BAD_JSON) from None
     if not isinstance(call, dict) or not isinstance(call.get("params", {}), dict):
-        raise _Problem(RpcCode.BAD_REQUEST, "a call is an object with named parameters")
+        raise Problem("a call is an object with named parameters", RpcCode.BAD_REQUEST)
     return call

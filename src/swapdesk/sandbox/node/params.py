@@ -20,7 +20,6 @@ LONGEST_JUMP = Decimal(10 * 366 * 86_400)
 
 Units = Annotated[str, Identity(60, pattern=r"^(0|[1-9][0-9]*)$")]
 Address = Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
-EvmAddress = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Tag = Annotated[str, Identity(64)]
 Key = Annotated[str, Identity(200)]
 VenueCode = Annotated[str, Identity(32)]
@@ -41,11 +40,6 @@ class ClockSet(RequestModel):
 
     advance: Advance | None = None
     speed: Speed | None = None
-
-
-class BalanceOf(RequestModel):
-    token: ObjectId
-    address: Address
 
 
 class TransferOf(RequestModel):
@@ -127,19 +121,11 @@ class FaultAdd(RequestModel):
     times: Times | None = None
 
 
-class SolanaFund(RequestModel):
-    """SOL of the embedded chain, or tokens of ``mint``: ``units`` are base units."""
-
-    address: Address
-    units: Units
-    mint: Address | None = None
-
-
-class EvmFund(RequestModel):
-    """Coins of an embedded chain, or the token with the contract ``token``: ``units`` are wei,
-    or base units."""
+class Fund(RequestModel):
+    """Coins of an embedded chain, or the token with the contract or mint ``token``, in its smallest
+    units."""
 
     chain: ChainName
-    address: EvmAddress
+    address: Address
     units: Units
-    token: EvmAddress | None = None
+    token: Address | None = None

@@ -12,11 +12,11 @@ from __future__ import annotations
 import sqlite3
 from itertools import count
 
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_books import ChainBooks
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.issued_world import deposit_name, static_deposit_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
 from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
@@ -29,14 +29,11 @@ from swapdesk.wire.orders import LegStatus
 _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 
 
-class AddressesHeld(LedgerRefusal):
-    """Every static deposit address of the exchange on the chain waits for an open leg."""
-
-
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Address and tag of a new leg. Raises AddressesHeld.
+    """Address and tag of a new leg. Raises LedgerRefusal where every static address of the exchange
+    on the chain waits for an open leg.
 
     On a chain with memos most exchanges have one address for all and a memo for each leg;
     numbers are memos on every such chain.
@@ -44,13 +41,15 @@ def deposit_place(
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):
-            place = static_deposit_name(venue.code, name, number)
+            place = f"static deposit {venue.code} {name} {number}"
             address = _address(ledger, chain, place, "static deposit", venue.code, name, number)
             if not rows.held(name, address):
                 return address, None
-        raise AddressesHeld("all static deposit addresses are held by open orders")
+        raise LedgerRefusal(
+            "all static deposit addresses are held by open orders", RpcCode.NO_ADDRESS
+        )
     if name in ledger.embedded or not (chain.needs_memo and venue.memo_deposits):
-        place = deposit_name(venue.code, key)
+        place = f"deposit {venue.code} {key}"
         return _address(ledger, chain, place, "deposit", venue.code, key), None
     address = ledger.hot_wallet(venue.code, chain)
     for attempt in count():

@@ -23,13 +23,6 @@ class Moment(Struct, frozen=True):
     world: int
 
 
-class Due(Struct, frozen=True):
-    """When something is ready: at a world time, or at a sandbox time."""
-
-    world: int | None = None
-    now: int | None = None
-
-
 class ClockRecord(Struct, frozen=True):
     """What the node keeps on disk of its time. ``offset`` is milliseconds ahead of the wall."""
 
@@ -98,13 +91,14 @@ class WorldClock:
         pace = self._pace
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
-    def at(self, due: Due) -> Moment:
-        """The instant at which something past became ready."""
+    def at(self, world: int | None, now: int | None = None) -> Moment:
+        """The instant at which something past became ready: at a world time, or at a sandbox
+        time."""
         here, anchor = self.moment(), self._pace.anchor
-        if due.world is not None:
-            since = int((due.world - anchor.world) / self._pace.speed)
-            return Moment(min(here.now, max(anchor.now, anchor.now + since)), due.world)
-        now = due.now if due.now is not None else here.now
+        if world is not None:
+            since = int((world - anchor.world) / self._pace.speed)
+            return Moment(min(here.now, max(anchor.now, anchor.now + since)), world)
+        now = here.now if now is None else now
         world = anchor.world + int(max(0, now - anchor.now) * self._pace.speed)
         return Moment(now, min(here.world, world))
 

@@ -8,10 +8,9 @@ by measured size into at most one packet and ten deposits each, with the group's
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
-from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import MessageV0
@@ -50,6 +49,10 @@ from swapdesk.wire.multi import (
 
 SOLANA = "solana"
 _KIND = "sol"
+
+_UNITS = 450_000
+"""Compute units of ten deposits that each open a token account, with room."""
+_MICRO_LAMPORTS = 1_000
 
 
 class BlockhashNode(Protocol):
@@ -128,31 +131,43 @@ class FundingDesk:
         except SolanaError as silence:
             raise _unavailable() from silence
 
-        found = batches_of(
-            sender, [self._deposit(each) for each in orders], group.multi_id, recent.blockhash
-        )
-        return MultiTransactions(
-            multi_id=group.multi_id,
-            chain=SOLANA,
-            transactions=[
+        payer, blockhash = Pubkey.from_string(sender), Hash.from_string(recent.blockhash)
+        head = [
+            ComputeLimit(_UNITS).build(),
+            ComputePrice(_MICRO_LAMPORTS).build(),
+            Memo(group.multi_id).build(),
+        ]
+        rows = [self._deposit(payer, order) for order in orders]
+        transactions = []
+        for run in pack(payer, head, rows, most=MOST_DEPOSITS):
+            instructions = [*head, *(each for row in run for each in rows[row])]
+            raw = unsigned(MessageV0.try_compile(payer, instructions, [], blockhash))
+            transactions.append(
                 MultiTransaction(
-                    service_ids=list(each.service_ids),
-                    tx_data=SolanaTransactionData(data=base64.b64encode(each.transaction).decode()),
+                    service_ids=[orders[row].service_id for row in run],
+                    tx_data=SolanaTransactionData(data=base64.b64encode(bytes(raw)).decode()),
                 )
-                for each in found
-            ],
-        )
+            )
+        return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
-    def _deposit(self, order: StoredOrder) -> Deposit:
-
-        token = self._payable.token(order)
-        return Deposit(
-            order.service_id,
-            token.address,
-            token.decimals,
-            str(order.deposit_address),
-            self._payable.units(order),
+    def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
+        """What pays an order. A token account that its receiver lacks is opened at the sender's
+        cost."""
+        token, units = self._payable.token(order), self._payable.units(order)
+        receiver = Pubkey.from_string(str(order.deposit_address))
+        if token.address is None:
+            return [Transfer(payer, receiver, units).build()]
+        mint = Pubkey.from_string(token.address)
+        opened = CreateTokenAccount(payer, receiver, mint)
+        paid = TransferChecked(
+            source=token_account(payer, mint),
+            mint=mint,
+            destination=opened.account,
+            owner=payer,
+            units=units,
+            decimals=token.decimals,
         )
+        return [opened.build(), paid.build()]
 
     def _check_sender(self, group: StoredGroup, sender: str) -> None:
         coin = next(
@@ -179,71 +194,3 @@ def _unavailable() -> ServiceError:
     return ServiceError(
         ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer. Nothing changed; try again."
     )
-
-
-_UNITS = 450_000
-"""Compute units of ten deposits that each open a token account, with room."""
-_MICRO_LAMPORTS = 1_000
-
-
-class Deposit(Struct, frozen=True):
-    """``units`` of the mint, of SOL for None, to the wallet ``to``."""
-
-    service_id: str
-    mint: str | None
-    decimals: int
-    to: str
-    units: int
-
-
-class Batch(Struct, frozen=True):
-    """The orders of one transaction, and its bytes with an empty place for the signature."""
-
-    service_ids: tuple[str, ...]
-    transaction: bytes
-
-
-def batches_of(
-    sender: str, deposits: Sequence[Deposit], multi_id: str, blockhash: str
-) -> list[Batch]:
-    """Transactions that pay these deposits in their order, each good as long as the blockhash.
-
-    A token account that the receiver lacks is opened at the sender's cost. Raises ValueError for
-    a sender or receiver that is no address.
-    """
-    payer = Pubkey.from_string(sender)
-    head = [
-        ComputeLimit(_UNITS).build(),
-        ComputePrice(_MICRO_LAMPORTS).build(),
-        Memo(multi_id).build(),
-    ]
-    rows = [_instructions(payer, deposit) for deposit in deposits]
-    recent = Hash.from_string(blockhash)
-    return [
-        Batch(
-            tuple(deposits[row].service_id for row in run),
-            _serialized(payer, [*head, *(each for row in run for each in rows[row])], recent),
-        )
-        for run in pack(payer, head, rows, most=MOST_DEPOSITS)
-    ]
-
-
-def _instructions(payer: Pubkey, deposit: Deposit) -> list[Instruction]:
-    receiver = Pubkey.from_string(deposit.to)
-    if deposit.mint is None:
-        return [Transfer(payer, receiver, deposit.units).build()]
-    mint = Pubkey.from_string(deposit.mint)
-    opened = CreateTokenAccount(payer, receiver, mint)
-    paid = TransferChecked(
-        source=token_account(payer, mint),
-        mint=mint,
-        destination=opened.account,
-        owner=payer,
-        units=deposit.units,
-        decimals=deposit.decimals,
-    )
-    return [opened.build(), paid.build()]
-
-
-def _serialized(payer: Pubkey, instructions: list[Instruction], recent: Hash) -> bytes:
-    return bytes(unsigned(MessageV0.try_compile(payer, instructions, [], recent)))

@@ -237,7 +237,8 @@ class QuoteEngine:
         self._scans.selected(token)
         if amount <= 0:
             bounds = await self.private_bounds.find(token, token)
-            raise rows.too_low(token, amount, bounds.minimum if bounds else Decimal(0))
+            least = bounds.minimum if bounds else Decimal(0)
+            raise rows.out_of_bounds(Cause.BELOW, token, amount, least)
         answer = await self._price(asked)
         offers = [self._stored(asked, route) for route in best_per_pair(answer.private)]
         offers = [stored for stored in offers if not stored.filtered]
@@ -349,7 +350,12 @@ class QuoteEngine:
         refused = (await self._amount_rule.judged(most)).refused_above(cap)
         refusal = await self._reach.refusal(refused, question)
         if refusal is None or refusal.code is not ErrorCode.QUOTE_OVER_LIMIT:
-            refusal = rows.over_limit(question.token_in, question.amount, refused.largest or cap)
+            refusal = rows.out_of_bounds(
+                Cause.ABOVE,
+                question.token_in,
+                question.amount,
+                refused.largest or cap,
+            )
         return refused, refusal
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:

@@ -308,8 +308,8 @@ class Beyond(Struct, frozen=True):
     @property
     def refusal(self) -> ServiceError:
         """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT."""
-        problem = rows.too_low if self.cause is Cause.BELOW else rows.over_limit
-        return problem(self.question.stated, self.question.amount, self.figure)
+        asked = self.question
+        return rows.out_of_bounds(self.cause, asked.stated, asked.amount, self.figure)
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:

@@ -193,20 +193,17 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause is Cause.BELOW and route.bound is not None:
-        return f"below minimum: this route {does} {_least(route.bound, token)} or more"
+        return f"below minimum: this route {does} {_bound(route.bound, token, up=True)} or more"
     if route.cause is Cause.ABOVE and route.bound is not None:
-        return f"above maximum: this route {does} {_most(route.bound, token)} or less"
+        return f"above maximum: this route {does} {_bound(route.bound, token, up=False)} or less"
     if route.cause is Cause.SILENT:
         return f"no answer within {round(waited, 1):g} s"
     return _WITHOUT_FIGURE.get(route.cause, "this route could not be priced")
 
 
-def _least(bound: Decimal, token: Token) -> str:
-    return f"{plain(short(quantize(bound, token.decimals, up=True)))} {token.symbol}"
-
-
-def _most(bound: Decimal, token: Token) -> str:
-    return f"{plain(short(quantize(bound, token.decimals, up=False)))} {token.symbol}"
+def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
+    """The first amount inside of a bound: above the smallest one, below the largest."""
+    return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
@@ -236,19 +233,13 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
     return route.bound < rival.bound if route.cause is Cause.BELOW else route.bound > rival.bound
 
 
-def too_low(token: Token, amount: Decimal, least: Decimal) -> ServiceError:
-    """AMOUNT_TOO_LOW that names the smallest amount any asked route takes."""
-    message = f"The smallest amount for this swap is {_least(least, token)}."
-    return _amount_problem(ErrorCode.AMOUNT_TOO_LOW, message, amount)
-
-
-def over_limit(token: Token, amount: Decimal, most: Decimal) -> ServiceError:
-    """QUOTE_OVER_LIMIT that names the largest amount any asked route takes."""
-    message = f"The largest amount for this swap is {_most(most, token)}."
-    return _amount_problem(ErrorCode.QUOTE_OVER_LIMIT, message, amount)
-
-
-def _amount_problem(code: ErrorCode, message: str, amount: Decimal) -> ServiceError:
+def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
+    """AMOUNT_TOO_LOW for BELOW, otherwise QUOTE_OVER_LIMIT: names the smallest or the largest
+    amount that any asked route takes."""
+    low = cause is Cause.BELOW
+    code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
+    end = "smallest" if low else "largest"
+    message = f"The {end} amount for this swap is {_bound(bound, token, up=low)}."
     return ServiceError(
         code, message, fields={"amount": FieldProblem(message=message, value=amount)}
     )

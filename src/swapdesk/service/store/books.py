@@ -148,12 +148,12 @@ def book_of(db: sqlite3.Connection, partner_id: str) -> PartnerBook:
     return PartnerBook(
         tuple(
             DaySum(
-                date.fromisoformat(row["day"]),
-                row["orders"],
-                row["private"],
-                Decimal(row["volume"]),
-                Decimal(row["commission"]),
-                row["entries"],
+                day=date.fromisoformat(row["day"]),
+                orders=row["orders"],
+                private=row["private"],
+                volume=Decimal(row["volume"]),
+                commission=Decimal(row["commission"]),
+                entries=row["entries"],
             )
             for row in days
         ),

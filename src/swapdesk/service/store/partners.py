@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from swapdesk.service.access import (
     Overrides,
-    PartnersRead,
     Scope,
     StoredKey,
     StoredPartner,
@@ -98,12 +97,12 @@ class NameTaken(PartnerRefused):
 # What a service does
 
 
-def read(db: sqlite3.Connection) -> PartnersRead:
+def read(db: sqlite3.Connection) -> tuple[int, tuple[StoredPartner, ...]]:
     """Everything, from one snapshot."""
     db.execute("BEGIN")
     try:
         (version,) = db.execute(CHANGES).fetchone()
-        return PartnersRead(int(version), tuple(_partners(db)))
+        return int(version), tuple(_partners(db))
     finally:
         db.execute("COMMIT")
 
@@ -261,7 +260,7 @@ def _draw() -> NewKey:
 
 
 def _stored(new: NewKey, scope: Scope, dialect: Dialect | None, now: datetime) -> StoredKey:
-    return StoredKey(new.key, digest(new.secret.encode()), scope, dialect, now)
+    return StoredKey(new.key, digest(new.secret.encode()), scope, dialect, created=now)
 
 
 # Rows

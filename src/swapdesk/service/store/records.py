@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.service.access import PartnersRead, StoredPartner
+from swapdesk.service.access import StoredPartner
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -216,18 +216,23 @@ class RecentPayouts(Struct, frozen=True):
     wallets: tuple[tuple[str, int], ...]
 
 
-class DaySum(Struct, frozen=True):
-    """What a partner's orders that were finished on one UTC day come to, in dollars.
+class Sums(Struct, frozen=True, kw_only=True):
+    """What finished orders of a partner come to, in dollars.
 
-    ``commission`` has the reversals of the day in it; ``entries`` counts commissions above 0.
+    ``commission`` has the reversals in it; ``entries`` counts commissions above 0.
     """
 
+    orders: int = 0
+    private: int = 0
+    volume: Decimal = Decimal(0)
+    commission: Decimal = Decimal(0)
+    entries: int = 0
+
+
+class DaySum(Sums, frozen=True, kw_only=True):
+    """Of the orders that were finished on one UTC day."""
+
     day: date
-    orders: int
-    private: int
-    volume: Decimal
-    commission: Decimal
-    entries: int
 
 
 class PartnerBook(Struct, frozen=True):
@@ -547,7 +552,9 @@ class Store(Protocol):
         """How often accounts and keys were changed, by whichever process; asked on the loop."""
         ...
 
-    async def read_partners(self) -> PartnersRead: ...
+    async def read_partners(self) -> tuple[int, tuple[StoredPartner, ...]]:
+        """All accounts at one moment, behind the number of changes until then."""
+        ...
 
     async def add_partners(self, partners: Sequence[StoredPartner]) -> None:
         """Write the accounts and keys that are not there yet."""

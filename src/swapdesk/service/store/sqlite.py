@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.service.access import PartnersRead, StoredPartner
+from swapdesk.service.access import StoredPartner
 from swapdesk.service.store import books, partners
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
@@ -481,7 +481,7 @@ class SqliteStore:
         row = self._file.look(partners.CHANGES)
         return 0 if row is None else int(row["number"])
 
-    async def read_partners(self) -> PartnersRead:
+    async def read_partners(self) -> tuple[int, tuple[StoredPartner, ...]]:
         return await self._file.read(partners.read)
 
     async def add_partners(self, accounts: Sequence[StoredPartner]) -> None:

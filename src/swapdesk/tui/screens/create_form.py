@@ -21,7 +21,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.chain.addresses.payment_links import is_link
-from swapdesk.chain.addresses.payments import uses_memo
+from swapdesk.chain.addresses.payments import short_memo_label, uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
@@ -49,7 +49,6 @@ from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
-from swapdesk.tui.screens.order_facts import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (

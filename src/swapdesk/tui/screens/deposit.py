@@ -14,7 +14,7 @@ from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.widget import Widget
 
-from swapdesk.chain.addresses.payments import memo_label
+from swapdesk.chain.addresses.payments import memo_label, short_memo_label
 from swapdesk.flows.creation.minimum_received import lower_output, moved_output
 from swapdesk.flows.deposits.deposit_phase import (
     DepositCode,
@@ -63,13 +63,13 @@ from swapdesk.tui.commands.deposit import (
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
-from swapdesk.tui.screens.order_facts import payout_memo, short_memo_label
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.order_table import payout_memo
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, QrState, code_size
 from swapdesk.tui.widgets.quote_table import route_word

@@ -19,7 +19,7 @@ from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_file import (
     CaseFile,
-    NotWritten,
+    CaseFileRefused,
     Shown,
     case_file,
     contents,
@@ -538,7 +538,7 @@ class BundleScreen(Page):
             path = write_case_file(
                 self._file, Path.cwd() / file_name(self._file.record.sheet.order_id)
             )
-        except NotWritten as error:
+        except CaseFileRefused as error:
             self.show_notice(str(error), "warning")
             return
         self.post_message(self.Go(everywhere.BACK))

@@ -43,6 +43,7 @@ from swapdesk.tui.commands.orders import (
 )
 from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.order import order_facts
 from swapdesk.tui.screens.order_actions import (
     again_standing,
     ask_again,
@@ -52,7 +53,6 @@ from swapdesk.tui.screens.order_actions import (
     put_away,
     put_away_standing,
 )
-from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField

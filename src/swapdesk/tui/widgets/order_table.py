@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from swapdesk.chain.addresses.payments import memo_label, short_memo_label
 from swapdesk.flows.notation import Elapsed, grouped_address, tracker_amount
 from swapdesk.flows.orders.order_fields import route_of
 from swapdesk.flows.orders.order_listing import (
@@ -49,8 +50,10 @@ from swapdesk.tui.widgets.table_layout import (
 )
 
 if TYPE_CHECKING:
+    from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.wire.orders import Order
 
 
 SIGNS = {
@@ -494,3 +497,16 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
         if width_of(line) <= width:
             rows.append(line)
     return rows
+
+
+def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
+    """The memo the payout goes out with, under the word of its chain."""
+    kind = order.out_token.chain_data.kind if order.out_token is not None else None
+    if kind is None:
+        kind = intent.token_out.kind if intent is not None else ""
+    label = f"With {short_memo_label(memo_label(kind)).lower()}"
+    if order.receiver_tag:
+        return [Fact(label, order.receiver_tag, copy=order.receiver_tag)]
+    if intent is not None and intent.memo_waived:
+        return [Fact(label, [Span("none, as you typed", "status-waiting")])]
+    return []

@@ -20,13 +20,9 @@ from decimal import (
     Overflow,
 )
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from swapdesk.wire.encoding.readers import character_in_words, reader, refusal
-
-if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
+from swapdesk.wire.encoding.readers import ReadBy, character_in_words, refusal
 
 T = TypeVar("T")
 
@@ -150,26 +146,19 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
     return number
 
 
-class NumberSchema:
+def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
     """Marker that reads one kind of number with ``read``; its JSON schema is ``json_type``."""
 
-    def __init__(self, read: Callable[[object], Any], json_type: str) -> None:
-        self._read = read
-        self._json_type = json_type
-
-    def _validate(self, value: object) -> Any:
+    def validate(value: object) -> Any:
         try:
-            return self._read(value)
+            return read(value)
         except NumberError as error:
             raise refusal("number", "{reason}", reason=str(error)) from None
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return reader(self._validate, {"type": self._json_type}, source, handler)
+    return ReadBy(validate, {"type": json_type})
 
 
-Amount = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=True), "number")]
+Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True), "number")]
 """A number of an answer: a JSON number, or the same digits as a text; scale kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
@@ -183,21 +172,17 @@ def _ceiling_of(value: object) -> Decimal | None:
     return amount if 0 < amount < NO_BOUND else None
 
 
-Ceiling = Annotated[Decimal, NumberSchema(_ceiling_of, "number")] | None
+Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
 """The largest amount that something takes. "No bound" (0, or the largest safe integer) is None, so
 that nobody compares with it (contract 6.2)."""
 
-BodyNumber = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=False), "number")]
+BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
 """A number of a request body: only a real JSON number."""
 
-WireInteger = Annotated[
-    int, NumberSchema(lambda v: _integer_of(v, decimal_allowed=True), "integer")
-]
+WireInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=True), "integer")]
 """An integer of an answer, below 2^53; ``18.0`` is 18."""
 
-BodyInteger = Annotated[
-    int, NumberSchema(lambda v: _integer_of(v, decimal_allowed=False), "integer")
-]
+BodyInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=False), "integer")]
 """An integer of a request body, below 2^53, written without point or exponent."""
 
 

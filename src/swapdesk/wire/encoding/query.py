@@ -22,10 +22,10 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, NumberSchema, bounded, plain
+from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, bounded, number_by, plain
 from swapdesk.wire.encoding.refusals import sentence
 from swapdesk.wire.encoding.text import Identity
-from swapdesk.wire.encoding.timestamps import AskedTimeSchema, rfc3339
+from swapdesk.wire.encoding.timestamps import ASKED_TIME, rfc3339
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -61,16 +61,16 @@ def _boolean(value: object) -> bool:
     raise NumberError("must be true or false")
 
 
-QueryInteger = Annotated[int, NumberSchema(_integer, "integer")]
+QueryInteger = Annotated[int, number_by(_integer, "integer")]
 """``^-?(0|[1-9][0-9]*)$``, below 2^53."""
 
-QueryNumber = Annotated[Decimal, NumberSchema(_number, "number")]
+QueryNumber = Annotated[Decimal, number_by(_number, "number")]
 """``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, at most 40 digits each side."""
 
-QueryBoolean = Annotated[bool, NumberSchema(_boolean, "boolean")]
+QueryBoolean = Annotated[bool, number_by(_boolean, "boolean")]
 """``true`` or ``false``."""
 
-QueryTime = Annotated[datetime, AskedTimeSchema()]
+QueryTime = Annotated[datetime, ASKED_TIME]
 """Any time of the calendar: RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
 
 

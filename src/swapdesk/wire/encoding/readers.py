@@ -25,33 +25,39 @@ BOUNDS = {
 """pydantic's name of a bound, then JSON Schema's."""
 
 
-def reader(
-    read: Callable[..., Any],
-    json_schema: dict[str, Any],
-    source: Any,
-    handler: GetCoreSchemaHandler,
-    *,
-    with_context: bool = False,
-) -> CoreSchema:
-    """A type read by ``read`` and described by ``json_schema``.
+class ReadBy:
+    """Marker of a type that is read by ``read`` and described by ``json_schema``. With
+    ``with_context`` the reader also gets pydantic's information, which tells who reads.
 
     In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, so it sits
     in the inner schema: that one must go on validating, or the bound would be lost silently.
     """
-    from pydantic_core import core_schema
 
-    inner: dict[str, Any] = dict(handler(source))
-    bounds = {theirs: inner[ours] for ours, theirs in BOUNDS.items() if ours in inner}
-    described = {**json_schema, **bounds}
-    metadata = {"pydantic_js_functions": [lambda _schema, _handler: dict(described)]}
-    if inner.keys() <= {"type", "microseconds_precision", "metadata"}:
-        if with_context:
-            return core_schema.with_info_plain_validator_function(read, metadata=metadata)
-        return core_schema.no_info_plain_validator_function(read, metadata=metadata)
-    bounded: Any = inner
-    if with_context:
-        return core_schema.with_info_before_validator_function(read, bounded, metadata=metadata)
-    return core_schema.no_info_before_validator_function(read, bounded, metadata=metadata)
+    def __init__(
+        self, read: Callable[..., Any], json_schema: dict[str, Any], *, with_context: bool = False
+    ) -> None:
+        self._read = read
+        self._json_schema = json_schema
+        self._with_context = with_context
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        read = self._read
+        inner: dict[str, Any] = dict(handler(source))
+        bounds = {theirs: inner[ours] for ours, theirs in BOUNDS.items() if ours in inner}
+        described = {**self._json_schema, **bounds}
+        metadata = {"pydantic_js_functions": [lambda _schema, _handler: dict(described)]}
+        if inner.keys() <= {"type", "microseconds_precision", "metadata"}:
+            if self._with_context:
+                return core_schema.with_info_plain_validator_function(read, metadata=metadata)
+            return core_schema.no_info_plain_validator_function(read, metadata=metadata)
+        bounded: Any = inner
+        if self._with_context:
+            return core_schema.with_info_before_validator_function(read, bounded, metadata=metadata)
+        return core_schema.no_info_before_validator_function(read, bounded, metadata=metadata)
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:

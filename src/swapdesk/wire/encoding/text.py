@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from swapdesk.wire.encoding.numbers import WireNumber
-from swapdesk.wire.encoding.readers import reader, refusal
+from swapdesk.wire.encoding.readers import ReadBy, refusal
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema, core_schema
+    from pydantic_core import core_schema
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -116,7 +115,7 @@ def _require_text(value: object) -> str:
     return value
 
 
-class Display:
+class Display(ReadBy):
     """Marker for text that people read: rewritten by :func:`safe_text` on the client side.
 
     On the service side it passes unchanged, except that half a surrogate pair, which no
@@ -124,6 +123,7 @@ class Display:
     """
 
     def __init__(self, limit: int) -> None:
+        super().__init__(self._validate, {"type": "string"}, with_context=True)
         self.limit = limit
 
     def _validate(self, value: object, info: core_schema.ValidationInfo) -> str:
@@ -134,19 +134,18 @@ class Display:
             raise refusal("text", "holds half of a surrogate pair")
         return text
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return reader(self._validate, {"type": "string"}, source, handler, with_context=True)
 
-
-class Identity:
+class Identity(ReadBy):
     """Marker for text that names something: checked on both sides, never rewritten.
 
     ``limit`` is in characters; ``pattern`` must match the whole text.
     """
 
     def __init__(self, limit: int, *, pattern: str | None = None) -> None:
+        json_schema: dict[str, Any] = {"type": "string", "maxLength": limit}
+        if pattern is not None:
+            json_schema["pattern"] = pattern
+        super().__init__(self.check, json_schema)
         self.limit = limit
         self.pattern = pattern
         self._compiled = re.compile(pattern, re.ASCII) if pattern is not None else None
@@ -162,22 +161,15 @@ class Identity:
             raise refusal("pattern", "must match {pattern}", pattern=self.pattern)
         return text
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        json_schema: dict[str, Any] = {"type": "string", "maxLength": self.limit}
-        if self.pattern is not None:
-            json_schema["pattern"] = self.pattern
-        return reader(self.check, json_schema, source, handler)
 
-
-class OpenEnum:
+class OpenEnum(ReadBy):
     """Marker for a set that may grow: known values are documented, unknown ones kept as text."""
 
     LIMIT = 64
 
     def __init__(self, values: type[StrEnum]) -> None:
         self.values = tuple(member.value for member in values)
+        super().__init__(self._validate, {"type": "string", "enum": list(self.values)})
         self._known = {value: value for value in self.values}
         self._identity = Identity(self.LIMIT)
 
@@ -187,10 +179,3 @@ class OpenEnum:
             if known is not None:
                 return known
         return self._identity.check(value)
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return reader(
-            self._validate, {"type": "string", "enum": list(self.values)}, source, handler
-        )

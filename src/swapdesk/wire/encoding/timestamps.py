@@ -6,24 +6,18 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import (
-    GetCoreSchemaHandler,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic_core import PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
-from swapdesk.wire.encoding.readers import reader
+from swapdesk.wire.encoding.readers import ReadBy
 from swapdesk.wire.encoding.time_range import EARLIEST, http_date, within_range
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
 _OFFSET = r"([Zz]|[+-][0-9]{2}:[0-9]{2})?"
-_SCHEMA = {"type": "string", "format": "date-time"}
 _RFC3339 = re.compile(f"{_DATE}(?:{_TIME}{_OFFSET})?")
 
 
@@ -117,27 +111,23 @@ def _wait(value: str, now: datetime) -> float | None:
     return None
 
 
-class AskedTimeSchema:
-    """Marker that reads RFC 3339 text or an aware datetime; numbers are refused. Any time of the
-    calendar is taken as it is."""
+def _read_time(value: object) -> datetime:
+    """RFC 3339 text or an aware datetime; numbers are refused."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise PydanticCustomError("timestamp", "must have a time zone")
+        return value.astimezone(UTC)
+    if not isinstance(value, str) or isinstance(value, WireNumber):
+        raise PydanticCustomError("timestamp", "must be a date-time text")
+    try:
+        return parse_rfc3339(value)
+    except ValueError as error:
+        raise PydanticCustomError("timestamp", "{reason}", {"reason": str(error)}) from None
 
-    def _validate(self, value: object) -> datetime:
-        if isinstance(value, datetime):
-            if value.tzinfo is None:
-                raise PydanticCustomError("timestamp", "must have a time zone")
-            return value.astimezone(UTC)
-        if not isinstance(value, str) or isinstance(value, WireNumber):
-            raise PydanticCustomError("timestamp", "must be a date-time text")
-        try:
-            return parse_rfc3339(value)
-        except ValueError as error:
-            raise PydanticCustomError("timestamp", "{reason}", {"reason": str(error)}) from None
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return reader(self._validate, _SCHEMA, source, handler)
-
+_SCHEMA = {"type": "string", "format": "date-time"}
+ASKED_TIME = ReadBy(_read_time, _SCHEMA)
+"""Marker of a time that is taken as it is, any of the calendar."""
 
 _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
@@ -155,22 +145,15 @@ def _from_unix(text: str) -> datetime | None:
     return EARLIEST + timedelta(seconds=int(whole), microseconds=micros)
 
 
-class TimestampSchema(AskedTimeSchema):
+def _read_told(value: object, info: ValidationInfo) -> datetime:
     """The same of what is told: a time outside of the range becomes its nearer end, since an order
     must not go out of view for it. A client also reads Unix time, as a number or a text."""
-
-    def _told(self, value: object, info: ValidationInfo) -> datetime:
-        if _is_client(info) and isinstance(value, str):
-            unix = _from_unix(value)
-            value = value if unix is None else unix
-        if isinstance(value, datetime) and value.tzinfo is not None:
-            value = within_range(value)
-        return within_range(self._validate(value))
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return reader(self._told, _SCHEMA, source, handler, with_context=True)
+    if _is_client(info) and isinstance(value, str):
+        unix = _from_unix(value)
+        value = value if unix is None else unix
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = within_range(value)
+    return within_range(_read_time(value))
 
 
 def _is_client(info: ValidationInfo) -> bool:
@@ -189,7 +172,7 @@ def _none_if_unreadable(
     return moment
 
 
-Timestamp = Annotated[datetime, TimestampSchema()]
+Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
 """A time of an answer or a body: aware UTC, in the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]

@@ -14,7 +14,7 @@ from eth_hash.auto import keccak
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.chain_rows import GAS_LIMIT, ChainTerms
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.state import packed
 
@@ -127,7 +127,7 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
         timestamp=timestamp,
         parent_hash=bytes(32),
         state_root=bytes.fromhex(genesis.digest),
-        gas_limit=terms.gas_limit,
+        gas_limit=GAS_LIMIT,
         base_fee_per_gas=terms.lowest_base_fee,
         extra_data=genesis.mark,
         slot=slot,
@@ -142,7 +142,7 @@ def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
         timestamp=max(parent.timestamp, timestamp),
         parent_hash=parent.hash,
         state_root=parent.state_root,
-        gas_limit=terms.gas_limit,
+        gas_limit=GAS_LIMIT,
         base_fee_per_gas=next_base_fee(terms, parent),
         coinbase=keccak(b"coinbase:" + terms.short_name.encode())[12:],
         mix_hash=keccak(b"randao" + parent.hash),

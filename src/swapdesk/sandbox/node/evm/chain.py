@@ -41,7 +41,7 @@ from swapdesk.sandbox.node.evm.machine import SandboxState, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.state import Changes, StateHistory, first_changes, next_root
 from swapdesk.sandbox.node.mined_log import MinedLog
-from swapdesk.sandbox.node.world_clock import Due, WorldClock
+from swapdesk.sandbox.node.world_clock import WorldClock
 
 BLOCK_SECONDS = 5.0
 """After this long a block is closed; a transaction that takes longer is not executed."""
@@ -267,7 +267,7 @@ class Beats:
 
     def at(self, slot: int) -> Beat:
         """The beat of a slot that has begun."""
-        moment = self._clock.at(Due(world=slot * self._block_ms))
+        moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 
     def seconds_to(self, slot: int) -> float:

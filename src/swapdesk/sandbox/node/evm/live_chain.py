@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.chain_rows import GAS_LIMIT
 from swapdesk.sandbox.node.evm.blocks import Block, next_base_fee
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined
@@ -88,7 +89,7 @@ class LiveChain:
 
     def ready(self) -> list[Candidate]:
         """What the next block would take."""
-        return self.pool.ready(self.nonce_of, self.next_base_fee, self.terms.gas_limit)
+        return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
         """Take a signed transaction into the pool; returns its hash. Raises Problem.

@@ -21,7 +21,7 @@ from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 from msgspec import Struct
 
-from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.chain_rows import GAS_LIMIT, ChainTerms
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 
 MOST_BYTES = 128 * 1024
@@ -75,7 +75,7 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
             "max priority fee per gas higher than max fee per gas:"
             f" maxPriorityFeePerGas: {max_tip}, maxFeePerGas: {max_fee}"
         )
-    if transaction.gas > terms.gas_limit:
+    if transaction.gas > GAS_LIMIT:
         raise Problem("exceeds block gas limit")
     _require_gas(transaction)
     # Of the two signatures of everything signed only one counts (EIP-2).

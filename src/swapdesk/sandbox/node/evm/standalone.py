@@ -25,10 +25,9 @@ from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.solana.node import SolanaNode
-from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
 from swapdesk.sandbox.run_file import LINE_VERSION
 
 OK, BAD_INPUT = 0, 2
@@ -73,8 +72,7 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         if await started(server, stop):
-            served = host, listener.getsockname()[1]
-            lines = [*chain_lines(embedding.terms, *served), chain_line(*served)]
+            lines = chain_lines(embedding.terms, url_of(host, listener))
             sys.stdout.write(json.dumps({"schemaVersion": LINE_VERSION, "chains": lines}) + "\n")
             sys.stdout.flush()
         await serving

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -21,7 +21,7 @@ from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
 from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
 from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment, SignedPayment
-from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
+from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.world import WorldToken
@@ -99,8 +99,7 @@ class EvmWallets:
         self.at_once = AT_ONCE
         self.embedding: Embedding | None = None
         """Set once the process carries the chains."""
-        self._secret = key
-        self._key = lru_cache(maxsize=_KNOWN)(self._derive)
+        self._key = lru_cache(maxsize=_KNOWN)(partial(sandbox_key, key))
 
     @property
     def is_open(self) -> bool:
@@ -171,9 +170,6 @@ class EvmWallets:
         if token.address is None:
             return accounts.get_balance(bytes.fromhex(address[2:]))
         return accounts.get_storage(bytes.fromhex(token.address[2:]), balance_slot(token, address))
-
-    def _derive(self, wallet: str) -> SandboxKey:
-        return sandbox_key(self._secret, wallet)
 
     def _live(self) -> LiveChain:
         if self.embedding is None:

@@ -45,7 +45,6 @@ from swapdesk.sandbox.node.solana.genesis import (
     catalogue_mints,
     genesis_hash,
     key_seed,
-    shown_hash,
     wallet_lamports,
 )
 from swapdesk.sandbox.node.solana.machine import Blocks, SolanaMachine, TransactionOutcome
@@ -97,7 +96,7 @@ class SolanaChain:
     """
 
     def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
-        self.genesis = shown_hash(genesis_hash(key))
+        self.genesis = genesis_hash(key)
         self.machine = SolanaMachine()
         self._log = MinedLog(directory, CHAIN)
         self._mined: list[Mined] = []

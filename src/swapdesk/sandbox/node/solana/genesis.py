@@ -86,15 +86,11 @@ def key_seed(key: bytes, name: str) -> bytes:
     return hmac.new(key, b"solana account\0" + name.encode(), hashlib.sha256).digest()
 
 
-def genesis_hash(key: bytes) -> bytes:
+def genesis_hash(key: bytes) -> str:
     """Another one for every sandbox, and for other first accounts."""
     mints = "".join(
         f"{each.address} {each.decimals} {each.held} {each.reserves}\n"
         for each in catalogue_mints()
     )
     first = f"solana genesis\0{FAUCET_LAMPORTS} {MAKER_LAMPORTS} {wallet_lamports()}\n{mints}"
-    return hmac.new(key, first.encode(), hashlib.sha256).digest()
-
-
-def shown_hash(value: bytes) -> str:
-    return base58.encode(value)
+    return base58.encode(hmac.new(key, first.encode(), hashlib.sha256).digest())

@@ -13,14 +13,3 @@ CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
 """Blocks until a transaction is told to be that safe."""
 SKIPPED_SLOTS = 21_600_000
 """Slots without a block before the sandbox began, so that height and slot are not one number."""
-
-
-def chain_line(host: str, port: int) -> dict[str, object]:
-    """The chain as a ready line shows it (interfaces 2); it has no chain id."""
-    shown = f"[{host}]" if ":" in host else host
-    return {
-        "shortName": CHAIN,
-        "kind": "sol",
-        "chainId": None,
-        "rpc": f"http://{shown}:{port}{PATH}",
-    }
