@@ -41,6 +41,34 @@ SERVING = (
         ("tests/service/test_store.py::test_a_quote_becomes_one_order",),
     ),
     Defect(
+        "sums-apart-from-their-order",
+        "A crash leaves an order finished that no statistics and no commission ever count.",
+        "swapdesk/service/store/sqlite.py",
+        "            db.execute(ANNOUNCE, values)\n            if order.status ==",
+        '            db.execute("COMMIT")\n            db.execute("BEGIN")\n'
+        "            db.execute(ANNOUNCE, values)\n            if order.status ==",
+        ("tests/service/test_partner_account.py::test_an_order_and_its_sums_are_written_together",),
+    ),
+    Defect(
+        "settled-payment-serves-again",
+        "A payment of a call that was settled pays for a second call.",
+        "swapdesk/service/store/sqlite.py",
+        "DELETE FROM payments WHERE payment = ? AND transaction_hash IS NULL",
+        "DELETE FROM payments WHERE payment = ?",
+        ("tests/service/test_paid_calls.py::test_a_payment_is_free_again_until_it_is_settled",),
+    ),
+    Defect(
+        "bundle-taken-twice",
+        "Two submissions of one bundle count, and each tells its signer that it was taken.",
+        "swapdesk/service/store/rows.py",
+        '" WHERE number = :number AND partner_id = :partner_id AND state = :expected"',
+        "\" WHERE number = :number AND partner_id = :partner_id AND :expected <> ''\"",
+        (
+            "tests/service/test_multi_claims.py::"
+            "test_each_bundle_is_claimed_once_over_several_connections",
+        ),
+    ),
+    Defect(
         "replay-with-another-body",
         "A create for another recipient is answered with the order of the first recipient.",
         "swapdesk/service/orders/creation.py",

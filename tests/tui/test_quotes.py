@@ -11,8 +11,7 @@ import pytest
 
 from flows.faulty_network import After, on
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.quotes import QuotesScreen
-from swapdesk.tui.screens.waterfall import WaterfallScreen
+from swapdesk.tui.screens.quotes import QuotesScreen, WaterfallScreen
 from swapdesk.tui.widgets.line_table import LineTable
 from tui.desk_run import SIZES, DeskRun, Market
 from tui.quote_rows import (

@@ -130,7 +130,7 @@ def footer_faults(run: DeskRun) -> list[str]:
         if keys and not any(
             key in active and active[key].binding.action == f"command('{verb.id}')" for key in keys
         ):
-            faults.append(f"{keys} do not {verb.VERB}")
+            faults.append(f"{keys} do not {verb.words}")
         if keys and not (hasattr(screen, verb.method) or verb.id in GOES):
             faults.append(f"{verb.id} is not done by anything")
     if "enter" in {hint.key for hint in screen._keys.hints}:

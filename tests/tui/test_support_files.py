@@ -12,8 +12,7 @@ from corpus import load
 from swapdesk.flows.support.case_file import CaseFile, Shown, read_case_file
 from swapdesk.tui.case_file_app import NOT_OUR_REPLY, CaseFileApp, FileCasePage, FileHistoryPage
 from swapdesk.tui.commands import all_commands
-from swapdesk.tui.screens.bundle import BundleScreen
-from swapdesk.tui.screens.inspect import InspectScreen
+from swapdesk.tui.screens.inspect import BundleScreen, InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.widgets.case_body import READY_REPLY
 from tui.desk_run import DeskRun, Market

@@ -72,7 +72,7 @@ async def write_bundle(
 ) -> None:
     from swapdesk.cli.order_reports import find_order
     from swapdesk.flows.support.case_file import (
-        NotWritten,
+        CaseFileRefused,
         case_file,
         contents,
         file_name,
@@ -95,7 +95,7 @@ async def write_bundle(
     output.talk(*(f"{what}: {how}." for what, how in contents(file)))
     try:
         path = write_case_file(file, out or Path.cwd() / file_name(tracked.service_id))
-    except NotWritten as error:
+    except CaseFileRefused as error:
         raise bad_input(
             "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
         ) from None

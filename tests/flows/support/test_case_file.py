@@ -25,7 +25,6 @@ from swapdesk.flows.support.case_file import (
     MOST_BYTES,
     CaseFile,
     CaseFileRefused,
-    NotWritten,
     Shown,
     case_file,
     contents,
@@ -189,9 +188,9 @@ def test_a_file_is_private_and_replaces_nothing(tmp_path: Path) -> None:
     write_case_file(file, path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert read_case_file(path) == file
-    with pytest.raises(NotWritten, match="is there already"):
+    with pytest.raises(CaseFileRefused, match="is there already"):
         write_case_file(file, path)
-    with pytest.raises(NotWritten, match="cannot be written"):
+    with pytest.raises(CaseFileRefused, match="cannot be written"):
         write_case_file(file, tmp_path / "none" / "case.json")
     with pytest.raises(CaseFileRefused, match="cannot be read"):
         read_case_file(tmp_path / "none.json")

@@ -123,7 +123,7 @@ def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=names())
-def test_a_reply_says_where_the_money_is_and_the_amount_that_is_known(case: Case) -> None:
+def test_a_reply_says_where_the_money_is_how_much_and_asks_for_none_twice(case: Case) -> None:
     """What was asked for is told as that; what was paid as a chain shows it, or not at all."""
     body = body_of(case)
     place = place_of(case.diagnosis().money)
@@ -141,15 +141,10 @@ def test_a_reply_says_where_the_money_is_and_the_amount_that_is_known(case: Case
         assert asked or Decimal(found[1]) in sums, body
     if shown is not None and shown.moved and shown.amount is not None and not order.is_dex:
         assert f"{shown.amount} {shown.symbol}" in body
-
-
-@pytest.mark.parametrize("case", CASES, ids=names())
-def test_money_that_is_not_in_the_wallet_is_not_asked_for_once_more(case: Case) -> None:
-    """Only an order that waits, and of which no chain shows a payment, may ask to be paid."""
-    body = body_of(case)
+    # Only an order that waits, and of which no chain shows a payment, may ask to be paid.
     asks = has("pay exactly", body) or has("you can sign it", body)
     assert asks is (case.rule in ("waiting", "not-signed-yet")), body
-    if not asks and place_of(case.diagnosis().money) in ("to the service", "service"):
+    if not asks and place in ("to the service", "service"):
         assert re.search("[Dd]o not (pay|send|need to do)", body), body
 
 

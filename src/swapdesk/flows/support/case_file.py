@@ -80,11 +80,7 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
 
 class CaseFileRefused(ValueError):
-    """The file cannot be read; the text is a sentence."""
-
-
-class NotWritten(Exception):
-    """The file was not written; the text is a sentence."""
+    """The file cannot be read, or was not written; the text is a sentence."""
 
 
 # What is masked
@@ -247,13 +243,14 @@ def file_name(order_id: str) -> str:
 
 
 def write_case_file(file: CaseFile, path: Path) -> Path:
-    """Readable by its owner alone; a file that is there is never replaced. Raises NotWritten."""
+    """Readable by its owner alone; a file that is there is never replaced. Raises
+    CaseFileRefused."""
     try:
         write_private(path, file_bytes(file))
     except FileExistsError:
-        raise NotWritten(f"{path} is there already; it was not replaced.") from None
+        raise CaseFileRefused(f"{path} is there already; it was not replaced.") from None
     except OSError as error:
-        raise NotWritten(f"{path} cannot be written: {error.strerror}.") from None
+        raise CaseFileRefused(f"{path} cannot be written: {error.strerror}.") from None
     return path
 
 
