@@ -344,6 +344,10 @@ def _for_v08() -> UserOperation:
     return replace(OPERATION, call_data=encode_batch(calls, V08))
 
 
+def test_an_operation_for_another_chain_is_not_signed() -> None:
+    assert "CHAIN_ID_DIFFERS" in scene(chain_id=8453).codes()
+
+
 def test_every_rule_has_its_row() -> None:
     assert {rule.code for rule in rules.GROUP_RULES} == set(TABLE)
     assert {id(rule) for rule in rules.GROUP_RULES} <= {id(rule) for rule in BUNDLE_RULES}

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.flows.signing.review_words import PAID_BELOW, SAME, MatchRow, PaymentRow, folded
-from swapdesk.wallet.review import Match
+from swapdesk.flows.signing.review_words import PAID_BELOW, SAME, PaymentRow, folded
+from swapdesk.wallet.review import Match, ReviewLine
 
 PAYEES = ("0x d502 5181", "0x 440b 2dcf", "0x D51A 6783")
-CHAIN = MatchRow("Chain", "Base, id 1337008453", Match.EQUAL, "node and key agree")
+CHAIN = ReviewLine("Chain", "Base, id 1337008453", "node and key agree", Match.EQUAL)
 
 
-def of_bundle(number: int) -> list[MatchRow]:
+def of_bundle(number: int) -> list[ReviewLine]:
     """As an operation names one payment."""
     return [
-        MatchRow(f"Paid to {number}", PAYEES[number - 1], Match.EQUAL, f"of order order{number}"),
-        MatchRow(f"Amount {number}", f"{99 + number} USDC", Match.EQUAL, SAME),
-        MatchRow(f"Token {number}", "0x 8335 89fC", Match.EQUAL, "USDC"),
+        ReviewLine(f"Paid to {number}", PAYEES[number - 1], f"of order order{number}", Match.EQUAL),
+        ReviewLine(f"Amount {number}", f"{99 + number} USDC", SAME, Match.EQUAL),
+        ReviewLine(f"Token {number}", "0x 8335 89fC", "USDC", Match.EQUAL),
     ]
 
 
-def on_solana(number: int) -> list[MatchRow]:
+def on_solana(number: int) -> list[ReviewLine]:
     """As a transaction of Solana names one payment."""
     payee = PAYEES[number - 1]
     return [
-        MatchRow(f"You pay ({number})", f"{99 + number} USDC", Match.EQUAL, SAME),
-        MatchRow(f"Paid to ({number})", payee, Match.EQUAL, f"{payee} of order order{number}"),
-        MatchRow(f"Token program ({number})", "Toke nkeg", Match.UNMATCHED, ""),
+        ReviewLine(f"You pay ({number})", f"{99 + number} USDC", SAME, Match.EQUAL),
+        ReviewLine(f"Paid to ({number})", payee, f"{payee} of order order{number}", Match.EQUAL),
+        ReviewLine(f"Token program ({number})", "Toke nkeg", "", Match.UNMATCHED),
     ]
 
 
@@ -46,10 +46,12 @@ def test_each_payment_is_one_row_and_what_is_alike_stands_once(named: object) ->
 
 def test_an_account_opened_for_who_is_paid_names_him_where_he_is_paid() -> None:
     opened = [
-        MatchRow(f"Account for ({10 + at})", payee, Match.EQUAL, "one that the payment needs")
+        ReviewLine(f"Account for ({10 + at})", payee, "one that the payment needs", Match.EQUAL)
         for at, payee in enumerate(PAYEES[:2])
     ]
-    other = MatchRow("Account for (13)", "0x 9999 9999", Match.EQUAL, "one that the payment needs")
+    other = ReviewLine(
+        "Account for (13)", "0x 9999 9999", "one that the payment needs", Match.EQUAL
+    )
     drawn = folded([*opened, other, *on_solana(1), *on_solana(2)])
     assert [(row.field, row.signed) for row in drawn.rows[:2]] == [
         ("Account for, 2 times", PAID_BELOW),
@@ -66,15 +68,15 @@ def test_one_payment_keeps_its_fields() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        MatchRow("Amount 2", "900 USDC", Match.DIFFERS, "101 USDC"),
-        MatchRow("Amount 2", "101 USDC", Match.EQUAL, "101 USDC or more"),
-        MatchRow("Paid to 2", "0x 9999 9999", Match.DIFFERS, "0x 440b 2dcf of order order2"),
-        MatchRow("Token 2", "0x 1111 1111", Match.DIFFERS, "USDC"),
-        MatchRow("Token 2", "0x 1111 1111", Match.UNMATCHED, "", weight=True),
-        MatchRow("Spender 2", "0x 1111 1111", Match.UNMATCHED, "", weight=True),
+        ReviewLine("Amount 2", "900 USDC", "101 USDC", Match.DIFFERS),
+        ReviewLine("Amount 2", "101 USDC", "101 USDC or more", Match.EQUAL),
+        ReviewLine("Paid to 2", "0x 9999 9999", "0x 440b 2dcf of order order2", Match.DIFFERS),
+        ReviewLine("Token 2", "0x 1111 1111", "USDC", Match.DIFFERS),
+        ReviewLine("Token 2", "0x 1111 1111", "", Match.UNMATCHED, weight=True),
+        ReviewLine("Spender 2", "0x 1111 1111", "", Match.UNMATCHED, weight=True),
     ],
 )
-def test_what_objects_keeps_a_row_for_every_field(wrong: MatchRow) -> None:
+def test_what_objects_keeps_a_row_for_every_field(wrong: ReviewLine) -> None:
     second = [wrong if row.field == wrong.field else row for row in of_bundle(2)]
     if wrong not in second:
         second.append(wrong)
@@ -88,7 +90,7 @@ def test_what_objects_keeps_a_row_for_every_field(wrong: MatchRow) -> None:
 def test_what_says_something_else_once_is_seen() -> None:
     """A token of one payment that is another one than in the rest has its own row."""
     rows = [*of_bundle(1), *of_bundle(2)]
-    other = MatchRow("Token 3", "0x 2222 2222", Match.EQUAL, "USDT")
+    other = ReviewLine("Token 3", "0x 2222 2222", "USDT", Match.EQUAL)
     rows += [*of_bundle(3)[:2], other]
     drawn = folded(rows)
     assert [row.field for row in drawn.rows] == ["Token, 2 times", "Token 3"]

@@ -353,6 +353,17 @@ SIGNING = (
         ),
     ),
     Defect(
+        "signed-before-is-forgotten",
+        "What was signed for a payment before does not count, and one confirmation is paid twice.",
+        "swapdesk/agent/process/payload_assessment.py",
+        "        memory = self._records.given(promise.intent_id)\n",
+        "        memory = ()\n",
+        (
+            "tests/wallet/test_signing_bundles.py"
+            "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
+        ),
+    ),
+    Defect(
         "bought-by-a-name",
         "What arrives is counted by a chain of the promised name and of another id.",
         "swapdesk/agent/process/payload_assessment.py",

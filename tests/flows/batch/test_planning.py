@@ -15,7 +15,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
-from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited, skipping
+from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, skipping
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -409,14 +409,6 @@ async def test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken
     assert against_means(judged, means) == some
 
 
-async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:
-    plan = await planned(planner, api, "@bob,0.0001,ETH,base,,,USDC.ethereum,")
-    assert plan.problems
-    sheet = edited(plan.sheet, 1, SheetColumn.SELL_AMOUNT, "100")
-    after = await planner.with_limits(await planner.judged(sheet), api)
-    assert after.creatable
-
-
 async def test_limits_that_cannot_be_asked_lock_their_rows(
     planner: BatchPlanner, world: World
 ) -> None:
@@ -485,13 +477,6 @@ async def test_a_plan_says_about_what_arrives_without_a_quote(
         "@bob,bad,ETH,base,,,USDC.ethereum,",
     )
     orders = [row.order for row in plan.rows if row.order is not None]
-    for order in orders:
-        sold, bought = order.token_in.price, order.token_out.price
-        assert order.about is not None
-        assert sold is not None
-        assert bought is not None
-        worth = order.amount * sold / bought
-        assert abs(order.about - worth) < worth / 20, order
     assert orders[3].about == Decimal(5)
     assert [(one.token.symbol, one.rows) for one in plan.arrivals] == [
         ("XRP", 2),

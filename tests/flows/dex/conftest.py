@@ -6,11 +6,13 @@ Each test has a key and a journal of its own, and takes back the faults it asked
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from flows.dex.swapping import Place, Swapper, swapping
+from swapdesk.wire.tokens import Token
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
@@ -25,3 +27,23 @@ async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Async
     than most tests."""
     async with place.someone(tmp_path_factory.mktemp("first")) as someone:
         yield someone
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def someone(place: Place, first: Swapper, tmp_path: Path) -> AsyncIterator[Swapper]:
+    """A new account with 100 dollars and a coin, and no faults and no lies after it."""
+    async with place.someone(tmp_path, first) as made:
+        await made.fund(USDC="100")
+        yield made
+    place.floor.world.faults.clear()
+    place.network.after = None
+
+
+@pytest.fixture(scope="package")
+def usdc(place: Place) -> Token:
+    return place.floor.token("base", "USDC")
+
+
+@pytest.fixture(scope="package")
+def weth(place: Place) -> Token:
+    return place.floor.token("base", "WETH")

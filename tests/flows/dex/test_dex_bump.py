@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from msgspec.structs import replace
 
 from flows.dex.swapping import Place, Swapper
@@ -19,6 +18,7 @@ from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wire.tokens import Token
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -58,22 +58,20 @@ class Waiting:
         return signed
 
 
-@asynccontextmanager
+Running = tuple[Waiting, asyncio.Task[Outcome]]
+
+
+@pytest_asyncio.fixture(loop_scope="package")
 async def waiting(
-    place: Place, directory: Path, first: Swapper
-) -> AsyncIterator[tuple[Waiting, asyncio.Task[Outcome]]]:
-    async with place.someone(directory, first) as someone:
-        await someone.fund(USDC="100")
-        usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-        intent = await someone.intent("ba", usdc, weth, "60")
-        swap = Waiting(place, someone, intent)
-        running = asyncio.create_task(someone.flow().swap(intent))
-        try:
-            yield swap, running
-        finally:
-            swap.go_on()
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+    place: Place, someone: Swapper, usdc: Token, weth: Token
+) -> AsyncIterator[Running]:
+    intent = await someone.intent("ba", usdc, weth, "60")
+    swap = Waiting(place, someone, intent)
+    running = asyncio.create_task(someone.flow().swap(intent))
+    yield swap, running
+    swap.go_on()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def completed(swap: Waiting, outcome: Outcome | None, hash_: str) -> None:
@@ -91,61 +89,42 @@ async def completed(swap: Waiting, outcome: Outcome | None, hash_: str) -> None:
     assert set(states.values()) <= {State.REPLACED}
 
 
-async def test_a_swap_takes_the_higher_fee_as_its_own(
-    place: Place, first: Swapper, tmp_path: Path
-) -> None:
-    async with waiting(place, tmp_path, first) as (swap, running):
-        one = await swap.first()
-        dear = await swap.dearer(one)
-        await swap.someone.agent.broadcast(dear.hash)
-        swap.go_on()
-        await completed(swap, await running, dear.hash)
-
-
-async def test_a_higher_fee_that_was_never_sent_pays_nothing(
-    place: Place, first: Swapper, tmp_path: Path
-) -> None:
-    async with waiting(place, tmp_path, first) as (swap, running):
-        one = await swap.first()
-        dear = await swap.dearer(one)
-        swap.go_on()
-        await completed(swap, await running, one.hash)
-        assert {each.hash for each in await swap.signed()} == {one.hash, dear.hash}
-
-
 @pytest.mark.parametrize("sent", [True, False])
-async def test_a_swap_that_is_taken_on_goes_on_with_what_was_sent(
-    place: Place, first: Swapper, tmp_path: Path, sent: bool
+@pytest.mark.parametrize("taken_on", [True, False])
+async def test_a_swap_goes_on_with_what_was_sent(
+    waiting: Running, sent: bool, taken_on: bool
 ) -> None:
-    """The desk ends while both wait: the higher fee that left a wallet is followed, and one that
-    did not is nobody's payment."""
-    async with waiting(place, tmp_path, first) as (swap, running):
-        one = await swap.first()
+    """A higher fee that left the wallet is followed, and one that did not is nobody's payment;
+    also where the desk ends while both wait."""
+    swap, running = waiting
+    one = await swap.first()
+    if taken_on:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        dear = await swap.dearer(one)
-        if sent:
-            await swap.someone.agent.broadcast(dear.hash)
-        swap.go_on()
-        outcome = await swap.someone.flow().take_on(swap.intent)
-        await completed(swap, outcome, dear.hash if sent else one.hash)
+    dear = await swap.dearer(one)
+    if sent:
+        await swap.someone.agent.broadcast(dear.hash)
+    swap.go_on()
+    outcome = await (swap.someone.flow().take_on(swap.intent) if taken_on else running)
+    await completed(swap, outcome, dear.hash if sent else one.hash)
+    assert {each.hash for each in await swap.signed()} == {one.hash, dear.hash}
 
 
 async def test_a_swap_whose_transaction_was_cancelled_ends_unpaid(
-    place: Place, first: Swapper, tmp_path: Path
+    waiting: Running, usdc: Token
 ) -> None:
-    async with waiting(place, tmp_path, first) as (swap, running):
-        one = await swap.first()
-        agent, usdc = swap.someone.agent, place.floor.token("base", "USDC")
-        cancel = TransactionPayload(Purpose.CANCEL, one.account, "0x", 0)
-        nothing = replace(promise_of(swap.intent), sell_units=0, least_units=0, quoted_units=0)
-        review = await agent.review(cancel, nothing, replaces=one.hash)
-        signed = await agent.sign(review)
-        assert isinstance(signed, SignedTransaction)
-        await agent.broadcast(signed.hash)
-        swap.go_on()
-        outcome = await running
-        assert outcome.refused, outcome
-        assert outcome.code == "REPLACED"
-        assert "in your wallet" in outcome.failure.money
-        assert await swap.someone.holds(usdc) == 100 * 10**6
+    swap, running = waiting
+    one = await swap.first()
+    agent = swap.someone.agent
+    cancel = TransactionPayload(Purpose.CANCEL, one.account, "0x", 0)
+    nothing = replace(promise_of(swap.intent), sell_units=0, least_units=0, quoted_units=0)
+    review = await agent.review(cancel, nothing, replaces=one.hash)
+    signed = await agent.sign(review)
+    assert isinstance(signed, SignedTransaction)
+    await agent.broadcast(signed.hash)
+    swap.go_on()
+    outcome = await running
+    assert outcome.refused, outcome
+    assert outcome.code == "REPLACED"
+    assert "in your wallet" in outcome.failure.money
+    assert await swap.someone.holds(usdc) == 100 * 10**6

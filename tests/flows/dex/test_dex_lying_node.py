@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
+import pytest_asyncio
 from msgspec import Struct
 
 from flows.dex.boundaries import striking
@@ -18,6 +17,7 @@ from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -69,59 +69,49 @@ class Swap(Struct):
         assert self.someone.journal.orders.index.ids() == {order.service_id}
 
 
-@asynccontextmanager
-async def swap_of(place: Place, first: Swapper, directory: Path) -> AsyncIterator[Swap]:
-    usdc, weth = place.floor.token(CHAIN, "USDC"), place.floor.token(CHAIN, "WETH")
-    async with place.someone(directory, first) as someone:
-        await someone.fund(USDC="100")
-        try:
-            yield Swap(place, someone, await someone.intent("ba", usdc, weth, "60"))
-        finally:
-            place.floor.world.faults.clear()
+@pytest_asyncio.fixture(loop_scope="package")
+async def swap(place: Place, someone: Swapper, usdc: Token, weth: Token) -> Swap:
+    return Swap(place, someone, await someone.intent("ba", usdc, weth, "60"))
 
 
-async def test_a_node_that_insists_leaves_the_swap_open(
-    place: Place, first: Swapper, tmp_path: Path
-) -> None:
-    async with swap_of(place, first, tmp_path) as swap:
-        swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt"))
-        outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
-        assert outcome.open, outcome
-        assert outcome.code == "NOT_FINAL"
-        (one,) = await swap.paid()
-        assert one.state is TransactionState.SENT
-        assert one.hash in outcome.failure.money
-        assert "the desk" in outcome.failure.next
-        again = await swap.someone.flow().swap(swap.intent)
-        assert again.refused
-        assert again.code == "ALREADY_ASKED"
-        # Taken on while the node still lies: the same transaction, and still open.
-        (open_,) = swap.someone.journal.swaps.open_swaps()
-        still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
-        assert still.open
-        assert [each.hash for each in await swap.paid()] == [one.hash]
-        swap.faults.clear()
-        ended = await swap.someone.flow().take_on(open_)
-        assert ended.done, ended
-        assert ended.hash == one.hash
-        assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
-        await swap.is_paid_once(ended.order, ended.hash)
+async def test_a_node_that_insists_leaves_the_swap_open(swap: Swap) -> None:
+    swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt"))
+    outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
+    assert outcome.open, outcome
+    assert outcome.code == "NOT_FINAL"
+    (one,) = await swap.paid()
+    assert one.state is TransactionState.SENT
+    assert one.hash in outcome.failure.money
+    assert "the desk" in outcome.failure.next
+    again = await swap.someone.flow().swap(swap.intent)
+    assert again.refused
+    assert again.code == "ALREADY_ASKED"
+    # Taken on while the node still lies: the same transaction, and still open.
+    (open_,) = swap.someone.journal.swaps.open_swaps()
+    still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
+    assert still.open
+    assert [each.hash for each in await swap.paid()] == [one.hash]
+    swap.faults.clear()
+    ended = await swap.someone.flow().take_on(open_)
+    assert ended.done, ended
+    assert ended.hash == one.hash
+    assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
+    await swap.is_paid_once(ended.order, ended.hash)
 
 
-async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_path: Path) -> None:
-    async with swap_of(place, first, tmp_path) as swap:
-        swap.when_paying(lambda: swap.faults.add(CHAIN, "node_down"))
-        outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
-        assert outcome.open, outcome
-        assert await swap.paid() == [], "without the chain nothing is signed"
-        assert "in your wallet" in outcome.failure.money
-        assert "may still take up to 60 USDC" in outcome.failure.money
-        swap.faults.clear()
-        swap.someone.agrees = lambda review: True
-        (open_,) = swap.someone.journal.swaps.open_swaps()
-        ended = await swap.someone.flow().take_on(open_)
-        assert ended.done, ended
-        await swap.is_paid_once(ended.order, ended.hash)
+async def test_a_silent_node_is_waited_for(swap: Swap) -> None:
+    swap.when_paying(lambda: swap.faults.add(CHAIN, "node_down"))
+    outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
+    assert outcome.open, outcome
+    assert await swap.paid() == [], "without the chain nothing is signed"
+    assert "in your wallet" in outcome.failure.money
+    assert "may still take up to 60 USDC" in outcome.failure.money
+    swap.faults.clear()
+    swap.someone.agrees = lambda review: True
+    (open_,) = swap.someone.journal.swaps.open_swaps()
+    ended = await swap.someone.flow().take_on(open_)
+    assert ended.done, ended
+    await swap.is_paid_once(ended.order, ended.hash)
 
 
 @pytest.mark.parametrize(
@@ -129,20 +119,19 @@ async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_pat
     ["api.dex_confirm_transaction.before.1", "api.dex_confirm_transaction.after.1"],
 )
 async def test_a_reorganisation_after_the_confirmation_pays_once(
-    place: Place, first: Swapper, tmp_path: Path, boundary: str
+    place: Place, swap: Swap, boundary: str
 ) -> None:
     """The wallet has counted its confirmations; then the blocks are unwound."""
-    async with swap_of(place, first, tmp_path) as swap:
 
-        async def reorganised() -> None:
-            await rewind(place.floor.world.chain(CHAIN))
+    async def reorganised() -> None:
+        await rewind(place.floor.world.chain(CHAIN))
 
-        with striking(boundary, reorganised) as struck:
-            outcome = await swap.someone.flow().swap(swap.intent)
-        assert struck.met
-        assert outcome.done, outcome
-        assert outcome.hash is not None
-        node = place.floor.world.node
-        receipt = await node.confirmed(CHAIN, bytes.fromhex(outcome.hash[2:]))
-        assert receipt["status"] == "0x1"
-        await swap.is_paid_once(outcome.order, outcome.hash)
+    with striking(boundary, reorganised) as struck:
+        outcome = await swap.someone.flow().swap(swap.intent)
+    assert struck.met
+    assert outcome.done, outcome
+    assert outcome.hash is not None
+    node = place.floor.world.node
+    receipt = await node.confirmed(CHAIN, bytes.fromhex(outcome.hash[2:]))
+    assert receipt["status"] == "0x1"
+    await swap.is_paid_once(outcome.order, outcome.hash)

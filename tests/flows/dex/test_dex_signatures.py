@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,58 +17,53 @@ from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
+from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_permit_and_the_swap_that_uses_it(
-    place: Place, first: Swapper, tmp_path: Path
+    place: Place, someone: Swapper, usdc: Token, weth: Token
 ) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        intent = await someone.intent("fa", usdc, weth, "100")
-        outcome = await someone.flow().swap(intent)
-        assert outcome.done, outcome
-        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
-        assert await someone.holds(usdc) == 0
-        assert await someone.holds(weth) > 0
-        signed = await someone.agent.transactions(intent.id)
-        assert [one.purpose for one in signed] == [Purpose.SWAP]
-        assert "sign permit 0" in {one.name for one in someone.journal.swaps.steps(intent.id)}
+    intent = await someone.intent("fa", usdc, weth, "100")
+    outcome = await someone.flow().swap(intent)
+    assert outcome.done, outcome
+    assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(usdc) == 0
+    assert await someone.holds(weth) > 0
+    signed = await someone.agent.transactions(intent.id)
+    assert [one.purpose for one in signed] == [Purpose.SWAP]
+    assert "sign permit 0" in {one.name for one in someone.journal.swaps.steps(intent.id)}
 
 
-async def test_a_chain_of_two_signatures(place: Place, first: Swapper, tmp_path: Path) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        coins = await someone.holds(place.floor.token("base", "ETH"))
-        intent = await someone.intent("is", usdc, weth, "100")
-        taken_on = SwapSigning(
-            intent, someone.journal, place.floor.clock, lambda: None, fresh=False
-        )
-        lines: list[list[str]] = []
+async def test_a_chain_of_two_signatures(
+    place: Place, someone: Swapper, usdc: Token, weth: Token
+) -> None:
+    coins = await someone.holds(place.floor.token("base", "ETH"))
+    intent = await someone.intent("is", usdc, weth, "100")
+    taken_on = SwapSigning(intent, someone.journal, place.floor.clock, lambda: None, fresh=False)
+    lines: list[list[str]] = []
 
-        def agrees(review: Review) -> bool:
-            lines.append([one.name for one in taken_on.steps])
-            return True
+    def agrees(review: Review) -> bool:
+        lines.append([one.name for one in taken_on.steps])
+        return True
 
-        someone.agrees = agrees
-        outcome = await someone.flow().swap(intent)
-        assert outcome.done, outcome
-        assert lines == [["allowance", "sign 1 permit", "sign 2 order", "settle", "confirm"]] * 2
-        assert outcome.hash is None
-        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
-        assert await someone.holds(usdc) == 0
-        assert await someone.holds(weth) > 0
-        assert await someone.holds(place.floor.token("base", "ETH")) == coins, "it costs no gas"
-        assert [one.name for one in someone.journal.swaps.steps(intent.id)] == [
-            "permission",
-            "sign order 0",
-            "sign order 1",
-            "create",
-            "confirm",
-        ]
+    someone.agrees = agrees
+    outcome = await someone.flow().swap(intent)
+    assert outcome.done, outcome
+    assert lines == [["allowance", "sign 1 permit", "sign 2 order", "settle", "confirm"]] * 2
+    assert outcome.hash is None
+    assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(usdc) == 0
+    assert await someone.holds(weth) > 0
+    assert await someone.holds(place.floor.token("base", "ETH")) == coins, "it costs no gas"
+    assert [one.name for one in someone.journal.swaps.steps(intent.id)] == [
+        "permission",
+        "sign order 0",
+        "sign order 1",
+        "create",
+        "confirm",
+    ]
 
 
 def _first(**changes: Any) -> Callable[[Any], Any]:
@@ -101,22 +95,17 @@ def _next(**changes: Any) -> Callable[[Any], Any]:
     ],
 )
 async def test_a_chain_goes_forward_and_ends(
-    place: Place, first: Swapper, tmp_path: Path, path: str, change: Callable[[Any], Any], made: int
+    someone: Swapper, path: str, change: Callable[[Any], Any], made: int, usdc: Token, weth: Token
 ) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        intent = await someone.intent("is", usdc, weth, "100")
-        outcome = await someone.swapped(intent, DishonestService(path, "", change))
-        assert outcome.refused, outcome
-        assert outcome.code in {"SIGNATURE_CHAIN", "STEP_TOTAL_CHANGED", "UNKNOWN_SIGNATURE"}
-        assert len(someone.reviews) <= made
-        assert "in your wallet" in outcome.failure.money
-        assert ("a signature for 100 USDC was made" in outcome.failure.money) is bool(
-            someone.reviews
-        )
-        assert someone.journal.orders.index.ids() == set()
-        assert await someone.holds(usdc) == 100 * 10**6
+    intent = await someone.intent("is", usdc, weth, "100")
+    outcome = await someone.swapped(intent, DishonestService(path, "", change))
+    assert outcome.refused, outcome
+    assert outcome.code in {"SIGNATURE_CHAIN", "STEP_TOTAL_CHANGED", "UNKNOWN_SIGNATURE"}
+    assert len(someone.reviews) <= made
+    assert "in your wallet" in outcome.failure.money
+    assert ("a signature for 100 USDC was made" in outcome.failure.money) is bool(someone.reviews)
+    assert someone.journal.orders.index.ids() == set()
+    assert await someone.holds(usdc) == 100 * 10**6
 
 
 def _sends(**changes: Any) -> Callable[[Any], Any]:
@@ -177,147 +166,63 @@ def _elsewhere(request: httpx2.Request, response: httpx2.Response) -> httpx2.Res
 
 @pytest.mark.parametrize(("venue", "sends"), [("ba", True), ("is", False)])
 async def test_what_to_send_is_read_beside_the_order_as_elsewhere(
-    place: Place, first: Swapper, tmp_path: Path, venue: str, sends: bool
+    place: Place, someone: Swapper, venue: str, sends: bool, usdc: Token, weth: Token
 ) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        intent = await someone.intent(venue, usdc, weth, "100")
-        place.network.after = _elsewhere
-        try:
-            outcome = await someone.flow().swap(intent)
-            assert outcome.done, outcome
-        finally:
-            place.network.after = None
-        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
-        assert await someone.holds(weth) > 0
-        signed = await someone.agent.transactions(intent.id)
-        assert (Purpose.SWAP in [one.purpose for one in signed]) is sends
-
-
-def _eightfold(answer: Any) -> Any:
-    """The permit that was asked for, and seven documents of Permit2 beside it."""
-    (asked,) = answer["signatures"]
-    permit = asked["data"]
-    types = {
-        "EIP712Domain": ("name string", "chainId uint256", "verifyingContract address"),
-        "TokenPermissions": ("token address", "amount uint256"),
-        "PermitTransferFrom": (
-            "permitted TokenPermissions",
-            "spender address",
-            "nonce uint256",
-            "deadline uint256",
-        ),
-    }
-    message = permit["message"]
-    for number in range(1, 8):
-        document = {
-            "types": {
-                name: [dict(zip(("name", "type"), one.split(), strict=True)) for one in fields]
-                for name, fields in types.items()
-            },
-            "primaryType": "PermitTransferFrom",
-            "domain": {
-                "name": "Permit2",
-                "chainId": permit["domain"]["chainId"],
-                "verifyingContract": PERMIT2,
-            },
-            "message": {
-                "permitted": {
-                    "token": permit["domain"]["verifyingContract"],
-                    "amount": message["value"],
-                },
-                "spender": message["spender"],
-                "nonce": str(number),
-                "deadline": message["deadline"],
-            },
-        }
-        answer["signatures"].append({**asked, "key": f"permit-{number}", "data": document})
-    return answer
-
-
-async def test_one_confirmation_is_not_signed_eight_times_over(
-    place: Place, first: Swapper, tmp_path: Path
-) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        intent = await someone.intent("fa", usdc, weth, "20")
-        outcome = await someone.swapped(intent, DishonestService("/dex/approve", "", _eightfold))
-        assert outcome.refused, outcome
-        assert "ALLOWANCE_SUM" in {one.code for one in outcome.findings}
-        assert signed(someone, intent.id) == ["allow"]
-        assert outcome.failure.money == (
-            "in your wallet; nothing was swapped; a signature for 20 USDC was made and ends by"
-            " itself"
-        )
+    intent = await someone.intent(venue, usdc, weth, "100")
+    place.network.after = _elsewhere
+    try:
+        outcome = await someone.flow().swap(intent)
+        assert outcome.done, outcome
+    finally:
+        place.network.after = None
+    assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(weth) > 0
+    signed = await someone.agent.transactions(intent.id)
+    assert (Purpose.SWAP in [one.purpose for one in signed]) is sends
 
 
 async def test_a_token_without_permits_is_sold_through_permit2(
-    place: Place, first: Swapper, tmp_path: Path
+    place: Place, someone: Swapper, usdc: Token, weth: Token
 ) -> None:
     """Permit2 is approved by a transaction; what is signed then is a transfer by it whose witness
     the order is."""
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(WETH="0.05")
-        for amount in ("0.03", "0.02"):
-            before = await someone.holds(usdc)
-            intent = await someone.intent("is", weth, usdc, amount)
-            someone.reviews.clear()
-            outcome = await someone.flow().swap(intent)
-            assert outcome.done, outcome
-            assert outcome.hash is None, "the venue settles it"
-            assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
-            assert await someone.holds(usdc) > before
-            assert [one.title for one in someone.reviews] == [
-                "An approval: a contract may take a token",
-                "An order paid through Permit2: sell a token for another",
-            ]
-            assert [one.findings for one in someone.reviews] == [(), ()]
-            assert all(one.phrase is None for one in someone.reviews)
-            assert signed(someone, intent.id) == ["allow", "order"]
-            approve, order = (
-                one
-                for one in someone.journal.swaps.steps(intent.id)
-                if one.name in ("approve", "sign order 0")
-            )
-            assert approve.told["spender"] == PERMIT2.lower()
-            assert (order.told["kind"], order.told["taken"]) == (
-                "order",
-                str(int(Decimal(amount) * 10**18)),
-            )
-        assert await someone.holds(weth) == 0
+    await someone.fund(WETH="0.03")
+    before = await someone.holds(usdc)
+    intent = await someone.intent("is", weth, usdc, "0.03")
+    outcome = await someone.flow().swap(intent)
+    assert outcome.done, outcome
+    assert outcome.hash is None, "the venue settles it"
+    assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(usdc) > before
+    assert await someone.holds(weth) == 0
+    assert [(one.title, one.findings, one.phrase) for one in someone.reviews] == [
+        ("An approval: a contract may take a token", (), None),
+        ("An order paid through Permit2: sell a token for another", (), None),
+    ]
+    assert signed(someone, intent.id) == ["allow", "order"]
+    approve, order = (
+        one
+        for one in someone.journal.swaps.steps(intent.id)
+        if one.name in ("approve", "sign order 0")
+    )
+    assert approve.told["spender"] == PERMIT2.lower()
+    assert (order.told["kind"], order.told["taken"]) == ("order", str(3 * 10**16))
 
 
-@pytest.mark.parametrize(
-    ("where", "value", "rule"),
-    [
-        ("message.spender", ATTACKER, "SPENDER_UNKNOWN"),
-        ("message.permitted.amount", str(10**18), "ALLOWANCE_ABOVE"),
-        ("message.permitted.token", ATTACKER, "TOKEN_SOLD_DIFFERS"),
-        ("message.witness.receiver", ATTACKER, "RECIPIENT_DIFFERS"),
-        ("message.witness.buyAmount", "1", "LEAST_BELOW"),
-        ("message.witness.sellAmount", str(10**18), "SOLD_ABOVE"),
-        ("domain.chainId", 8453, "CHAIN_ID_DIFFERS"),
-        ("domain.verifyingContract", ATTACKER, "CONTRACT_UNKNOWN"),
-    ],
-)
 async def test_a_changed_document_of_permit2_is_not_signed(
-    place: Place, first: Swapper, tmp_path: Path, where: str, value: Any, rule: str
+    someone: Swapper, usdc: Token, weth: Token
 ) -> None:
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(WETH="0.02")
-        intent = await someone.intent("is", weth, usdc, "0.02")
-        outcome = await someone.swapped(
-            intent, DishonestService("/dex/approve", f"signatures.0.data.{where}", lambda _: value)
-        )
-        assert outcome.refused, outcome
-        assert rule in {one.code for one in outcome.findings}
-        assert signed(someone, intent.id) == ["allow"]
-        assert outcome.failure.money == (
-            "in your wallet; nothing was swapped; Permit2 may pass on up to 0.02 WETH by a"
-            " signature of yours, until you revoke that"
-        )
+    """What the gate refuses is proved in ``tests/agent``."""
+    await someone.fund(WETH="0.02")
+    intent = await someone.intent("is", weth, usdc, "0.02")
+    where = "signatures.0.data.message.spender"
+    outcome = await someone.swapped(
+        intent, DishonestService("/dex/approve", where, lambda _: ATTACKER)
+    )
+    assert outcome.refused, outcome
+    assert "SPENDER_UNKNOWN" in {one.code for one in outcome.findings}
+    assert signed(someone, intent.id) == ["allow"]
+    assert outcome.failure.money == (
+        "in your wallet; nothing was swapped; Permit2 may pass on up to 0.02 WETH by a"
+        " signature of yours, until you revoke that"
+    )

@@ -21,20 +21,19 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.transactions import TransactionState
-from swapdesk.wire.tokens import Token
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 FEE = 10_100
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
     async with swapping_on_solana(tmp_path_factory.mktemp("swap")) as made:
         yield made
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def first(
     place: SolanaPlace, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Swapper]:
@@ -43,30 +42,33 @@ async def first(
         yield someone
 
 
-async def test_tokens_for_coins(place: SolanaPlace, first: Swapper, tmp_path: Path) -> None:
+async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("1", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
-        outcome = await someone.flow().swap(intent)
-        assert outcome.done, outcome
-        (review,) = someone.reviews
-        assert (review.findings, review.phrase) == ((), None)
-        assert all(one.match is not Match.DIFFERS for one in review.lines)
-        ended = await place.completed(outcome.order)
-        assert ended.display_status == "SWAP_COMPLETED"
-        assert await someone.holds(usdc) == 40 * 10**6
-        least = promise_of(intent).least_units
-        assert await someone.holds(sol) >= 10**9 + least - FEE
-        names = [one.name for one in someone.journal.swaps.steps(intent.id)]
-        assert names == ["permission", "create", "swap", "confirm"]
-        (signed,) = await someone.agent.transactions(intent.id)
-        assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
-        assert signed.last_valid_height is not None
-        # The same confirmation pays no second time.
-        again = await someone.flow().swap(intent)
-        assert again.refused
-        assert again.code == "ALREADY_ASKED"
+    intent = await someone.intent("at", usdc, sol, "60")
+    outcome = await someone.flow().swap(intent)
+    assert outcome.done, outcome
+    (review,) = someone.reviews
+    assert (review.findings, review.phrase) == ((), None)
+    assert all(one.match is not Match.DIFFERS for one in review.lines)
+    ended = await place.completed(outcome.order)
+    assert ended.display_status == "SWAP_COMPLETED"
+    assert await someone.holds(usdc) == 40 * 10**6
+    least = promise_of(intent).least_units
+    assert await someone.holds(sol) >= 10**9 + least - FEE
+    names = [one.name for one in someone.journal.swaps.steps(intent.id)]
+    assert names == ["permission", "create", "swap", "confirm"]
+    (signed,) = await someone.agent.transactions(intent.id)
+    assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
+    assert signed.last_valid_height is not None
+    # A half is in hexadecimal as the service writes it, or in base64.
+    told = told_by(outcome.order)
+    half = half_of(told, promise_of(intent))
+    assert half_of({**told, "data": half.transaction}, promise_of(intent)) == half
+    assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == half
+    # The same confirmation pays no second time.
+    again = await someone.flow().swap(intent)
+    assert again.refused
+    assert again.code == "ALREADY_ASKED"
 
 
 async def test_coins_for_tokens_to_somebody_else(
@@ -89,71 +91,58 @@ async def test_coins_for_tokens_to_somebody_else(
 
 
 async def test_a_transaction_that_was_forgotten_is_sent_again_and_executed_once(
-    place: SolanaPlace, first: Swapper, tmp_path: Path
+    place: SolanaPlace, someone: Swapper
 ) -> None:
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("1", USDC="100")
-        place.floor.world.faults.add("solana", "drop_transaction", 2)
-        outcome = await someone.flow().swap(await someone.intent("at", usdc, sol, "60"))
-        assert outcome.done, outcome
-        assert await someone.holds(usdc) == 40 * 10**6
+    place.floor.world.faults.add("solana", "drop_transaction", 2)
+    outcome = await someone.flow().swap(await someone.intent("at", usdc, sol, "60"))
+    assert outcome.done, outcome
+    assert await someone.holds(usdc) == 40 * 10**6
 
 
 async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
-    place: SolanaPlace, first: Swapper, tmp_path: Path
+    place: SolanaPlace, someone: Swapper
 ) -> None:
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("1", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
-        place.floor.world.faults.add("solana", "drop_transaction")
-        try:
-            swapping = asyncio.create_task(someone.flow().swap(intent))
-            while not await _sent(someone, intent):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)  # between two looks
-            place.floor.world.time.pass_blocks(150 + 32)
-            outcome = await swapping
-        finally:
-            place.floor.world.faults.clear()
-        assert outcome.refused, outcome
-        assert outcome.code == "LOST"
-        assert "in your wallet" in outcome.failure.money
-        assert await someone.holds(usdc) == 100 * 10**6
-        assert someone.journal.swaps.open_swaps() == []
-        (signed,) = await someone.agent.transactions(intent.id)
-        assert signed.state is TransactionState.LOST
+    intent = await someone.intent("at", usdc, sol, "60")
+    place.floor.world.faults.add("solana", "drop_transaction")
+    try:
+        swapping = asyncio.create_task(someone.flow().swap(intent))
+        while not await _sent(someone, intent):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # between two looks
+        place.floor.world.time.pass_blocks(150 + 32)
+        outcome = await swapping
+    finally:
+        place.floor.world.faults.clear()
+    assert outcome.refused, outcome
+    assert outcome.code == "LOST"
+    assert "in your wallet" in outcome.failure.money
+    assert await someone.holds(usdc) == 100 * 10**6
+    assert someone.journal.swaps.open_swaps() == []
+    (signed,) = await someone.agent.transactions(intent.id)
+    assert signed.state is TransactionState.LOST
 
 
-async def test_who_reads_too_long_signs_nothing(
-    place: SolanaPlace, first: Swapper, tmp_path: Path
-) -> None:
+async def test_who_reads_too_long_signs_nothing(place: SolanaPlace, someone: Swapper) -> None:
     """The half gets old while somebody looks at it: what was shown is judged once more."""
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("1", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
+    intent = await someone.intent("at", usdc, sol, "60")
 
-        def slow(_: object) -> bool:
-            place.floor.world.time.pass_blocks(140)
-            return True
+    def slow(_: object) -> bool:
+        place.floor.world.time.pass_blocks(140)
+        return True
 
-        someone.agrees = slow
-        outcome = await someone.flow().swap(intent)
-        assert outcome.refused, outcome
-        assert outcome.code == "BLOCKHASH_OLD"
-        assert await someone.agent.transactions(intent.id) == ()
-        assert await someone.holds(usdc) == 100 * 10**6
+    someone.agrees = slow
+    outcome = await someone.flow().swap(intent)
+    assert outcome.refused, outcome
+    assert outcome.code == "BLOCKHASH_OLD"
+    assert await someone.agent.transactions(intent.id) == ()
+    assert await someone.holds(usdc) == 100 * 10**6
 
 
 async def _sent(someone: Swapper, intent: Intent) -> bool:
     found = await someone.agent.transactions(intent.id)
     return any(one.state is TransactionState.SENT for one in found)
-
-
-async def _unpaid(someone: Swapper, usdc: Token, sol: Token) -> None:
-    assert await someone.holds(usdc) == 100 * 10**6
-    assert await someone.holds(sol) == 3 * 10**9
 
 
 def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:
@@ -170,44 +159,19 @@ def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:
 )
 async def test_a_lie_obtains_no_signature(
     place: SolanaPlace,
-    first: Swapper,
-    tmp_path: Path,
+    someone: Swapper,
     where: str,
     change: Callable[[Any], Any],
     rules: set[str],
 ) -> None:
     """One for each place; what the gate refuses is proved in ``tests/agent``."""
     usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("3", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
-        outcome = await someone.swapped(intent, DishonestService("/exchanges", where, change))
-        assert outcome.refused, outcome
-        found = {one.code for one in outcome.findings} or {outcome.code}
-        assert found >= rules, found
-        assert "in your wallet" in outcome.failure.money
-        assert await someone.agent.transactions(intent.id) == ()
-        await _unpaid(someone, usdc, sol)
-
-
-async def test_both_spellings_of_a_half_are_read(
-    place: SolanaPlace, first: Swapper, tmp_path: Path
-) -> None:
-    """In hexadecimal as the service writes it, and in base64."""
-    usdc, sol = place.floor.coins()
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund("1", USDC="100")
-        intent = await someone.intent("at", usdc, sol, "60")
-        someone.agrees = lambda _: False
-        assert (await someone.flow().swap(intent)).refused
-        order = await _order(someone, intent)
-        told = told_by(order)
-        payload = half_of(told, promise_of(intent))
-        assert half_of({**told, "data": payload.transaction}, promise_of(intent)) == payload
-        assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == payload
-
-
-async def _order(someone: Swapper, intent: Intent):  # type: ignore[no-untyped-def]
-    service_id = someone.journal.swaps.order_of(intent.id)
-    assert service_id is not None
-    return await someone.place.api.get_order(service_id)
+    intent = await someone.intent("at", usdc, sol, "60")
+    outcome = await someone.swapped(intent, DishonestService("/exchanges", where, change))
+    assert outcome.refused, outcome
+    found = {one.code for one in outcome.findings} or {outcome.code}
+    assert found >= rules, found
+    assert "in your wallet" in outcome.failure.money
+    assert await someone.agent.transactions(intent.id) == ()
+    assert await someone.holds(usdc) == 100 * 10**6
+    assert await someone.holds(sol) == 10**9

@@ -23,6 +23,7 @@ from flows.faulty_network import DishonestService, lose_answer
 from swapdesk.chain.calldata import erc20
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.wallet.promise import Purpose
+from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -172,31 +173,28 @@ def _asks(request: httpx2.Request, path: str) -> bool:
 
 
 async def test_an_earlier_step_that_changed_is_signed_no_second_time(
-    place: Place, first: Swapper, tmp_path: Path
+    place: Place, someone: Swapper, usdc: Token, weth: Token
 ) -> None:
     """The first document is signed and the second one never comes; when the swap is taken on the
     service hands out another first document."""
-    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
 
     def lost(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         return lose_answer(request, response) if _asks(request, CHAIN) else response
 
-    async with place.someone(tmp_path, first) as someone:
-        await someone.fund(USDC="100")
-        intent = await someone.intent("is", usdc, weth, "60")
-        before = await on_chain(someone, usdc, weth)
-        place.network.after = lost
-        cut = await someone.flow().swap(intent)
-        assert cut is None or cut.open, cut
-        assert signed(someone, intent.id) == ["allow"]
-        (open_,) = someone.journal.swaps.open_swaps()
-        where = "signatures.0.data.message.spender"
-        place.network.after = DishonestService(APPROVE, where, instead(ATTACKER))
-        outcome = await someone.flow().take_on(open_)
-        place.network.after = None
-        assert outcome.refused, outcome
-        assert outcome.code == "SIGNATURE_CHAIN"
-        assert "another document than before" in outcome.failure.cause
-        assert "a signature for 60 USDC was made" in outcome.failure.money
-        assert signed(someone, intent.id) == ["allow"]
-        assert await on_chain(someone, usdc, weth) == before
+    intent = await someone.intent("is", usdc, weth, "60")
+    before = await on_chain(someone, usdc, weth)
+    place.network.after = lost
+    cut = await someone.flow().swap(intent)
+    assert cut is None or cut.open, cut
+    assert signed(someone, intent.id) == ["allow"]
+    (open_,) = someone.journal.swaps.open_swaps()
+    where = "signatures.0.data.message.spender"
+    place.network.after = DishonestService(APPROVE, where, instead(ATTACKER))
+    outcome = await someone.flow().take_on(open_)
+    place.network.after = None
+    assert outcome.refused, outcome
+    assert outcome.code == "SIGNATURE_CHAIN"
+    assert "another document than before" in outcome.failure.cause
+    assert "a signature for 60 USDC was made" in outcome.failure.money
+    assert signed(someone, intent.id) == ["allow"]
+    assert await on_chain(someone, usdc, weth) == before

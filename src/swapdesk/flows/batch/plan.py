@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from typing import ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,7 +16,6 @@ from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.planned import (
     NOT_IN_WALLET,
-    BatchRoute,
     Level,
     Paid,
     PlannedOrder,
@@ -67,9 +67,18 @@ class Total(Struct, frozen=True):
 class Arrival(Struct, frozen=True):
     """What the recipients of a token get together, about; None when that of a row is unknown."""
 
+    PRINTED: ClassVar = {
+        "tokenId": "token.id", "symbol": "token.symbol",
+        "chain": "chain", "about": "about", "rows": "rows",
+    }  # fmt: skip
+
     token: Token
     about: Decimal | None
     rows: int
+
+    @property
+    def chain(self) -> str:
+        return self.token.chain_data.short_name
 
 
 class Means(Struct, frozen=True):
@@ -369,40 +378,14 @@ def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
     return None if first is None or second is None else ROUGH.add(first, second)
 
 
-class FindingDocument(Struct, frozen=True):
-    """``column`` is None for a row as a whole; ``reason`` and ``do`` are sentences."""
-
-    code: str
-    level: Level
-    column: SheetColumn | None
-    reason: str
-    do: str
-
-
-class PlannedOrderDocument(Struct, frozen=True, rename="camel"):
-    """``from`` and ``to`` are ids of tokens; what arrives is promised by nobody."""
-
-    address_to: str
-    name: str | None
-    amount: Decimal
-    sold: str = field(name="from")
-    sells: str
-    bought: str = field(name="to")
-    buys: str
-    arrives_about: Decimal | None
-    route: BatchRoute
-    memo: str | None
-    refund_address: str | None
-
-
 class PlannedRowDocument(Struct, frozen=True):
     """``order`` is None as long as a cell that it needs cannot be read."""
 
     row: int
     line: int
     state: RowWord
-    findings: tuple[FindingDocument, ...]
-    order: PlannedOrderDocument | None
+    findings: tuple[RowFinding, ...]
+    order: PlannedOrder | None
 
 
 class PlannedGroupDocument(Struct, frozen=True):
@@ -426,16 +409,6 @@ class TotalDocument(Struct, frozen=True, rename="camel"):
     rows: int
     wallet: str | None
     held: Decimal | None
-
-
-class ArrivalDocument(Struct, frozen=True, rename="camel"):
-    """What the recipients of a token get together; None when that of a row is unknown."""
-
-    token_id: str
-    symbol: str
-    chain: str
-    about: Decimal | None
-    rows: int
 
 
 class PlannedCalls(Struct, frozen=True):
@@ -473,7 +446,7 @@ class PlanDocument(Struct, frozen=True, rename="camel"):
     creatable: bool
     groups: tuple[PlannedGroupDocument, ...]
     totals: tuple[TotalDocument, ...]
-    arrivals: tuple[ArrivalDocument, ...]
+    arrivals: tuple[Arrival, ...]
     calls: PlannedCalls
     budget: BudgetDocument | None
 
@@ -508,16 +481,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
             for total in plan.totals
             for payer in (plan.payer(total),)
         ),
-        arrivals=tuple(
-            ArrivalDocument(
-                arrival.token.id,
-                arrival.token.symbol,
-                arrival.token.chain_data.short_name,
-                arrival.about,
-                arrival.rows,
-            )
-            for arrival in plan.arrivals
-        ),
+        arrivals=plan.arrivals,
         calls=PlannedCalls(plan.creates, plan.builds, plan.submits),
         budget=None
         if left is None
@@ -526,31 +490,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
 
 
 def _row(row: PlannedRow) -> PlannedRowDocument:
-    order = row.order
-    return PlannedRowDocument(
-        row=row.number,
-        line=row.row.line,
-        state=row.state,
-        findings=tuple(
-            FindingDocument(one.code, one.level, one.column, one.reason, one.do)
-            for one in row.findings
-        ),
-        order=None
-        if order is None
-        else PlannedOrderDocument(
-            address_to=order.recipient,
-            name=order.label,
-            amount=order.amount,
-            sold=order.token_in.id,
-            sells=order.token_in.symbol,
-            bought=order.token_out.id,
-            buys=order.token_out.symbol,
-            arrives_about=order.about,
-            route=order.route,
-            memo=order.memo,
-            refund_address=order.refund,
-        ),
-    )
+    return PlannedRowDocument(row.number, row.row.line, row.state, row.findings, row.order)
 
 
 def _group(group: PlannedGroup) -> PlannedGroupDocument:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -210,8 +210,11 @@ class Level(StrEnum):
 
 
 class RowFinding(Struct, frozen=True):
-    """``column`` is None for a row as a whole. ``reason`` and ``do`` are sentences; ``brief``
-    says the reason where there is room for a few words."""
+    """``column`` is None for a row as a whole; ``reason`` and ``do`` are sentences."""
+
+    PRINTED: ClassVar = {
+        "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
+    }  # fmt: skip
 
     code: str
     level: Level
@@ -219,6 +222,7 @@ class RowFinding(Struct, frozen=True):
     reason: str
     do: str
     brief: str = ""
+    """The reason where there is room for a few words."""
 
     @property
     def short(self) -> str:
@@ -247,16 +251,23 @@ BatchRoute = Literal["standard", "private"]
 
 
 class PlannedOrder(Struct, frozen=True):
-    """``amount`` is in units of ``token_in``, ``about`` what arrives in units of ``token_out``,
-    which nothing promises; None when unknown. ``label`` is the ``@name`` of the recipient,
-    ``account`` its one spelling whatever form it was written in."""
+    """What is sold is counted in whole tokens, and so is what arrives, which nobody promises; None
+    when unknown."""
+
+    PRINTED: ClassVar = {
+        "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
+        "sells": "token_in.symbol", "to": "token_out.id", "buys": "token_out.symbol",
+        "arrivesAbout": "about", "route": "route", "memo": "memo", "refundAddress": "refund",
+    }  # fmt: skip
 
     token_in: Token
     token_out: Token
     amount: Decimal
     recipient: str
     account: str
+    """The one spelling of the recipient, whatever form it was written in."""
     label: str | None
+    """The ``@name`` of the recipient."""
     memo: str | None
     route: BatchRoute
     refund: str | None = None

@@ -30,18 +30,6 @@ AGENTS_COIN = "of the chain's coin"
 NOTHING_SIGNED = "Nothing of this was signed."
 
 
-class MatchRow(Struct, frozen=True):
-    """``promised`` for an equal field may be shorter than what was promised."""
-
-    field: str
-    signed: str
-    match: Match
-    promised: str
-    weight: bool = False
-    units: int | None = None
-    """An amount as it is signed, in base units."""
-
-
 class Moved(Struct, frozen=True):
     """What a simulation moved of one holder: signed amounts with their symbols."""
 
@@ -62,18 +50,16 @@ class Names(Struct, frozen=True):
     coin_decimals: int = 18
 
 
-def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
-    """The fields of a review, in its order."""
+def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
+    """The fields of a review, in its order. What is promised for an equal field may be said
+    shorter than it was promised."""
     own = grouped_address(review.account)
-    rows: list[MatchRow] = []
+    rows: list[ReviewLine] = []
     for one in review.lines:
-        row = MatchRow(
-            one.field,
-            _signed(one, names),
-            one.match,
-            _named(_promised(one, own, names.wallet), names),
-            one.weight,
-            one.units,
+        row = replace(
+            one,
+            signed=_signed(one, names),
+            promised=_named(_promised(one, own, names.wallet), names),
         )
         before = rows[-1] if rows else None
         if before is not None and _of_name(before, row):
@@ -88,7 +74,7 @@ _PERMIT_PARTS = re.compile(r"^Permit signature [vrs]$")
 _PERMIT_UNTIL = "Permit until"
 
 
-def _one_permit(rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
+def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     """The parts of a permit are one row where all are what was promised: they are the signature
     that was made before, or empty. Its end goes with it."""
     parts = [one for one in rows if _PERMIT_PARTS.match(one.field)]
@@ -102,12 +88,12 @@ def _one_permit(rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
         signed, promised = f"{signed}, until {until.signed.partition(', ')[0]}", until.promised
         parts.append(until)
     at = rows.index(parts[0])
-    permit = MatchRow(_PERMIT, signed, Match.EQUAL, promised)
+    permit = ReviewLine(_PERMIT, signed, promised, Match.EQUAL)
     return (*(one for one in rows[:at] if one not in parts), permit,
             *(one for one in rows[at:] if one not in parts))  # fmt: skip
 
 
-def _of_name(name: MatchRow, version: MatchRow) -> bool:
+def _of_name(name: ReviewLine, version: ReviewLine) -> bool:
     """Whether a row is the version of the contract that the row before names, both as promised."""
     fields = (name.field, version.field) == ("Signed for", "Version")
     return fields and name.match is version.match is Match.EQUAL
@@ -251,18 +237,18 @@ class PaymentRow(Struct, frozen=True):
 class Folded(Struct, frozen=True):
     """``rows`` are all that is no payment; what is alike several times stands there once."""
 
-    rows: tuple[MatchRow, ...]
+    rows: tuple[ReviewLine, ...]
     payments: tuple[PaymentRow, ...] = ()
 
 
-def folded(rows: Sequence[MatchRow]) -> Folded:
+def folded(rows: Sequence[ReviewLine]) -> Folded:
     """The rows as they are where there are fewer than :data:`FEWEST` payments."""
     blocks = _blocks(rows)
     found = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(found) < FEWEST:
         return Folded(tuple(rows))
     payees = frozenset(one.payee for one in found.values())
-    rest: list[MatchRow] = []
+    rest: list[ReviewLine] = []
     for row in rows:
         name, number = _split(row)
         if number in found and (name == _PAYEE or name in _AMOUNTS):
@@ -271,21 +257,21 @@ def folded(rows: Sequence[MatchRow]) -> Folded:
     return Folded(_once(rest), tuple(found.values()))
 
 
-def _shortened(row: MatchRow, payees: frozenset[str]) -> MatchRow:
+def _shortened(row: ReviewLine, payees: frozenset[str]) -> ReviewLine:
     """An account that is opened for somebody who is paid names him below, where he is paid."""
     if _split(row)[0] == _OPENED and row.match is Match.EQUAL and row.signed in payees:
         return replace(row, signed=PAID_BELOW)
     return row
 
 
-def _split(row: MatchRow) -> tuple[str, str]:
+def _split(row: ReviewLine) -> tuple[str, str]:
     """The field without its number, and the number; empty where it has none."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 
 
-def _blocks(rows: Sequence[MatchRow]) -> dict[str, dict[str, MatchRow]]:
-    blocks: dict[str, dict[str, MatchRow]] = {}
+def _blocks(rows: Sequence[ReviewLine]) -> dict[str, dict[str, ReviewLine]]:
+    blocks: dict[str, dict[str, ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)
         if number:
@@ -293,7 +279,7 @@ def _blocks(rows: Sequence[MatchRow]) -> dict[str, dict[str, MatchRow]]:
     return blocks
 
 
-def _payment(block: dict[str, MatchRow]) -> PaymentRow | None:
+def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
     payee = block.get(_PAYEE)
     amount = next((block[name] for name in _AMOUNTS if name in block), None)
     if payee is None or amount is None:
@@ -306,17 +292,17 @@ def _payment(block: dict[str, MatchRow]) -> PaymentRow | None:
     return PaymentRow(amount.signed, payee.signed, promised.removeprefix(_OF_ORDER))
 
 
-def _objects(row: MatchRow) -> bool:
+def _objects(row: ReviewLine) -> bool:
     """Whether the trader has to see this field by itself."""
     return row.match is Match.DIFFERS or (row.match is Match.UNMATCHED and row.weight)
 
 
-def _once(rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
+def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     """Numbered fields that say the same and were promised the same stand once, with how often."""
-    counts: dict[tuple[object, ...], list[MatchRow]] = {}
+    counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         counts.setdefault(_alike(row), []).append(row)
-    kept: list[MatchRow] = []
+    kept: list[ReviewLine] = []
     for alike in counts.values():
         name, number = _split(alike[0])
         if len(alike) == 1 or not number:
@@ -326,6 +312,6 @@ def _once(rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
     return tuple(kept)
 
 
-def _alike(row: MatchRow) -> tuple[object, ...]:
+def _alike(row: ReviewLine) -> tuple[object, ...]:
     name, number = _split(row)
     return (name if number else row.field, row.signed, row.match, row.promised, row.weight)

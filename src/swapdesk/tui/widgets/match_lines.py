@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from rich.cells import cell_len
 
-from swapdesk.flows.signing.review_words import MatchRow, PaymentRow, folded
+from swapdesk.flows.signing.review_words import PaymentRow, folded
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wrapped
-from swapdesk.wallet.review import Match
+from swapdesk.wallet.review import Match, ReviewLine
 
 TIGHT_BELOW = 90
 """Cells below which everything but the address gives way."""
@@ -93,7 +93,7 @@ AGAINST = "Held against"
 STRONG = ("You sell", "You get")
 
 
-def match_table(fields: Sequence[MatchRow], width: int) -> list[Line]:
+def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
     """All rows at this width. Payments of which there are several have a row each, below."""
     drawn = folded(fields)
     columns = _columns(drawn.rows, width)
@@ -104,7 +104,7 @@ def match_table(fields: Sequence[MatchRow], width: int) -> list[Line]:
     return lines + payment_lines(drawn.payments, width)
 
 
-def match_heads(fields: Sequence[MatchRow], width: int) -> Line:
+def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
     """What the columns are called."""
     rows = folded(fields).rows
     label, signed, beside = _columns(rows, width)
@@ -116,7 +116,7 @@ def match_heads(fields: Sequence[MatchRow], width: int) -> Line:
     return first
 
 
-def _columns(rows: Sequence[MatchRow], width: int) -> tuple[int, int, int]:
+def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
     """Cells of the label, of what is signed and of what it is held against."""
     label = max([len(one.field) for one in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
@@ -129,7 +129,7 @@ def _columns(rows: Sequence[MatchRow], width: int) -> tuple[int, int, int]:
     return label, signed, width - label - signed - 5
 
 
-def _row(row: MatchRow, label: int, signed: int, beside: int, *, exact: bool) -> list[Line]:
+def _row(row: ReviewLine, label: int, signed: int, beside: int, *, exact: bool) -> list[Line]:
     glyph, role, said = _MARKS[row.match]
     bold = row.field in STRONG
     what: Line = [Span(row.signed, "foreground", bold)]
