@@ -62,7 +62,26 @@ def _streams(stdin: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
             stream.detach()
 
 
-class Desk:
+class Commands:
+    """Commands of one home, and the two ways in which they end that tests expect."""
+
+    def __call__(self, *words: str) -> Result:
+        raise NotImplementedError
+
+    def made(self, *words: str) -> Any:
+        """What a command that has to succeed prints, the last of several documents."""
+        result = self(*words, "--json")
+        assert result.code == 0, (words, result)
+        return result.documents[-1]
+
+    def refused(self, end: int, code: str, *words: str) -> dict[str, Any]:
+        """The error of a command that has to end with it."""
+        result = self(*words, "--json")
+        assert (result.code, result.error["code"]) == (end, code), (words, result)
+        return result.error
+
+
+class Desk(Commands):
     """Commands of one partner in one home, against a running sandbox."""
 
     def __init__(self, sandbox: Sandbox, home: Path, environ: dict[str, str]) -> None:
@@ -91,7 +110,7 @@ class Desk:
         assert child.returncode == -signal.SIGKILL, child.stderr
 
 
-class InProcess:
+class InProcess(Commands):
     """Commands inside the test process, in a home without a service."""
 
     def __init__(self, home: Path) -> None:
@@ -104,8 +123,7 @@ class InProcess:
 
 def rpc_of(sandbox: Sandbox, chain: str = "base") -> str:
     """Where a chain of the sandbox is asked."""
-    found: str = next(one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == chain)
-    return found
+    return next(one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == chain)
 
 
 def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> str:

@@ -109,7 +109,7 @@ def rewriting_service(
         def _speak(self, there: socket.socket) -> None:
             """What the client says goes on as it came."""
             with contextlib.suppress(OSError, ValueError):
-                while said := self.rfile.read1(65536):  # type: ignore[attr-defined]
+                while said := self.rfile.read1(65536):
                     there.sendall(said)
             with contextlib.suppress(OSError):
                 there.shutdown(socket.SHUT_RDWR)

@@ -170,7 +170,7 @@ def test_commissions_and_their_payout(desk: Desk, clean: Sandbox) -> None:
 
     def told(*options: str) -> dict[str, Any]:
         found: dict[str, Any] = document(desk("account", "commissions", "--json", *options))
-        return found["commissions"]  # type: ignore[no-any-return]
+        return found["commissions"]
 
     assert told()["totalEarnings"] == told()["pendingCommissions"] == Decimal("205.25")
     assert told()["commissionCount"] == 2

@@ -47,7 +47,6 @@ def test_a_wrong_theme_file_is_named_where_the_configuration_is_shown(here: InPr
 
 def test_keys_and_their_origin_are_shown(here: InProcess) -> None:
     (here.home / "config.toml").write_text('[keys]\ntokens = ["f6", "ctrl+o"]\n')
-    ended = here("config", "show", "--json")
-    assert ended.code == 0
-    shown = ended.document["settings"]["keys.tokens"]
+    ended = here.made("config", "show")
+    shown = ended["settings"]["keys.tokens"]
     assert shown == {"value": "f6,ctrl+o", "origin": "config.toml"}

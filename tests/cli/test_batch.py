@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -26,14 +25,14 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     file.write_text(CLEAN + "@bob;0,5;ETH;base;USDC.ethereum\n")
     shown = desk("batch", "plan", str(file), "--json")
     assert shown.code == Exit.BAD_INPUT
-    plan = json.loads(shown.stdout)
+    plan = shown.document
     assert (plan["separator"], plan["problems"], plan["creatable"]) == ("semicolon", 1, False)
     (finding,) = plan["rows"][2]["findings"]
     assert (finding["code"], finding["column"]) == ("BAD_AMOUNT", "sell_amount")
     assert plan["rows"][2]["line"] == 4
     refused = desk("batch", "create", str(file), "--yes", "--json")
     assert refused.code == Exit.BAD_INPUT
-    assert json.loads(refused.stderr.splitlines()[-1])["error"]["code"] == "BATCH_PROBLEMS"
+    assert refused.error["code"] == "BATCH_PROBLEMS"
 
 
 def test_rows_that_are_skipped_are_left_out_and_the_others_created(
@@ -43,11 +42,9 @@ def test_rows_that_are_skipped_are_left_out_and_the_others_created(
     rows = ("@bob;0,5", "@bob;161", "@nobody;5", "@bob;162")
     file.write_text(HEAD + "".join(f"{row};ETH;base;USDC.ethereum\n" for row in rows))
     for skip, code in (("5", "NO_ROW"), ("1,x", "USAGE"), ("1,2,3,4", "BATCH_PROBLEMS")):
-        refused = desk("batch", "create", str(file), "--skip", skip, "--yes", "--json")
-        assert (refused.code, refused.error["code"]) == (Exit.BAD_INPUT, code)
-    created = desk("batch", "create", str(file), "--skip", "3,1", "--yes", "--json")
-    assert created.code == Exit.DONE, created.stderr
-    assert [(row["row"], row["line"]) for row in created.document["rows"]] == [(2, 3), (4, 5)]
+        desk.refused(Exit.BAD_INPUT, code, "batch", "create", str(file), "--skip", skip, "--yes")
+    created = desk.made("batch", "create", str(file), "--skip", "3,1", "--yes")
+    assert [(row["row"], row["line"]) for row in created["rows"]] == [(2, 3), (4, 5)]
 
 
 def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
@@ -67,14 +64,13 @@ def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
 def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "payout.csv"
     file.write_text(CLEAN)
-    created = desk("batch", "create", str(file), "--yes", "--json")
-    assert created.code == Exit.DONE, created.stderr
-    batch = json.loads(created.stdout)
+    created = desk.made("batch", "create", str(file), "--yes")
+    batch = created
     assert [row["state"] for row in batch["rows"]] == ["created", "created"]
     assert batch["groups"][0]["multiId"]
     twice = desk("batch", "create", str(file), "--yes", "--json")
     assert twice.code == Exit.OWN_REFUSAL
-    assert json.loads(twice.stderr.splitlines()[-1])["error"]["code"] == "CREATED_BEFORE"
+    assert twice.error["code"] == "CREATED_BEFORE"
     exported = desk("batch", "export", batch["batch"][:8])
     rows = list(csv.DictReader(io.StringIO(exported.stdout)))
     assert [(row["line"], row["serviceId"]) for row in rows] == [
@@ -122,7 +118,7 @@ def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> N
     assert (plan.code, plan.document["decimalComma"]) == (Exit.DONE, True)
     file.write_text(HEAD + "@bob;157,5;ETH;base;USDC.ethereum\n@bob;1.5;ETH;base;USDC.ethereum\n")
     mixed = desk("batch", "run", str(file), "--decimal-comma", "--yes", "--json")
-    error = json.loads(mixed.stderr.splitlines()[-1])["error"]
+    error = mixed.error
     assert (mixed.code, error["code"]) == (Exit.BAD_INPUT, "DECIMAL_COMMA")
 
 
@@ -131,14 +127,13 @@ def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path:
     file.write_text(HEAD + "@bob;185;ETH;base;USDC.ethereum\n")
     desk.sandbox.fault("rate_limited", operation="create_multi_exchange", times=2)
     stopped = desk("batch", "create", str(file), "--yes", "--json")
-    error = json.loads(stopped.stderr.splitlines()[-1])["error"]
+    error = stopped.error
     assert (stopped.code, error["code"]) == (Exit.RATE_LIMITED, "RATE_LIMIT_EXCEEDED")
     assert error["money"] == "in your wallet; no deposit was paid"
-    batch = json.loads(stopped.stdout)["batch"]
+    batch = stopped.document["batch"]
     assert error["next"].endswith(f"swapdesk batch resume {batch[:8]} goes on with what is left")
-    gone_on = desk("batch", "resume", batch[:8], "--json")
-    assert gone_on.code == Exit.DONE, gone_on.stderr
-    assert [row["state"] for row in json.loads(gone_on.stdout)["rows"]] == ["created"]
+    gone_on = desk.made("batch", "resume", batch[:8])
+    assert [row["state"] for row in gone_on["rows"]] == ["created"]
 
 
 def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
@@ -146,9 +141,8 @@ def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
 ) -> None:
     file = tmp_path / "silent.csv"
     file.write_text(HEAD + "@bob;165;ETH;base;USDC.ethereum\n")
-    created = desk("batch", "create", str(file), "--yes", "--json")
-    assert created.code == Exit.DONE, created.stderr
-    batch = created.document["batch"]
+    created = desk.made("batch", "create", str(file), "--yes")
+    batch = created["batch"]
     desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
     silent = desk("batch", "status", batch, "--json")
     assert silent.code == Exit.RATE_LIMITED
@@ -162,15 +156,14 @@ def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
 def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "other.csv"
     file.write_text(HEAD + "@bob;175;ETH;base;USDC.ethereum\n")
-    created = desk("batch", "create", str(file), "--yes", "--json")
-    assert created.code == Exit.DONE, created.stderr
-    batch = json.loads(created.stdout)["batch"]
+    created = desk.made("batch", "create", str(file), "--yes")
+    batch = created["batch"]
     settings = load_settings({}, Home.at(desk.home))
     with closing(Journal.open(settings.places.journal, SystemClock())) as here:
         assert here.batches.adopt(batch)
         for words in (("resume", batch), ("build", batch)):
             refused = desk.process("batch", *words, "--json")
-            error = json.loads(refused.stderr.splitlines()[-1])["error"]
+            error = refused.error
             assert (refused.code, error["code"]) == (Exit.OWN_REFUSAL, "OWNED"), refused.stderr
             assert error["money"].endswith("in your wallet; no deposit was paid")
             assert error["next"].startswith("the other desk: ")
@@ -195,7 +188,7 @@ def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path:
     solana.write_text(HEAD + f"{to};2;ETH;base;SOL.solana\n")
     plan = live_desk("batch", "plan", str(evm), "--json")
     assert plan.code == Exit.BAD_INPUT
-    (finding,) = json.loads(plan.stdout)["rows"][0]["findings"]
+    (finding,) = plan.document["rows"][0]["findings"]
     assert (finding["code"], finding["column"]) == ("NO_SMART_ACCOUNTS", "sell")
     for command, file, code, end in (
         ("create", evm, "BATCH_PROBLEMS", Exit.BAD_INPUT),
@@ -203,7 +196,7 @@ def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path:
         ("run", solana, "NO_NODES", Exit.OWN_REFUSAL),
     ):
         refused = live_desk("batch", command, str(file), "--yes", "--json")
-        error = json.loads(refused.stderr.splitlines()[-1])["error"]
+        error = refused.error
         assert (refused.code, error["code"]) == (end, code), refused.stderr
         assert error["money"].startswith("in your wallet"), error
         assert error["next"].startswith("you: "), error
@@ -212,6 +205,5 @@ def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path:
 
 def orders_of(desk: Desk) -> list[object]:
     """As the service lists them, newest first."""
-    listed = desk("api", "GET", "/orders", "--json")
-    assert listed.code == Exit.DONE, listed.stderr
-    return [one["serviceId"] for one in json.loads(listed.stdout)["orders"]]
+    listed = desk.made("api", "GET", "/orders")
+    return [one["serviceId"] for one in listed["orders"]]

@@ -3,7 +3,6 @@ payouts that arrive on the chains."""
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.desks import Desk, account_of, rpc_of
-from harness import Result, Sandbox
+from harness import Sandbox
 from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.cli.exit_codes import Exit
@@ -44,11 +43,6 @@ def settled(group: dict[str, Any]) -> dict[str, Any]:
     return {fact: what for fact, what in group.items() if fact not in ("money", "next")}
 
 
-def error_of(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(result.stderr.splitlines()[-1])["error"]
-    return found
-
-
 def written(path: Path, *rows: str) -> str:
     path.write_text(HEAD + "\n".join(rows) + "\n")
     return str(path)
@@ -63,11 +57,8 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
         f"{THIRD},0.05,ETH,arbitrum,ETH.base",
     )
     file = written(tmp_path / "payout.csv", *rows)
-    refused = desk("batch", "run", file, "--json")
-    assert (refused.code, error_of(refused)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    done = desk("batch", "run", file, "--yes", "--json")
-    assert done.code == Exit.DONE, done.stderr
-    batch = done.document
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "run", file)
+    batch = desk.made("batch", "run", file, "--yes")
     (group,) = batch["groups"]
     assert group["standing"] == "paid"
     bundle = group["bundle"]
@@ -79,7 +70,7 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert held - chain.balance(USDC, account) == 310 * 10**6
     assert chain.balance(USDC, bundle["smartAccount"]) == 0
     for receiver in (FIRST, SECOND, THIRD):
-        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)  # type: ignore[misc]
+        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)
     until(lambda: all_arrived(desk))
     arrived = desk("batch", "status", "--json").document
     assert arrived["money"] == "with the recipients; all 3 orders are completed"
@@ -91,12 +82,10 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
         held_by = shown["paidTo"]["address"]
         assert chain.balance(USDC, held_by) or chain.balance(ETH, held_by)
     assert "swapdesk wallet balance" in arrived["next"]
-    again = desk("batch", "run", file, "--yes", "--json")
-    assert (again.code, error_of(again)["code"]) == (Exit.OWN_REFUSAL, "CREATED_BEFORE")
-    resumed = desk("batch", "resume", batch["batch"][:8], "--json")
-    assert resumed.code == Exit.DONE, resumed.stderr
-    assert [settled(one) for one in resumed.document["groups"]] == [settled(group)]
-    assert resumed.document["money"] == arrived["money"]
+    desk.refused(Exit.OWN_REFUSAL, "CREATED_BEFORE", "batch", "run", file, "--yes")
+    resumed = desk.made("batch", "resume", batch["batch"][:8])
+    assert [settled(one) for one in resumed["groups"]] == [settled(group)]
+    assert resumed["money"] == arrived["money"]
     assert held - chain.balance(USDC, account) == 310 * 10**6
 
 
@@ -117,8 +106,7 @@ def test_what_the_wallet_cannot_pay_is_not_created(
     assert (fits["state"], dear["state"]) == ("look", "problem")
     assert dear["findings"][-1]["code"] == "NOT_IN_WALLET"
     for words in (("create", file), ("run", file)):
-        refused = desk("batch", *words, "--yes", "--json")
-        assert (refused.code, error_of(refused)["code"]) == (Exit.BAD_INPUT, "BATCH_PROBLEMS")
+        desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", *words, "--yes")
 
 
 def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:
@@ -127,32 +115,26 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     name = created["batch"][:8]
     assert created["next"] == f"you: swapdesk batch build {name} --group 1"
     for early in ("sign", "submit"):
-        refused = desk("batch", early, name, "--json")
-        assert (refused.code, error_of(refused)["code"]) == (Exit.OWN_REFUSAL, "NOT_YET")
-    built = desk("batch", "build", name, "--json")
-    assert built.code == Exit.DONE, built.stderr
-    (group,) = built.document["groups"]
+        desk.refused(Exit.OWN_REFUSAL, "NOT_YET", "batch", early, name)
+    built = desk.made("batch", "build", name)
+    (group,) = built["groups"]
     assert (group["standing"], group["bundle"]["signatures"]) == ("built", 0)
     assert group["bundle"]["needs"][-1] == {
         "token": "USDC", "contract": USDC.address, "amount": 170,
     }  # fmt: skip
-    assert built.document["money"] == "in your wallet; no deposit was paid"
-    unsaid = desk("batch", "sign", name, "--json")
-    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    assert built["money"] == "in your wallet; no deposit was paid"
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "sign", name)
     # Nothing of it was interrupted: what comes next is a step of the trader's own.
-    idle = desk("batch", "resume", name, "--yes", "--json")
-    assert (idle.code, error_of(idle)["code"]) == (Exit.OWN_REFUSAL, "NOT_BEGUN")
-    assert error_of(idle)["next"] == f"you: swapdesk batch sign {name} --group 1"
-    signed = desk("batch", "sign", name, "--yes", "--json")
-    assert signed.code == Exit.DONE, signed.stderr
-    (group,) = signed.document["groups"]
+    idle = desk.refused(Exit.OWN_REFUSAL, "NOT_BEGUN", "batch", "resume", name, "--yes")
+    assert idle["next"] == f"you: swapdesk batch sign {name} --group 1"
+    signed = desk.made("batch", "sign", name, "--yes")
+    (group,) = signed["groups"]
     assert (group["standing"], group["bundle"]["signatures"]) == ("signed", 1)
-    assert group["bundle"]["smartAccount"] in signed.document["money"]
-    submitted = desk("batch", "submit", name, "--json")
-    assert submitted.code == Exit.DONE, submitted.stderr
-    assert submitted.document["groups"][0]["standing"] == "paid"
+    assert group["bundle"]["smartAccount"] in signed["money"]
+    submitted = desk.made("batch", "submit", name)
+    assert submitted["groups"][0]["standing"] == "paid"
     # The order was asked after.
-    assert [row["orderState"] is None for row in submitted.document["rows"]] == [False]
+    assert [row["orderState"] is None for row in submitted["rows"]] == [False]
     # That the service cannot say more is told, and takes nothing from what was paid.
     desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
     twice = desk("batch", "submit", name, "--json")
@@ -160,10 +142,9 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     assert twice.code == Exit.DONE
     assert "Not all orders could be asked after: " in twice.stderr
     assert f"swapdesk batch status {name} asks again." in twice.stderr
-    (before,), (after,) = submitted.document["groups"], twice.document["groups"]
+    (before,), (after,) = submitted["groups"], twice.document["groups"]
     assert settled(after) == settled(before)
-    none = desk("batch", "create", "--failed", name, "--yes", "--json")
-    assert (none.code, error_of(none)["code"]) == (Exit.OWN_REFUSAL, "NO_FAILED_ROWS")
+    desk.refused(Exit.OWN_REFUSAL, "NO_FAILED_ROWS", "batch", "create", "--failed", name, "--yes")
 
 
 def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
@@ -173,12 +154,10 @@ def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
     file = written(tmp_path / "killed.csv", f"{receiver},180,ETH,arbitrum,USDC.base")
     desk.killed("api.create_multi_exchange.after.1", "batch", "run", file, "--yes", "--json")
     # Nobody has said yes to this command.
-    unsaid = desk("batch", "resume", "--json")
-    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    assert error_of(unsaid)["money"] == "in your wallet; no deposit was paid"
-    done = desk("batch", "resume", "--yes", "--json")
-    assert done.code == Exit.DONE, done.stderr
-    (group,) = done.document["groups"]
+    unsaid = desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "resume")
+    assert unsaid["money"] == "in your wallet; no deposit was paid"
+    done = desk.made("batch", "resume", "--yes")
+    (group,) = done["groups"]
     assert group["standing"] == "paid"
     until(lambda: chain_of(desk, "arbitrum").balance(ARBITRUM_ETH, receiver) > 0)
 
@@ -195,7 +174,7 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert desk("batch", "sign", name, "--yes", "--json").code == Exit.DONE
     failed = desk("batch", "submit", name, "--json")
     assert failed.code == Exit.ENDED_OTHERWISE
-    error = error_of(failed)
+    error = failed.error
     assert error["code"] == "BUNDLE_FAILED"
     assert "in your smart account 0x" in error["money"]
     assert "build the bundle again" in error["next"]
@@ -206,10 +185,9 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert shown["money"] == f"{error['money']}."
     assert "swapdesk wallet withdraw --chain base" in shown["next"]
     assert shown["by"].startswith("before ")
-    resumed = desk("batch", "resume", name, "--yes", "--json")
-    assert (resumed.code, error_of(resumed)["code"]) == (Exit.ENDED_OTHERWISE, "BUNDLE_FAILED")
-    assert error_of(resumed)["money"] == error["money"]
-    assert f"swapdesk batch build {name} --group 1" in error_of(resumed)["next"]
+    resumed = desk.refused(Exit.ENDED_OTHERWISE, "BUNDLE_FAILED", "batch", "resume", name, "--yes")
+    assert resumed["money"] == error["money"]
+    assert f"swapdesk batch build {name} --group 1" in resumed["next"]
     # What is there already is not sent a second time.
     again = desk("batch", "build", name, "--json").document["groups"][0]
     assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])
@@ -222,15 +200,23 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert (kept["account"], kept["chain"]) == (account, "base")
     assert {one["symbol"]: one["amount"] for one in kept["holdings"]}["USDC"] == 180
     assert "comes back with: swapdesk wallet withdraw --chain base" in listed.stderr
-    none = desk("wallet", "withdraw", "--chain", "base", "--token", "DAI", "--yes", "--json")
-    assert (none.code, error_of(none)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
-    wrong = desk("wallet", "withdraw", "--chain", "solana", "--yes", "--json")
-    assert (wrong.code, error_of(wrong)["code"]) == (Exit.BAD_INPUT, "NO_SUCH_CHAIN")
-    unsaid = desk("wallet", "withdraw", "--chain", "base", "--json")
-    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    out = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json")
-    assert out.code == Exit.DONE, out.stderr
-    taken = {(one["symbol"], one["prepaid"]): one["amount"] for one in out.document["withdrawn"]}
+    desk.refused(
+        Exit.NOT_FOUND,
+        "NOTHING_HELD",
+        "wallet",
+        "withdraw",
+        "--chain",
+        "base",
+        "--token",
+        "DAI",
+        "--yes",
+    )
+    desk.refused(
+        Exit.BAD_INPUT, "NO_SUCH_CHAIN", "wallet", "withdraw", "--chain", "solana", "--yes"
+    )
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "wallet", "withdraw", "--chain", "base")
+    out = desk.made("wallet", "withdraw", "--chain", "base", "--yes")
+    taken = {(one["symbol"], one["prepaid"]): one["amount"] for one in out["withdrawn"]}
     assert taken["USDC", False] == 180
     assert "ETH" in {symbol for symbol, _ in taken}, taken
     assert chain.balance(USDC, account) == held + there
@@ -239,10 +225,8 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert smart not in [one["smartAccount"] for one in left]
     # What was built on it is not signed: it needs the money again.
     status = desk("batch", "status", name, "--json").document["groups"][0]
-    assert out.document["hash"] in status["money"]
-    refused = desk("batch", "sign", name, "--yes", "--json")
-    assert (refused.code, error_of(refused)["code"]) == (Exit.OWN_REFUSAL, "BUILT_BEFORE")
+    assert out["hash"] in status["money"]
+    desk.refused(Exit.OWN_REFUSAL, "BUILT_BEFORE", "batch", "sign", name, "--yes")
     anew = desk("batch", "build", name, "--json").document["groups"][0]
     assert anew["bundle"]["needs"][-1]["amount"] == 180
-    empty = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json")
-    assert (empty.code, error_of(empty)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
+    desk.refused(Exit.NOT_FOUND, "NOTHING_HELD", "wallet", "withdraw", "--chain", "base", "--yes")

@@ -116,10 +116,9 @@ def test_unknown_command_names_the_nearest(here: InProcess) -> None:
 
 def test_what_is_gone_names_what_takes_its_place(here: InProcess) -> None:
     for gone, instead in REMOVED.items():
-        result = here(*gone.split(), "--json")
-        assert (result.code, result.error["code"]) == (2, "REMOVED"), gone
-        assert gone in result.error["message"]
-        assert instead in result.error["next"]
+        result = here.refused(2, "REMOVED", *gone.split())
+        assert gone in result["message"]
+        assert instead in result["next"]
         command, _, word = gone.rpartition(" ")
         assert word not in here(*command.split(), "-h").stdout.split(), gone
         # Elsewhere the word is one like any other.
@@ -217,14 +216,12 @@ REFUSED = {
     ("code", "arguments"), [(code, line) for code, lines in REFUSED.items() for line in lines]
 )
 def test_a_wrong_line_is_refused(here: InProcess, code: str, arguments: tuple[str, ...]) -> None:
-    result = here(*arguments, "--json")
-    assert (result.code, result.error["code"]) == (2, code)
+    here.refused(2, code, *arguments)
 
 
 def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
-    result = here("serve", "--json")
-    assert (result.code, result.error["code"]) == (2, "ONLY_SANDBOX")
-    assert "--sandbox" in result.error["message"]
+    result = here.refused(2, "ONLY_SANDBOX", "serve")
+    assert "--sandbox" in result["message"]
 
 
 @pytest.mark.parametrize(
@@ -253,9 +250,8 @@ def test_why_a_body_is_refused_is_a_sentence(here: InProcess, body: str, why: st
     ],
 )
 def test_words_are_utf_8(here: InProcess, arguments: tuple[str, ...]) -> None:
-    result = here(*arguments, "--json")
-    assert (result.code, result.error["code"]) == (2, "USAGE")
-    assert "not UTF-8" in result.error["message"]
+    result = here.refused(2, "USAGE", *arguments)
+    assert "not UTF-8" in result["message"]
 
 
 LIVE = '[profiles.main]\nurl = "https://api.example/v2"\n'
@@ -278,9 +274,8 @@ def test_a_wrong_configuration_stops_a_command(
     here: InProcess, config: str, named: tuple[str, ...], code: str, said: str
 ) -> None:
     (here.home / "config.toml").write_text(config)
-    result = here("chains", *named, "--json")
-    assert (result.code, result.error["code"]) == (2, code)
-    assert result.error["message"].endswith(said)
+    result = here.refused(2, code, "chains", *named)
+    assert result["message"].endswith(said)
 
 
 def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None:
@@ -314,11 +309,9 @@ def test_profiles_are_listed_and_chosen(here: InProcess) -> None:
     again = here("--profile", "sandbox", "profile", "use", "sandbox")
     assert "chooses sandbox" in again.stderr
     assert again.stdout == "The profile is sandbox now.\n"
-    unknown = here("profile", "use", "mian", "--json")
-    assert (unknown.code, unknown.error["code"]) == (2, "NO_SUCH_PROFILE")
+    here.refused(2, "NO_SUCH_PROFILE", "profile", "use", "mian")
     file.write_text("broken =\n")
-    refused = here("profile", "use", "sandbox", "--json")
-    assert (refused.code, refused.error["code"]) == (2, "FILE_UNUSABLE")
+    here.refused(2, "FILE_UNUSABLE", "profile", "use", "sandbox")
     assert file.read_text() == "broken =\n"
 
 
@@ -326,10 +319,9 @@ def test_a_profile_that_is_gone_can_be_mended(here: InProcess) -> None:
     file = here.home / "config.toml"
     file.write_text('theme = "ink"\nprofile = "gone"\n[profiles.live]\nurl = "https://a.example"\n')
     said = f"{file}:2: profile names no profile 'gone'; there are sandbox, live"
-    refused = here("chains", "--json")
-    assert (refused.code, refused.error["code"]) == (2, "NO_SUCH_PROFILE")
-    assert refused.error["message"] == f"{said}."
-    assert refused.error["next"].startswith("you: swapdesk profile use NAME")
+    refused = here.refused(2, "NO_SUCH_PROFILE", "chains")
+    assert refused["message"] == f"{said}."
+    assert refused["next"].startswith("you: swapdesk profile use NAME")
     shown = here("config", "show", "--json")
     assert (shown.code, shown.error["code"], shown.error["message"]) == (2, "CONFIG", said)
     value = {"value": "gone", "origin": "config.toml"}

@@ -14,17 +14,14 @@ PAIR = ("20", "usdc.base", "weth.base")
 
 
 def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
-    done = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--yes", "--json")
-    assert done.code == 0, done.stderr
-    told = done.document
+    told = desk.made("swap", *PAIR, "--type", "dex", "--provider", "ba", "--yes")
     assert told["provider"] == "ba"
     assert told["recipient"] == told["account"]
     assert len(told["hash"]) == 66
     assert len(told["signed"]) == 2
     assert told["order"]["isDex"] is True
     assert "depositAddress" not in told["order"]
-    watched = desk("orders", "watch", told["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
+    desk.made("orders", "watch", told["serviceId"])
     sent = desk("orders", "show", told["serviceId"], "--json").document["transactions"]
     assert [(one["for"], one["state"]) for one in sent if one["by"] == "wallet"] == [
         ("approve", "confirmed"),
@@ -32,20 +29,16 @@ def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
     ]
     assert sent[1]["hash"] == told["hash"]
     # Two signatures and no transaction of one's own: the same command, another venue.
-    signed = desk("swap", *PAIR, "--type", "dex", "--provider", "is", "--yes", "--json")
-    assert signed.code == 0, signed.stderr
-    assert signed.document["hash"] is None
-    assert len(signed.document["signed"]) == 2
+    signed = desk.made("swap", *PAIR, "--type", "dex", "--provider", "is", "--yes")
+    assert signed["hash"] is None
+    assert len(signed["signed"]) == 2
     # The venue takes by them a moment later, and what is signed next counts from there.
-    watched = desk("orders", "watch", signed.document["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
+    desk.made("orders", "watch", signed["serviceId"])
 
 
 def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -> None:
     before = journal_of(desk)
-    permit = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run", "--json")
-    assert permit.code == 0, permit.stdout
-    told = permit.document
+    told = desk.made("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run")
     assert (told["dryRun"], told["refused"]) == (True, False)
     (step,) = told["steps"]
     assert step["payload"]["kind"] == "typedData"
@@ -57,11 +50,10 @@ def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -
     assert any("order" in one for one in told["notKnown"])
     assert journal_of(desk) == before
 
-    chain = desk("swap", *PAIR, "--type", "dex", "--provider", "is", "--dry-run", "--json")
-    assert chain.code == 0, chain.stderr
+    chain = desk.made("swap", *PAIR, "--type", "dex", "--provider", "is", "--dry-run")
     # The second document exists only once the first is signed, and that is said.
-    assert [one["name"] for one in chain.document["steps"]] == ["sign order 1 of 2"]
-    assert any("Signatures 2 to 2" in one for one in chain.document["notKnown"])
+    assert [one["name"] for one in chain["steps"]] == ["sign order 1 of 2"]
+    assert any("Signatures 2 to 2" in one for one in chain["notKnown"])
 
     plain = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--dry-run")
     assert plain.code == 0, plain.stderr
@@ -76,10 +68,11 @@ def test_an_approval_that_cannot_be_read_creates_nothing(
     desk: Desk, words: tuple[str, ...]
 ) -> None:
     desk.sandbox.fault("garbage", operation="dex_approve", times=20)
-    done = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", *words, "--json")
-    assert (done.code, done.error["code"]) == (7, "ANSWER_NOT_JSON"), done.stderr
-    assert done.error["message"].startswith("The answer of the service could not be used.")
-    assert done.error["money"].startswith("in your wallet")
+    done = desk.refused(
+        7, "ANSWER_NOT_JSON", "swap", *PAIR, "--type", "dex", "--provider", "fa", *words
+    )
+    assert done["message"].startswith("The answer of the service could not be used.")
+    assert done["money"].startswith("in your wallet")
 
 
 def journal_of(desk: Desk) -> list[object]:
@@ -93,26 +86,21 @@ def journal_of(desk: Desk) -> list[object]:
 
 
 def test_a_shown_quote_is_signed_dry_and_swapped(desk: Desk) -> None:
-    shown = desk("quote", *PAIR, "--type", "dex", "--slippage", "2", "--json")
-    assert shown.code == 0, shown.stderr
-    (quote,) = [one for one in shown.document["quotes"] if one["swap"] == "ba"]
-    dry = desk("sign", quote["quoteId"], "--dry-run", "--json")
-    assert dry.code == 0, dry.stderr
-    assert dry.document["asked"] == ["POST /dex/approve"]
-    out, least = Decimal(dry.document["amountOut"]), Decimal(dry.document["leastOut"])
+    shown = desk.made("quote", *PAIR, "--type", "dex", "--slippage", "2")
+    (quote,) = [one for one in shown["quotes"] if one["swap"] == "ba"]
+    dry = desk.made("sign", quote["quoteId"], "--dry-run")
+    assert dry["asked"] == ["POST /dex/approve"]
+    out, least = Decimal(dry["amountOut"]), Decimal(dry["leastOut"])
     assert Decimal("0.9799") < least / out <= Decimal("0.98")
-    other = desk("swap", *PAIR, "--quote", quote["quoteId"], "--slippage", "1", "--yes", "--json")
-    assert (other.code, other.error["code"]) == (2, "TWO_CHOICES")
-    done = desk(
-        "swap", *PAIR, "--quote", quote["quoteId"], "--wallet", "trading", "--yes", "--json"
+    desk.refused(
+        2, "TWO_CHOICES", "swap", *PAIR, "--quote", quote["quoteId"], "--slippage", "1", "--yes"
     )
-    assert done.code == 0, done.stderr
-    assert done.document["leastOut"] == dry.document["leastOut"]
+    done = desk.made("swap", *PAIR, "--quote", quote["quoteId"], "--wallet", "trading", "--yes")
+    assert done["leastOut"] == dry["leastOut"]
 
 
 def test_a_chain_without_a_node_is_named_before_anything_is_asked(live_desk: Desk) -> None:
     pair = ("20", "usdc.ethereum", "weth.ethereum")
-    said = live_desk("swap", *pair, "--type", "dex", "--yes", "--json")
-    assert (said.code, said.error["code"]) == (2, "NO_NODES"), said.stderr
-    assert "set ethereum under [profiles.main.rpc]" in said.error["message"]
-    assert said.error["money"].startswith("in your wallet")
+    said = live_desk.refused(2, "NO_NODES", "swap", *pair, "--type", "dex", "--yes")
+    assert "set ethereum under [profiles.main.rpc]" in said["message"]
+    assert said["money"].startswith("in your wallet")

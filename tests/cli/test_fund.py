@@ -26,10 +26,7 @@ def chain_of(desk: Desk, name: str = "base") -> Chain:
 
 
 def order_of(desk: Desk, *words: str) -> dict[str, Any]:
-    created = desk("swap", *words, "--yes", "--json")
-    assert created.code == 0, created.stderr
-    found: dict[str, Any] = created.document
-    return found
+    return desk.made("swap", *words, "--yes")
 
 
 @pytest.fixture(scope="module")
@@ -45,29 +42,24 @@ def transfers(chain: Chain, token: WorldToken, to: str) -> list[dict[str, Any]]:
         "0x" + to[2:].lower().rjust(64, "0"),
     ]
     asked = {"fromBlock": "0x0", "address": token.address, "topics": wanted}
-    found: list[dict[str, Any]] = chain("eth_getLogs", asked)
-    return found
+    return chain("eth_getLogs", asked)
 
 
 def test_a_deposit_of_a_token_is_paid_from_the_wallet_once(desk: Desk, account: str) -> None:
     chain = chain_of(desk)
     order = order_of(desk, "60", "usdc.base", "btc.bitcoin", "--to", BITCOIN)
     held = chain.balance(USDC, account)
-    asked = desk("fund", order["serviceId"], "--json")
-    assert (asked.code, asked.error["code"]) == (130, "NOT_CONFIRMED"), "no terminal, no --yes"
+    desk.refused(130, "NOT_CONFIRMED", "fund", order["serviceId"])
     assert chain.balance(USDC, account) == held
-    paid = desk("fund", order["serviceId"], "--yes", "--json")
-    assert paid.code == 0, paid.stderr
-    told, place = paid.document, order["deposit"]["address"]
+    paid = desk.made("fund", order["serviceId"], "--yes")
+    told, place = paid, order["deposit"]["address"]
     assert (told["account"], told["depositAddress"], told["amount"]) == (account, place, 60)
     (log,) = transfers(chain, USDC, place)
     assert (log["transactionHash"], int(log["data"], 16)) == (told["hash"], 60 * 10**6)
     assert held - chain.balance(USDC, account) == 60 * 10**6
-    watched = desk("orders", "watch", order["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
-    again = desk("fund", order["serviceId"], "--yes", "--json")
-    assert (again.code, again.error["code"]) == (9, "PAID_BEFORE")
-    assert told["hash"] in again.error["message"]
+    desk.made("orders", "watch", order["serviceId"])
+    again = desk.refused(9, "PAID_BEFORE", "fund", order["serviceId"], "--yes")
+    assert told["hash"] in again["message"]
     # That it is paid needs no key: another desk may have them.
     with (desk.home / "profiles" / "sandbox" / "keys" / "lock").open("rb") as keys:
         fcntl.flock(keys, fcntl.LOCK_EX)
@@ -94,8 +86,7 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
     nonce = chain("eth_getTransactionCount", account, "latest")
 
     def refused(service_id: str, code: str, end: int = 9, *words: str) -> None:
-        said = desk("fund", service_id, "--yes", "--json", *words)
-        assert (said.code, said.error["code"]) == (end, code), said.stderr
+        desk.refused(end, code, "fund", service_id, "--yes", *words)
         assert chain("eth_getTransactionCount", account, "latest") == nonce
 
     refused("doesnotexist0000000000", "NOT_FOUND", 5)
@@ -151,5 +142,4 @@ def _again(desk: Desk, service_id: str) -> dict[str, Any] | None:
     if said.code == 9 and said.error["code"] == "READ_ONLY":
         return None
     assert said.code == 0, said.stderr
-    found: dict[str, Any] = said.document
-    return found
+    return said.document

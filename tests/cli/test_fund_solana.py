@@ -73,8 +73,7 @@ def test_a_deposit_is_paid_from_the_wallet_once(
     words = (amount, f"{token.row.symbol.lower()}.solana", "btc.bitcoin", "--to", BITCOIN)
     order = order_of(desk, *words)
     held, place = chain.balance(token, account), order["deposit"]["address"]
-    asked = desk("fund", order["serviceId"], "--json")
-    assert (asked.code, asked.error["code"]) == (130, "NOT_CONFIRMED"), "no terminal, no --yes"
+    desk.refused(130, "NOT_CONFIRMED", "fund", order["serviceId"])
     assert chain.balance(token, account) == held
     code, told = fund(desk, chain, order)
     assert code == 0, told
@@ -86,18 +85,15 @@ def test_a_deposit_is_paid_from_the_wallet_once(
     assert order["serviceId"] in paid["memo"]
     fee = chain.cost_of(told["hash"], units) if token is SOL else 0
     assert held - chain.balance(token, account) == units + fee
-    watched = desk("orders", "watch", order["serviceId"], "--json")
-    assert watched.code == 0, watched.stderr
-    again = desk("fund", order["serviceId"], "--yes", "--json")
-    assert (again.code, again.error["code"]) == (9, "PAID_BEFORE")
-    assert told["hash"] in again.error["message"]
+    desk.made("orders", "watch", order["serviceId"])
+    again = desk.refused(9, "PAID_BEFORE", "fund", order["serviceId"], "--yes")
+    assert told["hash"] in again["message"]
     assert len(deposits(chain, order)) == 1
 
 
 def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str, chain: SolanaChain) -> None:
     rich = order_of(desk, "20000", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
-    wrong = desk("fund", rich["serviceId"], "--yes", "--json", "--wallet", "trading")
-    assert (wrong.code, wrong.error["code"]) == (2, "WRONG_CHAIN")
+    desk.refused(2, "WRONG_CHAIN", "fund", rich["serviceId"], "--yes", "--wallet", "trading")
     code, told = fund(desk, chain, rich)
     assert (code, told["error"]["code"]) == (9, "GATE")
     assert "SIMULATION_FAILED" in told["error"]["message"]
@@ -134,7 +130,7 @@ def test_a_file_is_run_by_two_transactions_for_two_tokens(
         ("part", "SOL"),
     ]
     for receiver in (first, second):
-        until(lambda to=receiver: paid_out.balance(coin, to) > 0)  # type: ignore[misc]
+        until(lambda to=receiver: paid_out.balance(coin, to) > 0)
 
 
 def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(

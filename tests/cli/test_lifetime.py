@@ -60,8 +60,7 @@ def unpaid(own_home: Path) -> str:
     result = cli("swap", *BTC_ETH, home=own_home)
     assert result.code == 0, result.stderr
     assert f"{place} was put aside as {place}.old-1: its books" in result.stderr
-    name: str = result.document["serviceId"]
-    return name
+    return result.document["serviceId"]
 
 
 def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> None:

@@ -39,18 +39,15 @@ def test_a_fixed_rate_from_quote_to_order(live: Desk) -> None:
         ("0.05", "btc.bitcoin", "eth.ethereum", "--fixed"),
         ("1", "btc.bitcoin", "eth.ethereum", "--receive"),
     ):
-        board = live("quote", *words, "--json")
-        assert board.code == 0, board
-        assert all(row["fixed"] for row in board.document["quotes"])
-        made = live(
-            "swap", *words, "--to", RECEIVER, "--refund", BITCOIN, "--type", "standard",
-            "--yes", "--json",
-        )  # fmt: skip
-        assert made.code == 0, made
-        order = made.document["order"]
+        board = live.made("quote", *words)
+        assert all(row["fixed"] for row in board["quotes"])
+        made = live.made(
+            "swap", *words, "--to", RECEIVER, "--refund", BITCOIN, "--type", "standard", "--yes"
+        )
+        order = made["order"]
         assert (order["fixed"], order["refundAddress"]) == (True, BITCOIN)
         assert words[-1] == "--fixed" or order["outAmount"] == 1
-        assert made.document["deposit"]["address"] == order["depositAddress"]
+        assert made["deposit"]["address"] == order["depositAddress"]
         shown = live("orders", "show", order["serviceId"], "--json")
         assert shown.document["order"]["inAmount"] == order["inAmount"]
     listed = live("orders", "list", "--json").document

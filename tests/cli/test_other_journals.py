@@ -86,8 +86,7 @@ def test_no_sandbox_is_started_beside_a_journal_that_is_refused(here: InProcess)
     path = old_journals.written(here.home / "profiles" / "sandbox" / "journal.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
-    ended = here("quote", "1", "btc", "eth", "--json")
-    assert (ended.code, ended.error["code"]) == (9, "JOURNAL_NEWER")
+    here.refused(9, "JOURNAL_NEWER", "quote", "1", "btc", "eth")
     assert not (here.home / "sandbox").exists()
     assert not (here.home / "logs").exists()
 

@@ -44,8 +44,7 @@ def document(result: Result) -> dict[str, Any]:
 
 
 def shown(partner: Partner, which: str = "Shop") -> dict[str, Any]:
-    found: dict[str, Any] = document(partner("show", which, "--json"))["partner"]
-    return found
+    return document(partner("show", which, "--json"))["partner"]
 
 
 def refused(result: Result) -> tuple[int, str]:

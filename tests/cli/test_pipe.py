@@ -16,8 +16,7 @@ BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
 
 def created(result: Result) -> dict[str, object]:
     assert result.code == 0, result.stderr
-    document: dict[str, object] = result.document
-    return document
+    return result.document
 
 
 def test_swap_then_watch(desk: Desk) -> None:
@@ -26,9 +25,9 @@ def test_swap_then_watch(desk: Desk) -> None:
     assert isinstance(deposit, dict)
     assert Decimal(deposit["amount"]) == Decimal("0.1")
     assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")
-    assert deposit["address"] == order["order"]["depositAddress"]  # type: ignore[index]
+    assert deposit["address"] == order["order"]["depositAddress"]
     assert order["check"] == {"payable": True, "lowerByPercent": None, "providerChanged": False}
-    assert order["funded"]["hash"]  # type: ignore[index]
+    assert order["funded"]["hash"]
 
     watched = desk.process("orders", "watch", str(order["serviceId"]), "--json")
     assert watched.code == 0, watched.stderr
@@ -45,26 +44,23 @@ def test_swap_then_watch(desk: Desk) -> None:
 
 
 def test_private_send_then_watch(desk: Desk) -> None:
-    order = created(
-        desk("send", "0.05", "btc.bitcoin", "--to", "@cold", "--yes", "--json", "--fund")
-    )
-    assert order["order"]["anonymous"] is True  # type: ignore[index]
-    watched = desk("orders", "watch", str(order["serviceId"]), "--json")
-    assert watched.code == 0, watched.stderr
-    assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
-    assert watched.documents[-1]["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]  # type: ignore[index]
+    order = desk.made("send", "0.05", "btc.bitcoin", "--to", "@cold", "--yes", "--fund")
+    assert order["order"]["anonymous"] is True
+    watched = desk.made("orders", "watch", str(order["serviceId"]))
+    assert watched["displayStatus"] == "SWAP_COMPLETED"
+    assert watched["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]
 
 
 def test_a_chosen_provider_and_quote(desk: Desk) -> None:
     board = desk("quote", *BTC_ETH[:3], "--json").document
     row = next(row for row in board["quotes"] if row["type"] == "standard" and row["place"] > 1)
-    taken = created(desk("swap", *BTC_ETH, "--quote", row["quoteId"], "--yes", "--json"))
-    assert taken["order"]["in"] == row["swap"]  # type: ignore[index]
+    taken = desk.made("swap", *BTC_ETH, "--quote", row["quoteId"], "--yes")
+    assert taken["order"]["in"] == row["swap"]
     # A floating rate: between quote and create the market moves on.
-    paid, quoted = Decimal(taken["order"]["outAmount"]), Decimal(row["amountOut"])  # type: ignore[index]
+    paid, quoted = Decimal(taken["order"]["outAmount"]), Decimal(row["amountOut"])
     assert abs(paid - quoted) < quoted / 100
-    named = created(desk("swap", *BTC_ETH, "--provider", row["provider"], "--yes", "--json"))
-    assert named["order"]["in"] == row["swap"]  # type: ignore[index]
+    named = desk.made("swap", *BTC_ETH, "--provider", row["provider"], "--yes")
+    assert named["order"]["in"] == row["swap"]
 
 
 def test_the_forms_to_read(desk: Desk) -> None:
@@ -78,8 +74,8 @@ def test_the_forms_to_read(desk: Desk) -> None:
 
 
 def test_orders_are_listed_and_shown(desk: Desk) -> None:
-    order = created(desk("swap", *BTC_ETH, "--type", "private", "--yes", "--json"))
-    assert (order["order"]["anonymous"], order["funded"]) == (True, None)  # type: ignore[index]
+    order = desk.made("swap", *BTC_ETH, "--type", "private", "--yes")
+    assert (order["order"]["anonymous"], order["funded"]) == (True, None)
     name = str(order["serviceId"])
     listed = desk("orders", "list", "--json").document
     assert name in [entry["serviceId"] for entry in listed["orders"]]
@@ -89,7 +85,7 @@ def test_orders_are_listed_and_shown(desk: Desk) -> None:
     table = desk("orders", "list").stdout
     assert name[:6] in table
     card = desk("orders", "show", name)
-    address = str(order["deposit"]["address"])  # type: ignore[index]
+    address = str(order["deposit"]["address"])
     assert " ".join(address[i : i + 4] for i in range(0, len(address), 4)) in card.stdout
     assert name in desk("orders", "show", name, "--plain").stdout
 

@@ -53,8 +53,7 @@ def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, s
 
 
 def order_count(desk: Desk) -> int:
-    total: int = desk("orders", "list", "--json").document["total"]
-    return total
+    return desk("orders", "list", "--json").document["total"]
 
 
 def test_anything_but_yes_creates_nothing(desk: Desk, subtests: pytest.Subtests) -> None:

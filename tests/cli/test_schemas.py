@@ -102,8 +102,7 @@ Change = Any
 
 @pytest.fixture(scope="module")
 def kept() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "docs/reference/schemas.json").read_text("utf-8"))
-    return found
+    return json.loads((ROOT / "docs/reference/schemas.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +134,7 @@ def test_what_breaks_readers_is_found_and_what_is_added_is_not(
     def broken(change: Change) -> list[str]:
         now = copy.deepcopy(kept)
         change(now["$defs"]["DepositFacts"])
-        found: list[str] = documents.breaking(kept, now)
-        return found
+        return documents.breaking(kept, now)
 
     assert broken(lambda it: it["properties"].update(more={"type": "string"})) == []
     assert broken(lambda it: it.update(description="Other words.")) == []

@@ -101,12 +101,12 @@ def test_numbers_and_sentences_are_read_in_ascii(form: Form) -> None:
     output.say(*WRITTEN)
     output.talk(*WRITTEN)
     for stream in (out, err):
-        assert stream.buffer.getvalue().decode().splitlines() == list(WRITTEN.values())  # type: ignore[attr-defined]
+        assert stream.buffer.getvalue().decode().splitlines() == list(WRITTEN.values())
     output.table(("loss", "end"), [("−0.43%", "·"), ("日本", "·"), ("…", "·")])
     output.facts([("Memo", Exact("— a · b…")), ("Loss", "−1%")])
     output.document(AttemptDocument("−1", "→", "…", 1, 1, problem="·"))
     output.failure(CommandError(Exit.REFUSED, "X", "− →"))
-    *lines, memo, loss, document = out.buffer.getvalue().decode().splitlines()[len(WRITTEN) :]  # type: ignore[attr-defined]
+    *lines, memo, loss, document = out.buffer.getvalue().decode().splitlines()[len(WRITTEN) :]
     assert (memo.split()[-4:], loss.split()[-1]) == (["\\u2014", "a", "\\u00b7", "b\\u2026"], "-1%")
     assert json.loads(document)["serviceId"] == "→"
     if form is Form.TABLE:

@@ -27,8 +27,7 @@ LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
 
 def refused(result: Result, code: int, name: str) -> str:
     assert (result.code, result.error["code"]) == (code, name), result
-    message: str = result.error["message"]
-    return message
+    return result.error["message"]
 
 
 def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -> None:

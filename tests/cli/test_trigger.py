@@ -55,9 +55,8 @@ def group_of(desk: Desk) -> str:
     file = desk.home / "group.csv"
     rows = "".join(f"@bob,{amount},ETH,base,USDC.ethereum\n" for amount in (151, 152))
     file.write_text(f"to,sell_amount,buy,chain,sell\n{rows}")
-    made = desk("batch", "create", str(file), "--yes", "--again", "--json")
-    assert made.code == 0, made
-    return str(made.document["groups"][0]["multiId"])
+    made = desk.made("batch", "create", str(file), "--yes", "--again")
+    return str(made["groups"][0]["multiId"])
 
 
 def order_of(desk: Desk) -> str:
@@ -155,9 +154,8 @@ def test_live_profile_has_no_faults(desk: Desk, tmp_path: Path, words: tuple[str
             "SWAPDESK_CONTROL_TOKEN": desk.sandbox.ready["controlToken"],
         },
     )
-    refused = live("trigger", *words, "--json")
-    assert (refused.code, refused.error["code"]) == (2, "SANDBOX_ONLY")
-    assert refused.error["message"] == NOT_A_SANDBOX
+    refused = live.refused(2, "SANDBOX_ONLY", "trigger", *words)
+    assert refused["message"] == NOT_A_SANDBOX
 
 
 def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
@@ -179,13 +177,11 @@ def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
 def test_what_is_gone_says_what_there_is(
     here: InProcess, words: tuple[str, ...], said: str
 ) -> None:
-    refused = here("trigger", *words, "--json")
-    assert (refused.code, refused.error["code"]) == (2, "REMOVED")
-    assert said in refused.error["message"]
+    refused = here.refused(2, "REMOVED", "trigger", *words)
+    assert said in refused["message"]
 
 
 def test_case_that_does_not_come_about_says_why(desk: Desk) -> None:
     desk.sandbox.fault("venue_down", venue="hy")
-    refused = desk("trigger", "run", "practice", "--json")
-    assert (refused.code, refused.error["code"]) == (9, "CASE_FAILED")
-    assert "held: no route is usable for btc.bitcoin" in refused.error["message"]
+    refused = desk.refused(9, "CASE_FAILED", "trigger", "run", "practice")
+    assert "held: no route is usable for btc.bitcoin" in refused["message"]

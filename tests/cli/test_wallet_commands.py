@@ -45,34 +45,26 @@ def wallet(home: Path, *arguments: str, stdin: str = "") -> Result:
 
 def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None:
     """Made by the first command that looks at chains; an allowance is then seen and ended."""
-    first = desk("wallet", "balance", "--json")
-    assert first.code == 0, first
-    assert {one["chain"] for one in first.document["balances"]} >= {"base", "solana"}
+    first = desk.made("wallet", "balance")
+    assert {one["chain"] for one in first["balances"]} >= {"base", "solana"}
     asyncio.run(allow(desk))
-    listed = desk("wallet", "allowances", "--json")
-    assert listed.code == 0, listed
-    told = listed.document["allowances"]
+    listed = desk.made("wallet", "allowances")
+    told = listed["allowances"]
     (one,) = [allowed for one in told for allowed in one["allowances"]]
     assert (one["spender"], one["venue"], one["units"]) == (ROUTER, "fa", "5000000")
     for other in (("usdc", "ba"), ("eth", "fa")):
-        none = desk("wallet", "revoke", *other, "--chain", "base", "--yes", "--json")
-        assert (none.code, none.error["code"]) == (5, "NO_ALLOWANCE"), other
-    ended = desk("wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes", "--json")
-    assert ended.code == 0, ended
-    assert ended.document["spender"] == ROUTER
-    gone = desk("wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes", "--json")
-    assert (gone.code, gone.error["code"]) == (5, "NO_ALLOWANCE")
-    signed = desk("wallet", "transactions", "--json")
-    assert signed.code == 0, signed
-    last = signed.document["transactions"][-1]
-    assert (last["hash"], last["purpose"]) == (ended.document["hash"], "revoke")
+        desk.refused(5, "NO_ALLOWANCE", "wallet", "revoke", *other, "--chain", "base", "--yes")
+    ended = desk.made("wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes")
+    assert ended["spender"] == ROUTER
+    desk.refused(5, "NO_ALLOWANCE", "wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes")
+    signed = desk.made("wallet", "transactions")
+    last = signed["transactions"][-1]
+    assert (last["hash"], last["purpose"]) == (ended["hash"], "revoke")
     assert last["state"] == "succeeded"
-    late = desk("wallet", "cancel", last["hash"], "--yes", "--json")
-    assert (late.code, late.error["code"]) == (9, "NOT_CANCELLED")
-    assert late.error["money"] == "where the transaction takes it"
-    counted = desk("wallet", "bump", last["hash"], "--yes", "--json")
-    assert counted.code == 0, counted
-    assert counted.document == {"bumped": last["hash"], "hash": last["hash"]}
+    late = desk.refused(9, "NOT_CANCELLED", "wallet", "cancel", last["hash"], "--yes")
+    assert late["money"] == "where the transaction takes it"
+    counted = desk.made("wallet", "bump", last["hash"], "--yes")
+    assert counted == {"bumped": last["hash"], "hash": last["hash"]}
 
 
 async def allow(desk: Desk) -> None:
@@ -122,8 +114,7 @@ def test_the_most_that_gas_may_cost_is_a_number_of_coins(here: InProcess) -> Non
 
 def test_nothing_is_signed_without_a_yes(here: InProcess) -> None:
     for words in (("revoke", "usdc", "fa", "--chain", "base"), *UNSENT):
-        asked = here("wallet", *words, "--json")
-        assert (asked.code, asked.error["code"]) == (2, "NEEDS_YES")
+        here.refused(2, "NEEDS_YES", "wallet", *words)
 
 
 def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:

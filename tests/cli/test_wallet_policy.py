@@ -23,12 +23,20 @@ def free(desk: Desk) -> Iterator[Desk]:
 
 
 def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
-    made = free(
-        "wallet", "policy", "set", "--per-day", "usdc.base=15", "--per-payment", "usd=50",
-        "--price", "usdc.base=1", "--price", "eth.base=3000", "--json",
-    )  # fmt: skip
-    assert made.code == 0, made
-    payment, day = sorted(made.document["policy"]["limits"], key=lambda one: one["per"] == "day")
+    made = free.made(
+        "wallet",
+        "policy",
+        "set",
+        "--per-day",
+        "usdc.base=15",
+        "--per-payment",
+        "usd=50",
+        "--price",
+        "usdc.base=1",
+        "--price",
+        "eth.base=3000",
+    )
+    payment, day = sorted(made["policy"]["limits"], key=lambda one: one["per"] == "day")
     assert (day["per"], day["most"], day["token"]["symbol"]) == ("day", 15, "USDC")
     assert (payment["per"], payment["most"], payment["token"]) == ("payment", 50, None)
     refused = free(*SWAP, "--json")
@@ -49,10 +57,18 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     assert "USDC.base" in told.stdout
     assert "price of ETH.base" in told.stdout
     # In the sandbox the pass phrase that raises it is known.
-    raised = free("wallet", "policy", "set", "--per-day", "usdc.base=none", "--chain", "base",
-                  "--until", "2100-01-01", "--json")  # fmt: skip
-    assert raised.code == 0, raised
-    policy = raised.document["policy"]
+    raised = free.made(
+        "wallet",
+        "policy",
+        "set",
+        "--per-day",
+        "usdc.base=none",
+        "--chain",
+        "base",
+        "--until",
+        "2100-01-01",
+    )
+    policy = raised["policy"]
     assert [one["per"] for one in policy["limits"]] == ["payment"]
     assert (policy["chains"], policy["until"]) == (["base"], "2100-01-01T00:00:00Z")
     plain = free("wallet", "policy", "show", "--plain")

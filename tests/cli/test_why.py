@@ -12,17 +12,15 @@ def test_group_is_found_whole_right_after_it_was_created(desk: Desk) -> None:
     file = desk.home / "group.csv"
     rows = "".join(f"@bob,{amount},ETH,base,USDC.ethereum\n" for amount in (161, 162, 163))
     file.write_text(f"to,sell_amount,buy,chain,sell\n{rows}")
-    made = desk("batch", "create", str(file), "--yes", "--again", "--json")
-    assert made.code == 0, made
-    [group] = made.document["groups"]
+    made = desk.made("batch", "create", str(file), "--yes", "--again")
+    [group] = made["groups"]
     unasked = desk("why", group["multiId"], "--reads", "0", "--json")
     assert (unasked.code, unasked.stdout) == (5, ""), unasked
     assert "Not asked: 1 read by id" in unasked.stderr
-    found = desk("why", group["multiId"], "--reads", "1", "--json")
-    assert found.code == 0, found
-    ids = {order["serviceId"] for order in found.document["orders"]}
+    found = desk.made("why", group["multiId"], "--reads", "1")
+    ids = {order["serviceId"] for order in found["orders"]}
     assert len(ids) == 3
-    assert {order["order"]["multiId"] for order in found.document["orders"]} == {group["multiId"]}
+    assert {order["order"]["multiId"] for order in found["orders"]} == {group["multiId"]}
 
 
 def test_new_home_knows_tokens_and_what_was_given_is_not_asked_for_again(

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
+from service.world import BITCOIN
+from service.world import USDC as TOKEN
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.order_verification import check_order, check_repeat
+from swapdesk.flows.intents.intent import TokenFacts
 
 OTHER = derive_address("evm", b"o" * 32)
 OTHER_DEPOSIT = derive_address("bitcoin", b"x" * 32)
@@ -29,6 +32,8 @@ USDC = {
     "token_in": replace(ETH, symbol="USDC", contract=CONTRACT, decimals=6),
     "refund_address": MINE,
 }
+NAMED = {"token_out": TokenFacts.of(TOKEN)}
+OTHER_TOKEN = "the token to receive differs"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +45,11 @@ USDC = {
         ({}, {"in_token_id": None, "in_symbol": None}, "the token to send differs"),
         ({}, {"in_token_id": None, "in_symbol": "btc"}, ""),
         ({}, {"out_token_id": BTC.id}, "the token to receive differs"),
+        (NAMED, {"out_token": TOKEN}, ""),
+        (NAMED, {"out_token": TOKEN, "out_token_id": None}, ""),
+        (NAMED, {"out_token": TOKEN.model_copy(update={"address": CONTRACT})}, OTHER_TOKEN),
+        (NAMED, {"out_token": TOKEN.model_copy(update={"id": BTC.id})}, OTHER_TOKEN),
+        (NAMED, {"out_token": TOKEN.model_copy(update={"chain_data": BITCOIN})}, OTHER_TOKEN),
         ({}, {"receiver_address": OTHER}, "the recipient differs"),
         ({}, {"receiver_address": None}, "the recipient differs"),
         ({}, {"receiver_address": RECIPIENT.lower()}, ""),

@@ -997,7 +997,7 @@ SHOWING = (
     Defect(
         "desk-writes-a-case-unmasked",
         "A file that is posted publicly shows every address and amount, without a key for it.",
-        "swapdesk/tui/screens/bundle.py",
+        "swapdesk/tui/screens/inspect.py",
         "        self._shown: set[Shown] = set()",
         "        self._shown: set[Shown] = set(Shown)",
         ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),

@@ -184,7 +184,7 @@ SCREENS = (
         "swapdesk/tui/widgets/deposit_card.py",
         "(self.payment is not None) != (self.phase is DepositPhase.WAITING)",
         "self.payment is None and self.phase is DepositPhase.WAITING",
-        ("tests/tui/test_forms.py",),
+        ("tests/tui/test_deposit.py::test_a_card_that_hides_its_address_has_none_in_its_data",),
     ),
     Defect(
         "live-bundle-without-a-smart-account",
@@ -193,5 +193,32 @@ SCREENS = (
         'paid_by(token_in) == "bundle" and not smart_accounts',
         'paid_by(token_in) == "bundle" and smart_accounts is None',
         ("tests/flows/batch/test_planning.py",),
+    ),
+    Defect(
+        "first-payment-asks-for-nothing",
+        "An address that was swapped on the clipboard is paid without its characters being asked.",
+        "swapdesk/tui/screens/create.py",
+        "        challenge = challenge_for(self._form.checked().recipient, intent.id)\n",
+        "        challenge = None\n",
+        (
+            "tests/tui/test_create.py"
+            "::test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden",
+        ),
+    ),
+    Defect(
+        "verb-of-a-create-on-a-desk-that-reads",
+        "A desk that only reads has the key that leads to a create.",
+        "swapdesk/tui/commands/quotes.py",
+        "    writes=True,\n",
+        "    writes=False,\n",
+        ("tests/tui/test_read_only.py::test_every_verb_is_one_that_writes_or_one_that_reads",),
+    ),
+    Defect(
+        "pair-of-keys-goes-one-way",
+        "The key to the route above goes to the one below, and that one is reviewed.",
+        "swapdesk/tui/commands/waterfall.py",
+        "    given=(-1,),\n",
+        "    given=(1,),\n",
+        ("tests/tui/test_quotes.py::test_the_waterfall_walks_the_quotes_and_reviews",),
     ),
 )

@@ -98,12 +98,8 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
 
 WRONG = (
     ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
-    ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "Bitcoin address"),
-    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA", "characters"),
     ("@nobody", "@nobody is not in the address book."),
-    ("@cold", "Ethereum"),
     ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "token"),
-    ("[b]x[/b]", "✗"),
     (" ", "✗"),
 )
 

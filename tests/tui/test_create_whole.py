@@ -30,15 +30,6 @@ async def test_c_is_locked_until_the_frozen_intent_is_seen_whole(market: Market)
         assert market.network.posts() == 1
 
 
-async def test_another_size_waits_for_a_still_screen_though_all_is_seen(market: Market) -> None:
-    async with market.desk((120, 40)) as run:
-        await run.to_frozen()
-        await run.pilot.resize_terminal(100, 30)
-        await run.press("c")
-        assert "The screen just changed." in run.text
-        assert market.network.posts() == 0
-
-
 def test_markup_stays_where_rate_and_fees_go() -> None:
     labels = ("You send", "Route", "Rate", "Fees", "Markup", "Takes", "To")
     state = IntentFacts([Fact(label, "x") for label in labels])

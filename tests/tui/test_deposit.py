@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+from msgspec.structs import replace
+
 from flows.faulty_network import another_address, another_output
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.widgets.deposit_card import DepositState, Payment
 from swapdesk.wire.orders import LegStatus
 from tui.desk_run import DeskRun, Market
 
@@ -84,6 +88,13 @@ async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_s
         assert "Address" not in run.text
         assert "y copy" not in run.text
         assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
+
+
+def test_a_card_that_hides_its_address_has_none_in_its_data() -> None:
+    payment = Payment("XRP Ledger", "2,500 XRP", derive_address("xrp", b"x" * 32))
+    waiting = DepositState(DepositPhase.WAITING, "Send this, once", payment=payment)
+    with pytest.raises(ValueError, match="only a waiting card"):
+        replace(waiting, phase=DepositPhase.HIDDEN)
 
 
 async def accept(run: DeskRun, asked: str) -> None:

@@ -17,6 +17,8 @@ import pytest
 
 from harness import Sandbox, alive, environment, running_sandbox, wait_for
 from plain_http import PLAIN
+from sandbox.chain_money import Chain
+from swapdesk.sandbox.world import find_token
 from tui.terminal_window import TerminalWindow
 
 ENTER = "\r"
@@ -24,6 +26,8 @@ STILL = 0.4
 """A money key counts after 0.3 s without a change."""
 MOST_KEYS = 20
 MOST_KEYS_TO_ANSWER = 5
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+"""The topic of ``Transfer(address,address,uint256)``."""
 
 
 class DeskWindow(TerminalWindow):
@@ -71,13 +75,19 @@ class DeskWindow(TerminalWindow):
         self.press("f")
         self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
 
-    def fund_from_wallet(self) -> None:
-        """Two keys: one that funds, one that signs."""
+    def to_review(self) -> None:
+        """The key that funds from the wallet, up to the question, read to its end."""
         self.read_until("f fund from wallet")
         self.read_until_quiet(STILL)
         self.press("f")
         self.until(lambda: "sign or refuse in" in self.text, "the review")
+        assert "Held against" in self.text
+        assert re.search(r"✓ check .* ◐ sign ", self.text), self.text
         self.read_until_quiet(STILL)
+
+    def fund_from_wallet(self) -> None:
+        """Two keys: one that funds, one that signs."""
+        self.to_review()
         self.press("s")
         self.until(lambda: "Deposit" in self.text.split("\n")[0], "the card")
         self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
@@ -111,9 +121,9 @@ class DeskWindow(TerminalWindow):
         self.press(ENTER)
 
 
-def orders_of_the_service(ready: Mapping[str, Any], place: int = 0) -> list[str]:
-    """Ids that the service lists for this desk, newest first."""
-    partner = [one for one in ready["partners"] if one["tier"] == "PRO"][place]
+def orders_of_the_service(ready: Mapping[str, Any]) -> dict[str, Any]:
+    """What the service lists for this desk, by id, newest first."""
+    partner = next(one for one in ready["partners"] if one["tier"] == "PRO")
     answer = httpx2.get(
         f"{ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
@@ -121,7 +131,7 @@ def orders_of_the_service(ready: Mapping[str, Any], place: int = 0) -> list[str]
         verify=PLAIN,
     )
     assert answer.status_code == 200, answer.text
-    return [order["serviceId"] for order in answer.json()["orders"]]
+    return {order["serviceId"]: order for order in answer.json()["orders"]}
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +162,7 @@ def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[Desk
     assert "Next you: send the deposit within" in desk.text
     desk.fund()
     desk.completed(order)
-    assert orders_of_the_service(running)[0].startswith(order)
+    assert next(iter(orders_of_the_service(running))).startswith(order)
     desk.open(order)
     desk.read_until("Order id", "Payout tx", "finished")
 
@@ -239,3 +249,39 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
     again.press("q")
     wait_for(lambda: again.process.poll() is not None, what="the desk to end")
     assert again.process.returncode == 0
+
+
+def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    """What was paid is asked of the node over JSON-RPC, not of the desk."""
+    desk = DeskWindow(sandbox.home)
+    windows.append(desk)
+    desk.ready()
+    desk.to_deposit("64 usdc.base btc.bitcoin", "@cold")
+    desk.read_until("f fund from wallet")
+    assert "simulated chain" not in desk.text
+    order = desk.order_id()
+    (place,) = [
+        one["depositAddress"]
+        for name, one in orders_of_the_service(sandbox.ready).items()
+        if name.startswith(order)
+    ]
+    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "base"]
+    chain, usdc = Chain(rpc), find_token("base", "USDC")
+    desk.to_review()
+    assert chain.balance(usdc, place) == 0
+    desk.press("s")
+    # Signed and written down, whatever came of it before the desk ends.
+    desk.until(
+        lambda: "✓ sign" in desk.text or "Deposit" in desk.text.split("\n")[0], "it is signed"
+    )
+    desk.kill()
+    again = DeskWindow(sandbox.home)
+    windows.append(again)
+    again.ready()
+    again.until(lambda: chain.balance(usdc, place) == 64 * 10**6, "it is paid")
+    again.completed(order)
+    topics = [TRANSFER, None, "0x" + place[2:].lower().rjust(64, "0")]
+    asked = {"fromBlock": "0x0", "address": usdc.address, "topics": topics}
+    assert len(chain("eth_getLogs", asked)) == 1

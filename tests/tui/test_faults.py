@@ -64,6 +64,7 @@ async def test_every_fault_is_set_by_keys(sandbox: Sandbox, tmp_path: Path) -> N
         met = what_is_met(await with_group(run))
         await run.press("F")
         await run.see("lost_response")
+        await at_rest(run)
         for name in FAULTS:
             assert table(run, "faults").cursor_key == name
             await run.press("enter")

@@ -21,6 +21,8 @@ class Knot:
 
 @pytest.fixture
 def rounds(clock: ManualClock) -> Iterator[GarbageRounds]:
+    # What the process of the tests made before is no part of it.
+    gc.freeze()
     rounds = GarbageRounds(clock)
     rounds.begin()
     yield rounds

@@ -43,14 +43,14 @@ async def bytes_of_ten_seconds(run: DeskRun) -> int:
     return sum(len(data.encode()) for data in written)
 
 
-@pytest.mark.parametrize("name", ["swap-empty", "tokens", "orders-empty"])
+@pytest.mark.parametrize("name", ["tokens", "orders-empty"])
 async def test_without_a_countdown_nothing_is_written(market: Market, name: str) -> None:
     async with market.desk((120, 40)) as run:
         await SCENES[name].reach(run)
         assert await bytes_of_ten_seconds(run) == 0
 
 
-@pytest.mark.parametrize("name", ["deposit-tag", "create-frozen", "quotes", "orders"])
+@pytest.mark.parametrize("name", ["deposit-tag", "quotes", "orders"])
 async def test_a_countdown_costs_its_cells(market: Market, name: str) -> None:
     one = SCENES[name]
     one.begin(market)

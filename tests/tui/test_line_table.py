@@ -175,27 +175,6 @@ async def test_points_stand_in_one_column() -> None:
         assert rows[0].index("ETH") == rows[1].index("XRP") == rows[2].index("BTC")
 
 
-async def test_numbers_that_move_to_another_point_are_drawn_there() -> None:
-    app = Desk([order("a", amount="1.5 BTC"), order("b", amount="0.1 BTC")])
-    async with app.run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
-        app.table.set_rows([order("a", amount="1.5 BTC"), order("b", amount="0.123456 BTC")])
-        await pilot.pause()
-        rows = screen_text(app).split("\n")[2:4]
-        assert rows[0].index(".5") == rows[1].index(".123456")
-
-
-async def test_rows_that_change_together_are_painted_cell_by_cell() -> None:
-    app = Desk(group("a", "b", "c"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        app.table.painted.clear()
-        app.table.update_rows([order("a", state="Exchanged!"), order("b"), order("c", "Exchange")])
-        state = 2 + 8 + 2 + 16 + 2
-        assert app.table.painted == [Region(state + 7, 3, 3, 1), Region(state + 7, 5, 3, 1)]
-        assert "Exchanged!" in screen_text(app)
-
-
 async def test_a_table_that_shrinks_under_a_scrolled_cursor_shows_its_rows() -> None:
     app = Desk(order(f"o{number:03}") for number in range(200))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -231,7 +210,8 @@ async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None
         await app.push_screen(moving)
         moving.table.update_row(order("a", amount="0 ETH"))
         await pilot.pause()
-        gc.collect()
+        # What was there before is not looked at again.
+        gc.freeze()
         gc.disable()
         try:
             before = strips()

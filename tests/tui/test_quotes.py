@@ -11,8 +11,7 @@ import pytest
 
 from flows.faulty_network import After, on
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.quotes import QuotesScreen
-from swapdesk.tui.screens.waterfall import WaterfallScreen
+from swapdesk.tui.screens.quotes import QuotesScreen, WaterfallScreen
 from swapdesk.tui.widgets.line_table import LineTable
 from tui.desk_run import SIZES, DeskRun, Market
 from tui.quote_rows import (
@@ -111,7 +110,6 @@ ERROR = b'{"code":"%s","message":"[b]no[/b]","requestId":"6f1d-22c9"}'
 
 ERRORS = (
     (500, ERROR % b"INTERNAL_SERVER_ERROR", "The service had an internal error."),
-    (503, ERROR % b"SERVICE_UNAVAILABLE", "The service cannot answer right now."),
     (429, ERROR % b"RATE_LIMIT_EXCEEDED", "Orders and deposits are not affected."),
     (404, ERROR % b"TOKEN_DISABLED", "This token or its chain is disabled"),
 )

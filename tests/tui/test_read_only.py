@@ -59,7 +59,7 @@ def nothing_was_written(run: DeskRun) -> None:
     assert desk.wallet._client is None, "no agent was started"
 
 
-ALWAYS = ("orders", "order-waiting", "quotes")
+ALWAYS = ("orders", "quotes")
 LEFT = {"q", "ctrl+q", "ctrl+z"}
 
 

@@ -12,8 +12,7 @@ from corpus import load
 from swapdesk.flows.support.case_file import CaseFile, Shown, read_case_file
 from swapdesk.tui.case_file_app import NOT_OUR_REPLY, CaseFileApp, FileCasePage, FileHistoryPage
 from swapdesk.tui.commands import all_commands
-from swapdesk.tui.screens.bundle import BundleScreen
-from swapdesk.tui.screens.inspect import InspectScreen
+from swapdesk.tui.screens.inspect import BundleScreen, InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.widgets.case_body import READY_REPLY
 from tui.desk_run import DeskRun, Market
@@ -114,17 +113,14 @@ async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
 
     await opened(file, look, "escape", "y", "Y", "h", *kept)
 
-
-async def test_a_hostile_file_is_shown_as_text(market: Market) -> None:
-    file, _, _ = await written(market, exchanging(market.clock))
     texts = [one.text[:300] for one in load("markup", "text")]
     for at in range(0, len(texts), 12):
         some = tuple(texts[at : at + 12])
         sheet = replace(file.record.sheet, cause=some[0], reply=some, facts=some, word=some[-1])
         hostile = replace(file, record=replace(file.record, sheet=sheet))
 
-        def look(app: CaseFileApp, shown: str, history: str) -> None:
+        def look_at(app: CaseFileApp, shown: str, history: str) -> None:
             assert not list(unsafe_characters(shown))
             assert shown.startswith(" FILE ")
 
-        await opened(hostile, look)
+        await opened(hostile, look_at)

@@ -17,13 +17,8 @@ from tui.desk_run import DeskRun, Market
 
 WRONG = (
     ("1,5 btc eth", '"1,5": write 1.5'),
-    ("1e3 btc eth", "1e3"),
-    ("0.123456789 btc eth", "BTC has 8 decimals"),
-    ("0.5 btc nosuch", 'No token is called "nosuch"'),
     ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
     ("0.5 eth @nobody", "@nobody is not in the address book."),
-    ("=2 eth @bob", "A private send states what is sent"),
-    ("1 2 3 4", "4"),
     ("1 [red]x[/red] eth", 'No token is called "[red]x[/red]"'),
 )
 
@@ -68,8 +63,6 @@ async def test_what_begins_with_no_digit_is_text_and_refused(
     async with market.ready_desk() as run:
         for line, said in (
             ("-1 btc eth", "An amount has no sign."),
-            ("usdt eth", ""),
-            ("+1 btc eth", "An amount has no sign."),
             ("１ btc eth", ""),
             (".5 btc eth", ""),
         ):

@@ -173,30 +173,6 @@ async def test_the_desk_starts_with_the_default_and_says_why(tmp_path: Path) -> 
         assert len(app.palette_problems) == 1
 
 
-async def test_a_palette_is_drawn_as_soon_as_its_file_changes(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text('accent = "#ffffff"')
-    app: SafeApp[None] = SafeApp(theme="mine", user_themes=tmp_path)
-    async with app.run_test() as pilot:
-        assert not app.palettes_changed()
-        mine.write_text('accent = "#abcde0"\n# longer')
-        assert app.palettes_changed()
-        app.reload_palettes()
-        await pilot.pause()
-        assert app.theme_variables["accent"].lower() == "#abcde0"
-        # A file in the middle of being edited: the palette goes and comes back.
-        mine.write_text("accent = ")
-        assert app.palettes_changed()
-        app.reload_palettes()
-        assert app.theme == "ink"
-        assert [one.line for one in app.palette_problems] == [1]
-        mine.unlink()
-        assert app.palettes_changed()
-        app.reload_palettes()
-        assert "mine" not in app.theme_names
-        assert not app.palettes_changed()
-
-
 async def test_without_colour_there_is_no_hue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app: SafeApp[None] = SafeApp(theme="paper")

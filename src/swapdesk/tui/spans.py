@@ -61,7 +61,11 @@ def line_of(content: LineLike, role: str = "foreground") -> Line:
 
 def width_of(content: LineLike) -> int:
     """Width in cells."""
-    return sum(cell_len(span.text) for span in line_of(content))
+    width = 0
+    # Asked of every cell of every row: a generator would be resumed for each of its spans.
+    for span in line_of(content):
+        width += cell_len(span.text)
+    return width
 
 
 def plain_text(line: Iterable[Span]) -> str:

@@ -95,11 +95,6 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
     return Way.DIRECT
 
 
-def can_copy(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether the terminal is thought to take OSC 52 in some way."""
-    return way_of(environ) is not Way.NONE
-
-
 def wrapped_copy(value: str, way: Way) -> str:
     """What is written beside the bare sequence so that a multiplexer hands it on; empty where
     there is none."""

@@ -25,6 +25,9 @@ async def to_the_quotes_call(run: DeskRun) -> None:
     await run.press("slash")
     await run.enter("/quotes?")
     await run.settle(lambda: "/rateLimits" not in run.text, "the filtered log")
+    # The footer follows the focus with the next second at the latest.
+    run.app.screen.refresh_keys()
+    await run.see("enter show all")
 
 
 @scene("requests", apart="requests", mask=times_and_ids, also=(NORMAL,))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from swapdesk.tui.screens.bundle import BundleScreen
-from swapdesk.tui.screens.inspect import InspectScreen
+from swapdesk.tui.screens.inspect import BundleScreen, InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from tui.desk_run import DeskRun
 from tui.known_orders import HASH, REFUND, held

@@ -574,17 +574,19 @@ class CreateScreen(Page):
     def _send(self, intent: Intent) -> None:
         """Hand the intent on to what creates it: it leaves once."""
         state, account = self.state, self._payer.account
-        if state.step is not CreateStep.READY:
-            return
-        if intent.dex is None and not self.controls.creates.create(intent):
-            self.show_notice(NOT_SENT, "warning")
+        signs = intent.dex is not None
+        if state.step is not CreateStep.READY or not (
+            signs or self.controls.creates.create(intent)
+        ):
+            if not signs:
+                self.show_notice(NOT_SENT, "warning")
             return
         state.sent_intent, state.step = intent.id, CreateStep.SENT
         asked = f"asked at {clock_time(self.now())}, waiting for the answer"
         state.said = Check(CheckMark.UNKNOWN, asked)
         self.step_changed("sent")
         self.show()
-        if intent.dex is not None:
+        if signs:
             name, plan = (account.name, account.plan) if account is not None else ("", None)
             # Not awaited here: the pages above the first one, this one among them, go.
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)

@@ -1,9 +1,13 @@
-"""Find any order by whatever names it, see why it is where it is, and copy what to write."""
+"""Find any order by whatever names it, see why it is where it is, and copy what to write.
+
+What a file about it will hold is shown before it is written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
@@ -13,6 +17,16 @@ from textual.widget import Widget
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.support.case_file import (
+    CaseFile,
+    CaseFileRefused,
+    Shown,
+    case_file,
+    contents,
+    file_name,
+    program_facts,
+    write_case_file,
+)
 from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
@@ -26,9 +40,12 @@ from swapdesk.tui.commands.inspect import (
     COPY_ESCALATION,
     COPY_REPLY,
     INSPECT,
+    LEAVE_BUNDLE,
     LOOK_UP,
+    MASK_OR_SHOW,
     TRY_AGAIN,
     WRITE_BUNDLE,
+    WRITE_FILE,
 )
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
@@ -36,7 +53,7 @@ from swapdesk.tui.session import Phase, Session
 from swapdesk.tui.spans import Line, Span, cut, wrapped
 from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, CaseBody, pair_line, say_money
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import FittedLines
+from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import TextField
@@ -63,6 +80,12 @@ COLUMNS = (
     Column("by", "Found by", 18, priority=1, role="muted"),
     Column("created", "Created", 8, priority=2, role="muted"),
 )
+FILE_COLUMNS = (Column("what", "In the file", 12), Column("how", "", 40, grow=1))
+PUBLIC = (
+    "The file may be posted publicly as it is. What is masked stands under a name that is the same"
+    " in the whole file; amounts are dots."
+)
+NOT_PUBLIC = "What is not masked is for those alone whom you send the file to: do not post it."
 
 
 class PasteField(TextField):
@@ -411,8 +434,6 @@ class InspectScreen(Page):
             self.app.push_screen(OrderHistoryScreen(self.session, self._sheet.order_id))
 
     def do_write_bundle(self) -> None:
-        from swapdesk.tui.screens.bundle import BundleScreen
-
         facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
         if facts is not None:
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
@@ -434,6 +455,97 @@ class InspectScreen(Page):
             self._took_in()
         else:
             self.post_message(self.Go(everywhere.BACK))
+
+
+class BundleScreen(Page):
+    """Lists what is in the file; addresses, amounts, memos, hashes and names are shown on demand
+    alone."""
+
+    NAME = "Bundle"
+    SPENDS = "read"
+    VERBS = (WRITE_FILE, MASK_OR_SHOW, LEAVE_BUNDLE)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+
+    def __init__(self, session: Session, facts: CaseFacts) -> None:
+        super().__init__(session, context=short_id(facts.tracked.service_id))
+        self._facts = facts
+        self._path = Path.cwd() / file_name(facts.tracked.service_id)
+        self._shown: set[Shown] = set()
+        self._file: CaseFile | None = None
+        self._table = LineTable(FILE_COLUMNS)
+        self._where = TextRows(id="where")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._table
+        yield self._where
+
+    def on_mount(self) -> None:
+        say_money(self, sheet_of(self._facts))
+        self._make()
+
+    def _make(self) -> None:
+        settings, link = self.session.settings, self.link
+        self._file = case_file(
+            self._facts,
+            self._shown,
+            program=program_facts(link.api.skew() if link else None, settings),
+            secrets=settings.secrets,
+        )
+        self._table.set_rows(
+            Row(
+                name,
+                {"what": name, "how": Span(said, "status-waiting" if shows(said) else "muted")},
+            )
+            for name, said in contents(self._file)
+        )
+        self._where.show(
+            [
+                [Span(NOT_PUBLIC if self._shown else PUBLIC, "muted")],
+                [],
+                [Span(f"{self._path.name}, in the directory where the desk was started")],
+            ]
+        )
+        self.refresh_keys()
+
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb is MASK_OR_SHOW:
+            kind = self._kind
+            if kind is None:
+                return HIDDEN
+            return CommandState(verb=f"mask {kind}" if kind in self._shown else f"show {kind}")
+        return READY
+
+    @property
+    def _kind(self) -> Shown | None:
+        key = self._table.cursor_key
+        return next((kind for kind in Shown if kind.value == key), None)
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        self.refresh_keys()
+
+    def do_mask_or_show(self) -> None:
+        kind = self._kind
+        if kind is not None:
+            self._shown ^= {kind}
+            self._make()
+
+    @on(LineTable.Chosen)
+    def do_write_file(self) -> None:
+        if self._file is None:
+            return
+        try:
+            path = write_case_file(
+                self._file, Path.cwd() / file_name(self._file.record.sheet.order_id)
+            )
+        except CaseFileRefused as error:
+            self.show_notice(str(error), "warning")
+            return
+        self.post_message(self.Go(everywhere.BACK))
+        self.app.call_later(self.app.notify, f"Written to {path}. Nothing was sent.")
+
+    def do_leave_bundle(self) -> None:
+        self.post_message(self.Go(everywhere.BACK))
 
 
 def read_as(pasted: PastedText) -> str:
@@ -493,3 +605,7 @@ def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row
             )
         )
     return rows
+
+
+def shows(said: str) -> bool:
+    return said == "as they are"

@@ -28,7 +28,6 @@ from swapdesk.tui.widgets.lines_view import changed_cells, lay_out_again
 from swapdesk.tui.widgets.table_layout import (
     MARGIN,
     Column,
-    Row,
     Sketch,
     TableLayout,
     TableRow,
@@ -195,11 +194,6 @@ class LineTable(ScrollView, can_focus=True):
         """The key of the row under the cursor, None in a table without selectable rows."""
         row = self._rows.current
         return row.key if row is not None else None
-
-    @property
-    def cursor_row(self) -> Row | None:
-        row = self._rows.current
-        return row if isinstance(row, Row) else None
 
     @property
     def head_height(self) -> int:
