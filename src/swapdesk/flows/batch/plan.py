@@ -36,13 +36,24 @@ from swapdesk.wire.tokens import Token
 
 
 class PlannedGroup(Struct, frozen=True):
-    """At most 50 rows that sell on one chain; ``chain`` is its short name."""
+    """At most 50 rows that sell on one chain, created by one call; ``chain`` is its short name,
+    ``paid`` says how their deposits are."""
+
+    PRINTED: ClassVar = {
+        "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
+        "rows": "numbers",
+    }  # fmt: skip
 
     number: int
     chain: str
     chain_name: str
     paid: Paid
     rows: tuple[PlannedRow, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of its rows in the file."""
+        return tuple(row.number for row in self.rows)
 
     @property
     def orders(self) -> tuple[PlannedOrder, ...]:
@@ -378,26 +389,6 @@ def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
     return None if first is None or second is None else ROUGH.add(first, second)
 
 
-class PlannedRowDocument(Struct, frozen=True):
-    """``order`` is None as long as a cell that it needs cannot be read."""
-
-    row: int
-    line: int
-    state: RowWord
-    findings: tuple[RowFinding, ...]
-    order: PlannedOrder | None
-
-
-class PlannedGroupDocument(Struct, frozen=True):
-    """Rows that are created by one call; ``paid`` says how their deposits are."""
-
-    group: int
-    chain: str
-    paid: Paid
-    signatures: int
-    rows: tuple[int, ...]
-
-
 class TotalDocument(Struct, frozen=True, rename="camel"):
     """What all rows sell of a token. ``wallet`` is the account that pays, None without one,
     ``held`` what it has of the token, None when that is not known."""
@@ -438,13 +429,13 @@ class PlanDocument(Struct, frozen=True, rename="camel"):
     remarks: tuple[int, ...]
     heads_note: str | None
     decimal_comma: bool
-    rows: tuple[PlannedRowDocument, ...]
+    rows: tuple[PlannedRow, ...]
     ready: int
     look: int
     problems: int
     skipped: int
     creatable: bool
-    groups: tuple[PlannedGroupDocument, ...]
+    groups: tuple[PlannedGroup, ...]
     totals: tuple[TotalDocument, ...]
     arrivals: tuple[Arrival, ...]
     calls: PlannedCalls
@@ -461,13 +452,13 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
         remarks=plan.sheet.remarks,
         heads_note=plan.heads_note or None,
         decimal_comma=plan.sheet.decimal_comma,
-        rows=tuple(map(_row, plan.rows)),
+        rows=plan.rows,
         ready=plan.count("ready"),
         look=plan.count("look"),
         problems=plan.count("problem"),
         skipped=plan.count("skipped"),
         creatable=plan.creatable,
-        groups=tuple(map(_group, plan.groups)),
+        groups=plan.groups,
         totals=tuple(
             TotalDocument(
                 total.token.id,
@@ -486,18 +477,4 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
         budget=None
         if left is None
         else BudgetDocument(left.left, left.limit, round(left.resets_in)),
-    )
-
-
-def _row(row: PlannedRow) -> PlannedRowDocument:
-    return PlannedRowDocument(row.number, row.row.line, row.state, row.findings, row.order)
-
-
-def _group(group: PlannedGroup) -> PlannedGroupDocument:
-    return PlannedGroupDocument(
-        group.number,
-        group.chain,
-        group.paid,
-        group.signatures,
-        tuple(row.number for row in group.rows),
     )

@@ -314,6 +314,11 @@ class PlannedRow(Struct, frozen=True):
     """``order`` is None as long as a cell that it needs cannot be read. What is ``skipped`` is not
     created, whatever there is to say of it."""
 
+    PRINTED: ClassVar = {
+        "row": "number", "line": "row.line", "state": "state", "findings": "findings",
+        "order": "order",
+    }  # fmt: skip
+
     row: InputRow
     order: PlannedOrder | None
     findings: tuple[RowFinding, ...] = ()
