@@ -87,21 +87,42 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         furnished_home.end()
 
 
+BEGUN_FIRST = (
+    "test_guides.py",
+    "test_scenes.py",
+    "test_hostile_scenes.py",
+    "test_signing_end_to_end.py",
+    "test_batch_end_to_end.py",
+    "test_end_to_end.py",
+    "test_wallets.py",
+    "test_kills.py",
+)
+"""Their tests take up to half a minute: one that is begun last keeps a worker when no other has
+work. Each worker begins with its share of them."""
+
+
 def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # A page takes up to half a minute: begun last it would keep one worker when no other has work.
-    items.sort(key=lambda item: item.path.name != "test_guides.py")
+    if not config.getoption("--full"):
+        # Left out and not skipped: a test that is skipped is still set up and reported.
+        long = [item for item in items if "long" in item.keywords]
+        items[:] = [item for item in items if "long" not in item.keywords]
+        config.hook.pytest_deselected(items=long)
     if config.getoption("--reversed"):
         items.reverse()
-    if config.getoption("--full"):
-        return
-    # Left out and not skipped: a test that is skipped is still set up and reported.
-    long = [item for item in items if "long" in item.keywords]
-    items[:] = [item for item in items if "long" not in item.keywords]
-    config.hook.pytest_deselected(items=long)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    begun = [item for item in items if item.path.name in BEGUN_FIRST]
+    begun = [item for worker in range(workers) for item in begun[worker::workers]]
+    others = [item for item in items if item.path.name not in BEGUN_FIRST]
+    items.clear()
+    for left in range(workers, 0, -1):
+        # As many as the scheduler below hands to each worker in the beginning.
+        count, first = (len(begun) + len(others)) // left, len(begun) // left
+        items += begun[:first] + others[: count - first]
+        del begun[:first], others[: count - first]
 
 
 def pytest_collection_finish() -> None:

@@ -93,6 +93,7 @@ def of_error(error: Exception) -> CommandError | None:
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
     from swapdesk.flows.journal.journal_migration import JournalRefused
+    from swapdesk.flows.quotes.quote_request import WishRefused
     from swapdesk.paths import UnsafePlace
     from swapdesk.wallet.errors import WalletError
 
@@ -100,6 +101,8 @@ def of_error(error: Exception) -> CommandError | None:
         return of_client_error(error)
     if isinstance(error, WalletError):
         return of_wallet_error(error)
+    if isinstance(error, WishRefused):
+        return bad_input("BAD_OPTION", error.message, field=error.field.replace(" ", "-"))
     if isinstance(error, UnsafePlace):
         return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
     if isinstance(error, CredentialsError):

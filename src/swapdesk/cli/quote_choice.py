@@ -10,11 +10,11 @@ from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import CreateRequest, require_middle, require_refund
-from swapdesk.cli.quote_report import ask_quotes, no_route, preset_options
+from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import read_amount
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_request import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest, with_slippage
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
@@ -76,10 +76,8 @@ async def _best(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    board = await ask_quotes(
-        session,
-        _options(session, request),
-        request.slippage,
+    wish = QuoteRequest.of(
+        with_slippage(_options(session, request), request.slippage),
         token_in,
         token_out,
         amount,
@@ -88,6 +86,7 @@ async def _best(
         sender=request.sender,
         receiver=request.receiver,
     )
+    board = await session.link.quotes.ask(wish)
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
     on_chain = request.on_chain

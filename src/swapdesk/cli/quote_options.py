@@ -45,40 +45,31 @@ class RouteWish(Struct, frozen=True):
 
     def read(self, types: tuple[str, ...] = (), providers: tuple[str, ...] = ()) -> QuoteOptions:
         """Checked; exit 2 for what contradicts."""
-        from swapdesk.flows.quotes.quote_request import (
-            LegFilter,
-            QuoteOptions,
-            Rotation,
-            WishRefused,
-        )
+        from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, Rotation
         from swapdesk.wire.quotes import RouteType
 
         turns = (self.deviation, self.lookback, self.rotate_fallback or None)
         if not self.rotate and any(one is not None for one in turns):
             message = "--deviation, --lookback and --rotate-fallback go with --rotate."
             raise bad_input("BAD_OPTION", message, field="rotate")
-        try:
-            rotation = None
-            if self.rotate:
-                rotation = Rotation(
-                    Decimal(5) if self.deviation is None else self.deviation,
-                    10 if self.lookback is None else self.lookback,
-                    self.rotate_fallback,
-                )
-            return QuoteOptions(
-                fixed=self.promises,
-                floating=not self.promises,
-                types=tuple(RouteType(name) for name in types),
-                providers=providers,
-                markup=self.markup,
-                use_xmr=self.use_xmr,
-                rotation=rotation,
-                in_leg=LegFilter(self.in_leg, self.not_in_leg),
-                out_leg=LegFilter(self.out_leg, self.not_out_leg),
+        rotation = None
+        if self.rotate:
+            rotation = Rotation(
+                Decimal(5) if self.deviation is None else self.deviation,
+                10 if self.lookback is None else self.lookback,
+                self.rotate_fallback,
             )
-        except WishRefused as refused:
-            name = refused.field.replace(" ", "-")
-            raise bad_input("BAD_OPTION", refused.message, field=name) from None
+        return QuoteOptions(
+            fixed=self.promises,
+            floating=not self.promises,
+            types=tuple(RouteType(name) for name in types),
+            providers=providers,
+            markup=self.markup,
+            use_xmr=self.use_xmr,
+            rotation=rotation,
+            in_leg=LegFilter(self.in_leg, self.not_in_leg),
+            out_leg=LegFilter(self.out_leg, self.not_out_leg),
+        )
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:

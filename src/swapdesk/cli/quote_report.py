@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
@@ -32,7 +32,6 @@ from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import (
     QuoteOptions,
     QuoteRequest,
-    WishRefused,
     with_slippage,
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, share
@@ -160,16 +159,15 @@ async def report_quotes(
     for token in {one.id: one for one in (token_in, token_out)}.values():
         said = (line.text for line in usability(token, desk).lines if line.level == "refuse")
         session.call.output.talk(*said)
-    board = await ask_quotes(
-        session,
-        options,
-        slippage,
+    wish = QuoteRequest.of(
+        with_slippage(options, slippage),
         token_in,
         token_out,
         read_amount(amount, token_out if route.receive else token_in),
         receive=route.receive,
         sender=await _sender(session, account),
     )
+    board = await session.link.quotes.ask(wish)
     QuoteCache.of(session.settings.places).put(board)
     output = session.call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
@@ -190,21 +188,6 @@ async def report_quotes(
         output.talk(f"{failure.cause} {code_and_request(board.refused)}")
     if board.ranking.best is None:
         raise no_route(board)
-
-
-async def ask_quotes(
-    session: CommandSession,
-    options: QuoteOptions,
-    slippage: Decimal | None,
-    *wanted: Any,
-    **how: Any,
-) -> QuoteResult:
-    """Ask for quotes as :meth:`QuoteRequest.of` says. Exit 2 for options that do not go."""
-    try:
-        wish = QuoteRequest.of(with_slippage(options, slippage), *wanted, **how)
-    except WishRefused as refused:
-        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
-    return await session.link.quotes.ask(wish)
 
 
 async def _sender(session: CommandSession, named: str | None) -> str | None:
