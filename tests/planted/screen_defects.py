@@ -221,4 +221,12 @@ SCREENS = (
         "    given=(1,),\n",
         ("tests/tui/test_quotes.py::test_the_waterfall_walks_the_quotes_and_reviews",),
     ),
+    Defect(
+        "higher-fee-for-a-cancellation",
+        "The key that cancels what waits pays more for it.",
+        "swapdesk/tui/screens/sign.py",
+        "self.controls.signing.replace(self.signing, cancels=True)",
+        "self.controls.signing.replace(self.signing, cancels=False)",
+        ("tests/tui/test_sign.py::test_plus_asks_for_a_higher_fee_and_c_for_a_cancellation",),
+    ),
 )

@@ -17,7 +17,7 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.review import Review
 from tui.desk_run import DeskRun, Market
-from tui.scenes.sign import opened
+from tui.scenes.sign import opened, waiting
 
 PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
 LONG = tuple(replace(ORDER[0], field=f"Field {at}") for at in range(56))
@@ -173,3 +173,13 @@ async def test_a_pass_phrase_is_drawn_as_dots_and_kept_nowhere(market: Market) -
         held = [vars(one) for one in run.app.screen.walk_children(Widget)]
         assert "sesame" not in repr(held)
         assert "sesame" not in repr(vars(signing))
+
+
+async def test_plus_asks_for_a_higher_fee_and_c_for_a_cancellation(market: Market) -> None:
+    """The wallet knows of no such transaction, and each key is told so in its own words."""
+    async with market.desk() as run:
+        await waiting.reach(run)
+        await run.press("+")
+        await run.see("No higher fee was sent")
+        await run.press("c")
+        await run.see("No cancellation was sent")
