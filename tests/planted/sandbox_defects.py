@@ -379,7 +379,7 @@ FAULTS: tuple[Defect, ...] = (
         "        return used\n",
         (
             "tests/sandbox/evm_world/test_keeper.py"
-            "::test_a_swap_moves_its_pool_and_the_keeper_moves_it_back",
+            "::test_a_new_chain_waits_for_no_beat_and_nobody_for_a_block_that_is_far_ahead",
         ),
     ),
     Defect(
