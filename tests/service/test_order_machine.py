@@ -19,28 +19,14 @@ from msgspec.structs import replace
 
 from sampling import examples
 from service.blade import Blade, Cut, CutStore, CutVenue
-from service.orders_fixtures import ALICE, BOB, EVM, START, Floor, caller, exchange
+from service.orders_fixtures import ALICE, BOB, EVERYTHING, EVM, START, Floor, caller, exchange
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.states import allowed
-from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import LegStatus, Order
-
-EVERYTHING = OrderFilter(
-    partner_id=ALICE.partner_id,
-    since=START - timedelta(days=1),
-    until=None,
-    statuses=(),
-    private=None,
-    token_in_id=None,
-    token_out_id=None,
-    sort="created",
-    descending=False,
-    offset=0,
-    limit=1000,
-)
 
 
 class OrderMachine(RuleBasedStateMachine):

@@ -37,6 +37,8 @@ from swapdesk.client.stream_socket import OrderSocket, SocketLost, stream_url
 from swapdesk.clock import Clock
 from swapdesk.wire.orders import Order
 
+log = logging.getLogger(__name__)
+
 
 class PollSchedule:
     """Every 30 s with a socket, every 10 s without, and sooner when something asks for it."""
@@ -92,8 +94,6 @@ class Backoff:
         self._failures += 1
         return max(delay, min(told or 0.0, times.longest_retry_after))
 
-
-log = logging.getLogger(__name__)
 
 HELD_BACK = 5_000
 WAITING_EVENTS = 100

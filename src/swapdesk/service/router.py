@@ -59,6 +59,8 @@ from swapdesk.wire.operation import Access, Operation, RateClass
 from swapdesk.wire.operations import DESCRIPTION_PATH, STREAM_PATH, operations_in
 from swapdesk.wire.price_tiers import PriceTier
 
+_log = logging.getLogger("swapdesk.service.requests")
+
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 """The public service ignores unknown parameters of these (contract 1.22)."""
 
@@ -77,8 +79,6 @@ def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
         return data.replace(b"serviceId", b"houdiniId").replace(_ENDS, _VENDOR_ENDS)
     return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
-
-_log = logging.getLogger("swapdesk.service.requests")
 
 _Headers = Sequence[tuple[bytes, bytes]]
 

@@ -59,6 +59,8 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order
 
+log = logging.getLogger(__name__)
+
 CreateBody = ExchangeRequest | PrivateSendRequest
 
 
@@ -85,8 +87,6 @@ def create_body(intent: Intent) -> CreateBody:
         markup=intent.markup,
     )
 
-
-log = logging.getLogger(__name__)
 
 LAST_MOMENT = timedelta(seconds=5)
 """A quote with less validity left is not confirmed any more."""

@@ -38,6 +38,8 @@ from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
+log = logging.getLogger(__name__)
+
 
 class Takeover:
     """Chooses venues for single legs of orders that exist."""
@@ -129,8 +131,6 @@ class Takeover:
             "back": (middle, token_in),
         }[position]
 
-
-log = logging.getLogger(__name__)
 
 _UNDER_WAY = (
     OrderStatusCode.WAITING,

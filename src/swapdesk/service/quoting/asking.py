@@ -30,6 +30,8 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions, RouteType
 from swapdesk.wire.tokens import Token
 
+logger = logging.getLogger(__name__)
+
 _CENTRALIZED: dict[RouteType, Literal["standard", "private"]] = {
     RouteType.STANDARD: "standard",
     RouteType.PRIVATE: "private",
@@ -163,7 +165,6 @@ def in_units(token: Token, amount: Decimal) -> Decimal:
 
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
 
 Steps = tuple[tuple[float, int], ...]
 """Until so many seconds have passed, at least so many percent of the answers are waited for."""
