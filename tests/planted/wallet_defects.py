@@ -34,8 +34,7 @@ SIGNING = (
         "    told = None if words is None else words[0]\n",
         "    told = asset.decimals\n",
         (
-            "tests/agent/test_token_decimals.py"
-            "::test_no_payload_is_signed_by_a_contract_that_does_not_say",
+            "tests/agent/test_token_decimals.py::test_no_payload_is_signed_by_decimals_of_a_list",
             "tests/agent/test_hostile_service.py",
         ),
     ),
@@ -56,10 +55,7 @@ SIGNING = (
         "swapdesk/agent/process/chain_handlers.py",
         "    return Balance(replace(asset, decimals=decimals), units)\n",
         "    return Balance(asset, units)\n",
-        (
-            "tests/agent/test_counted_balances.py"
-            "::test_a_list_that_says_otherwise_changes_no_amount",
-        ),
+        ("tests/agent/test_token_decimals.py::test_a_list_that_says_otherwise_changes_no_amount",),
     ),
     Defect(
         "bought-decimals-of-the-list",
@@ -129,7 +125,9 @@ SIGNING = (
         "swapdesk/agent/gate/rules/deposit.py",
         "        if units != deposit.units:",
         "        if units < deposit.units:",
-        ("tests/agent/test_gate_solana.py::test_no_dishonest_transaction_is_let_through",),
+        (
+            "tests/agent/test_gate_mutations.py::test_no_dishonest_transaction_on_solana_is_let_through",
+        ),
     ),
     Defect(
         "nonce-given-twice",
@@ -164,7 +162,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/envelope.py",
         "    elif left < LEAST_BLOCKS:",
         "    elif left < 0:",
-        ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "last-valid-height-ignored",
@@ -214,7 +212,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/deposit.py",
         "        if payee != case.policy.account:",
         "        if payee == case.claim.contract:",
-        ("tests/agent/test_gate_withdrawal.py::test_what_a_rule_objects_to",),
+        ("tests/agent/test_gate_bundle.py::test_what_a_rule_objects_to",),
     ),
     Defect(
         "policy-counts-nothing",
