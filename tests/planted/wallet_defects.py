@@ -170,7 +170,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "        if expired and height > (one.last_valid_height or 0):",
         "        if expired:",
-        ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
+        ("tests/agent/test_records.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
         "given-up-leaves",
@@ -183,7 +183,7 @@ SIGNING = (
         "            return self._found(one)\n",
         "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
         (
-            "tests/agent/test_solana_delivery.py"
+            "tests/agent/test_records.py"
             "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
         ),
     ),
@@ -346,7 +346,7 @@ SIGNING = (
         "last_valid=max(newest.last_height, tip + LIFETIME)",
         "last_valid=newest.last_height",
         (
-            "tests/agent/test_solana_delivery.py"
+            "tests/agent/test_records.py"
             "::test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash",
         ),
     ),
@@ -424,7 +424,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "self._note(one, str(error), State.SIGNED if first else State.SENDING)",
         "self._note(one, str(error))",
-        ("tests/agent/test_solana_delivery.py::test_what_no_node_heard_of_is_where_it_was",),
+        ("tests/agent/test_records.py::test_what_no_node_heard_of_is_where_it_was",),
     ),
     Defect(
         "imported-key-on-real-ids",
