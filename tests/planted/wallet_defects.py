@@ -141,12 +141,28 @@ SIGNING = (
         ),
     ),
     Defect(
+        "sent-payment-given-up",
+        "A payment that a node has is given up, and the same is signed and paid once more.",
+        "swapdesk/agent/process/chain_handlers.py",
+        "    unsent = frozenset({TransactionState.SIGNED})\n",
+        "    unsent = frozenset({TransactionState.SIGNED, TransactionState.SENT})\n",
+        ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+    ),
+    Defect(
+        "chain-never-known",
+        "A node of another chain of the same id has signed what was signed for once.",
+        "swapdesk/agent/process/payload_assessment.py",
+        '            genesis_hash=self._records.genesis(link.name) or "",\n',
+        '            genesis_hash="",\n',
+        ("tests/wallet/test_live_profile.py::test_it_signs_after_its_pass_phrase_and_pays",),
+    ),
+    Defect(
         "forged-receipt-believed",
         "A node tells a failure of what was paid, and the same is signed and paid once more.",
         "swapdesk/agent/transactions/delivery.py",
         "        problem = _contradiction(one, receipt, known, hash_there)\n",
         "        problem: str | None = None\n",
-        ("tests/wallet/test_lying_node.py::test_a_forged_failure_ends_nothing",),
+        ("tests/wallet/test_signing.py::test_a_forged_failure_ends_nothing",),
     ),
     Defect(
         "forgotten-transaction-left",
@@ -154,7 +170,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "        await self.send(self._found(kept))\n        return self._found(one)\n",
         "        return self._found(one)\n",
-        ("tests/wallet/test_lying_node.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+        ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
     ),
     Defect(
         "old-blockhash-signed",
@@ -204,7 +220,9 @@ SIGNING = (
         "swapdesk/paths.py",
         'if os.name == "posix" and status.st_mode & _OTHERS:',
         'if os.name == "posix" and directory and status.st_mode & _OTHERS:',
-        ("tests/wallet/test_agent_keys.py::test_loose_files_links_and_strangers_are_not_opened",),
+        (
+            "tests/wallet/test_agent_process.py::test_loose_files_links_and_strangers_are_not_opened",
+        ),
     ),
     Defect(
         "withdrawal-to-somebody-else",
@@ -319,7 +337,7 @@ SIGNING = (
         "        self._records.write_given(\n",
         "        isinstance(payload, TypedDataPayload) and self._records.write_given(\n",
         (
-            "tests/wallet/test_signing_bundles.py"
+            "tests/wallet/test_signing.py"
             "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
         ),
     ),
@@ -357,7 +375,7 @@ SIGNING = (
         "        memory = self._records.given(promise.intent_id)\n",
         "        memory = ()\n",
         (
-            "tests/wallet/test_signing_bundles.py"
+            "tests/wallet/test_signing.py"
             "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
         ),
     ),
