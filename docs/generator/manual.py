@@ -17,7 +17,7 @@ from generator.commands import (
 )
 from generator.markdown import COMMAND
 from swapdesk import __version__
-from swapdesk.cli.exit_codes import MEANINGS
+from swapdesk.cli.command_error import MEANINGS
 from swapdesk.cli.listed_help import WithExchanges, WithOperations
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.desks import run_here
+from swapdesk.cli.command_error import NOT_CREATED, OWN_ROWS, Exit, words_of
 from swapdesk.cli.error_codes import RETRY_OF, Retry, error_codes
-from swapdesk.cli.error_table import OWN_ROWS, words_of
-from swapdesk.cli.exit_codes import NOT_CREATED, Exit
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF
 
@@ -98,9 +97,10 @@ def test_no_row_is_of_a_code_that_nothing_raises() -> None:
     source = "\n".join(
         path.read_text("utf-8")
         for path in (ROOT / "src/swapdesk").rglob("*.py")
-        if path.name not in ("error_codes.py", "error_table.py", "rule_codes.py")
+        if path.name not in ("error_codes.py", "rule_codes.py")
     )
-    unused = [code for code, *_ in OWN_ROWS if f'"{code}"' not in source]
+    # Once it stands in its row.
+    unused = [code for code, *_ in OWN_ROWS if source.count(f'"{code}"') < 2]
     # The state of a transaction is the code of what it ended as.
     assert unused == ["REPLACED"]
     assert len({code for code, *_ in OWN_ROWS}) == len(OWN_ROWS)

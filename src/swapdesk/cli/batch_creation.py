@@ -16,13 +16,13 @@ from swapdesk.cli.batch_plan import (
 from swapdesk.cli.batch_result import find_batch, tell_batch
 from swapdesk.cli.command_error import (
     CommandError,
+    Exit,
     bad_input,
     not_confirmed,
     of_client_error,
     own_refusal,
 )
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError

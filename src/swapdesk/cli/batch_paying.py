@@ -14,9 +14,8 @@ from swapdesk.cli.batch_creation import (
 )
 from swapdesk.cli.batch_plan import planned
 from swapdesk.cli.batch_result import ask_orders, find_batch, next_words, tell_batch
-from swapdesk.cli.command_error import CommandError, bad_input, of_wallet_error
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, exit_of, of_wallet_error
 from swapdesk.cli.consent import consent
-from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import make_ready, unlock

@@ -14,8 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.batch.means import means_of_command

@@ -9,8 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from swapdesk.cli.batch_plan import new_file
-from swapdesk.cli.command_error import CommandError, of_client_error
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, of_client_error
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound

@@ -13,9 +13,8 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.effects import EFFECTS
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ the input, is no.
 
 from __future__ import annotations
 
-from swapdesk.cli.command_error import CommandError, not_confirmed
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, not_confirmed
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import unlock

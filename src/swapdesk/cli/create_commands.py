@@ -11,8 +11,7 @@ import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command, on_desk, options
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.listed_help import WithExchanges, WithVenues
 from swapdesk.cli.quote_command import ROUTES
 from swapdesk.cli.quote_options import (

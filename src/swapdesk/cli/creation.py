@@ -14,10 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
+from swapdesk.cli.command_error import (
+    UNPAID,
+    CommandError,
+    Exit,
+    bad_input,
+    exit_of_refused_create,
+    not_confirmed,
+    own_refusal,
+)
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.error_table import UNPAID
-from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
     DepositFacts,
     deposit_facts,

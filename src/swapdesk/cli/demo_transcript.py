@@ -15,8 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import require_sandbox
 from swapdesk.cli.token_argument import find_token

@@ -12,10 +12,16 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.command_error import (
+    NOT_CREATED,
+    CommandError,
+    Exit,
+    bad_input,
+    exit_of_refused_create,
+    own_refusal,
+)
 from swapdesk.cli.consent import consent, review_text
 from swapdesk.cli.creation import Creation
-from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.quote_options import CreateRequest

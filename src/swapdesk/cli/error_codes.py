@@ -2,7 +2,7 @@
 who acts next, and the exit code.
 
 A command may say more of the case at hand; the code is what a program branches on. Codes of the
-service, of calls and of the wallet come from the tables of those, all others from ``error_table``.
+service, of calls and of the wallet come from the tables of those, all others from ``OWN_ROWS``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from swapdesk.cli.error_table import OWN_ROWS, REVIEW, UNPAID
-from swapdesk.cli.exit_codes import MEANINGS, Exit
+from swapdesk.cli.command_error import MEANINGS, OWN_ROWS, REVIEW, UNPAID, Exit
 from swapdesk.cli.output import Form, Output
 
 

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.consent import consent
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import OrderDocument, order_document
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession

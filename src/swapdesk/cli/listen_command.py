@@ -10,9 +10,7 @@ import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, on_desk
-from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, of_unusable_file
 
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession

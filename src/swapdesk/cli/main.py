@@ -19,11 +19,12 @@ from swapdesk import __version__
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, global_options, named, narrow
 from swapdesk.cli.command_error import (
+    MEANINGS,
     CommandError,
+    Exit,
     bad_input,
     of_error,
 )
-from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import (
     Form,
     Output,

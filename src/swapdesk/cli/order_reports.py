@@ -8,9 +8,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
-from swapdesk.cli.error_table import CORRECT, UNMOVED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import (
+    CORRECT,
+    UNMOVED,
+    CommandError,
+    Exit,
+    bad_input,
+    of_client_error,
+)
 from swapdesk.cli.order_document import (
     OrderDocument,
     order_document,

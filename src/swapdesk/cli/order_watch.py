@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.order_document import OrderDocument, order_document, order_sentence
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import CreateRequest, require_middle, require_refund
 from swapdesk.cli.quote_report import no_route, preset_options

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import RouteWish

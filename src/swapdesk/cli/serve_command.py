@@ -13,8 +13,7 @@ import click
 from click.core import ParameterSource
 
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 
 _OF_WORLDS = frozenset(
     {

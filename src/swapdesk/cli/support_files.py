@@ -12,9 +12,7 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.error_table import CORRECT, UNMOVED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input
 
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession

@@ -9,8 +9,7 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import iso

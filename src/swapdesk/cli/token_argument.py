@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import bad_amount
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by

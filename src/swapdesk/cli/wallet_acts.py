@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.cli.consent import prepare, require_done
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_chains import account_or_all
 from swapdesk.cli.wallet_session import account_on

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 from swapdesk.cli.output import Form, Output, cells
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named

@@ -19,9 +19,8 @@ from types import FrameType
 from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
 from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
 from swapdesk.cli.wallet_commands import FORMS

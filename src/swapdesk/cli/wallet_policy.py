@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession

@@ -11,9 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, of_unusable_file
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
