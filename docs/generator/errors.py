@@ -9,7 +9,7 @@ from generator.markdown import code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
 from swapdesk.cli.command_error import MEANINGS, CommandError, Exit
-from swapdesk.cli.error_codes import Retry, error_codes
+from swapdesk.cli.contract_commands import Retry, error_codes
 from swapdesk.wallet.rule_codes import RULES
 
 

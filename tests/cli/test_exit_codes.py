@@ -21,7 +21,7 @@ from swapdesk.cli.command_error import (
     of_client_error,
     of_unusable_file,
 )
-from swapdesk.cli.dex_creation import _not_swapped
+from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
