@@ -31,6 +31,7 @@ from wallet.agents import CHEAP, PASSPHRASE
 from world import World
 
 PACE = Pace(look=0.05, patience=20.0)
+IMPATIENT = Pace(look=0.05, patience=1.0)
 CHAINS = ("ethereum", "base")
 
 
@@ -190,7 +191,9 @@ class Place(Struct):
         journal = journal_in(directory, self.floor.clock)
         try:
             made = await agent.create(self.KIND, "", PASSPHRASE)
-            yield self.swapper(agent, made.address, journal, keys)
+            swapper = self.swapper(agent, made.address, journal, keys)
+            yield swapper
+            agent = swapper.agent
         finally:
             journal.close()
             if beside is None:

@@ -9,10 +9,9 @@ import pytest_asyncio
 from msgspec import Struct
 
 from flows.dex.boundaries import striking
-from flows.dex.swapping import Place, Swapper
+from flows.dex.swapping import IMPATIENT, Place, Swapper
 from sandbox.evm.rewinding import rewind
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -22,7 +21,6 @@ from swapdesk.wire.tokens import Token
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 CHAIN = "base"
-IMPATIENT = Pace(look=0.05, patience=1.0)
 
 
 class Swap(Struct):
