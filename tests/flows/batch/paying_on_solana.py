@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from flows.batch.paying import PayingPlace
-from flows.dex.solana_swapping import SolanaPlace
+from flows.dex.swapping import SolanaPlace
 from sandbox.solana.solana_world import StandingTime, running
 from service.dex.solana_floor import SolanaFloor, over_solana
 from service.venue import PlainVenue

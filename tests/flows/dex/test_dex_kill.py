@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from flows.dex.boundaries import striking
-from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
-from flows.dex.swapping import IMPATIENT, Place, Swapper
+from flows.dex.swapping import IMPATIENT, Place, SolanaPlace, Swapper
 from flows.faulty_network import nobody_there
 from flows.killed_process import killed_at, reopened, sampled
 from swapdesk.flows.creation.reconciliation import find_order
@@ -70,12 +67,6 @@ ON_SOLANA = (
     "api.dex_confirm_transaction.after.1",
 )
 """The first four are the sample."""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="package")
-async def solana(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
-    async with swapping_on_solana(tmp_path_factory.mktemp("swap")) as made:
-        yield made
 
 
 async def paid_once(
