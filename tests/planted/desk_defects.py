@@ -612,7 +612,7 @@ PAYING = (
         "                raise PaidBefore(_call_of(row))\n            added",
         (
             "tests/flows/test_funding.py::test_of_two_processes_one_pays",
-            "tests/flows/batch/test_bundle_log.py::test_a_deposit_that_a_bundle_pays_is_not_paid_by_itself",
+            "tests/flows/test_late_answers.py::test_what_was_decided_first_stands",
         ),
     ),
     Defect(
@@ -628,7 +628,7 @@ PAYING = (
         "            StepState.SENT,\n"
         "            LEFT_STEP,\n",
         (
-            "tests/flows/batch/test_bundle_log.py"
+            "tests/flows/test_late_answers.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
         ),
     ),
@@ -638,7 +638,7 @@ PAYING = (
         "swapdesk/flows/journal/bundle_log.py",
         "            (BundleState.SIGNED,),\n            sent_at=",
         "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
-        ("tests/flows/batch/test_bundle_log.py::test_signatures_leave_once",),
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "revocation-sent-twice",
