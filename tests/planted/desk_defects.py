@@ -218,6 +218,25 @@ CREATING = (
         ("tests/flows/dex/test_dex_swap.py::test_an_order_of_a_swap_that_is_over_is_not_paid",),
     ),
     Defect(
+        "approval-signed-anew",
+        "What was approved before a kill is approved once more, while the first may be executed.",
+        "swapdesk/flows/dex/dex_permission.py",
+        "            if signed.state not in FINAL:",
+        "            if signed.state in FINAL:",
+        ("tests/flows/dex/test_dex_kill.py",),
+    ),
+    Defect(
+        "gone-wallet-ends-a-swap",
+        "A swap is called over because its wallet stopped, with the payment signed.",
+        "swapdesk/flows/dex/dex_ending.py",
+        "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
+        "        if getattr(error, 'code', None) not in AGAIN_LATER:",
+        (
+            "tests/flows/dex/test_dex_kill.py"
+            "::test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once",
+        ),
+    ),
+    Defect(
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/reconciliation.py",
@@ -593,7 +612,7 @@ PAYING = (
         "                raise PaidBefore(_call_of(row))\n            added",
         (
             "tests/flows/test_funding.py::test_of_two_processes_one_pays",
-            "tests/flows/batch/test_bundle_log.py::test_a_deposit_that_a_bundle_pays_is_not_paid_by_itself",
+            "tests/flows/test_late_answers.py::test_what_was_decided_first_stands",
         ),
     ),
     Defect(
@@ -609,7 +628,7 @@ PAYING = (
         "            StepState.SENT,\n"
         "            LEFT_STEP,\n",
         (
-            "tests/flows/batch/test_bundle_log.py"
+            "tests/flows/test_late_answers.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
         ),
     ),
@@ -619,7 +638,7 @@ PAYING = (
         "swapdesk/flows/journal/bundle_log.py",
         "            (BundleState.SIGNED,),\n            sent_at=",
         "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
-        ("tests/flows/batch/test_bundle_log.py::test_signatures_leave_once",),
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "revocation-sent-twice",
