@@ -22,7 +22,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.quoting.private_bounds import KEPT_SECONDS, drawn_in
+from swapdesk.service.quoting.bounds import KEPT_SECONDS, drawn_in
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.wire.encoding.numbers import plain, quantize
 

@@ -28,9 +28,9 @@ from service.world import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.quoting.bounds import KEPT_SECONDS
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
-from swapdesk.service.quoting.private_bounds import KEPT_SECONDS
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize

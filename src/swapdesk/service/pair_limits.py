@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
+from swapdesk.service.quoting.bounds import lowered, priced_ends, taken_by
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.private_bounds import lowered, priced_ends, taken_by
 from swapdesk.service.quoting.routes import RouteQuestion
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.venues.adapter import Terms, VenueLimits

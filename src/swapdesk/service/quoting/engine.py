@@ -23,9 +23,16 @@ from swapdesk.service.dex.quoting import DexLimits, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, Asking
-from swapdesk.service.quoting.pricing import RESERVE, Priced, Pricing, Reach, best_per_pair, ranked
-from swapdesk.service.quoting.private_bounds import PayoutRotation, PrivateBounds
-from swapdesk.service.quoting.receive_bounds import ReceiveBounds
+from swapdesk.service.quoting.bounds import PrivateBounds, ReceiveBounds
+from swapdesk.service.quoting.pricing import (
+    RESERVE,
+    PayoutRotation,
+    Priced,
+    Pricing,
+    Reach,
+    best_per_pair,
+    ranked,
+)
 from swapdesk.service.quoting.routes import (
     Cause,
     Intermediaries,
