@@ -297,7 +297,7 @@ SERVING = (
     Defect(
         "received-bounds-of-floating-rates",
         "An amount to receive that the limits promise is refused when it is asked for.",
-        "swapdesk/service/pair_limits.py",
+        "swapdesk/service/quoting/engine.py",
         "        if limits is None or out is None:",
         "        if limits is not None:",
         (

@@ -436,7 +436,7 @@ async def test_limits_pay_after_the_default_of_the_account(
     partner = replace(FIRST, default_markup=Decimal(4))
     caller = Caller(partner, partner.keys[0])
     pair = PairLimitsQuery(token_id_from=BTC.id, token_id_to=ETH.id)
-    found = await service.pair_limits.limits(caller, pair)
+    found = await service.engine.limits(caller, pair)
     bucket = found.cex if route == "standard" else found.private
     unit = Decimal(1).scaleb(-ETH.decimals)
     for amount, outside in ((bucket.min_out, -unit), (bucket.max_out, unit)):
