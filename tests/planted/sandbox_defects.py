@@ -307,7 +307,7 @@ DISHONEST: tuple[Defect, ...] = (
         "swapdesk/service/venues/onchain/pool_venue.py",
         "        if permit is None:\n            raise DexRefused",
         "        if permit is NO_SIGNATURE:\n            raise DexRefused",
-        ("tests/service/dex/test_fathom.py",),
+        ("tests/service/dex/test_evm_venues.py",),
     ),
 )
 

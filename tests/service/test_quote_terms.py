@@ -11,9 +11,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.price_venue import PriceVenue
+from service.price_venue import PriceVenue, venues
 from service.quote_calls import asked, limits, quotes, refusal, stored_quote
-from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
