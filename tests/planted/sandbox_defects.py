@@ -304,10 +304,10 @@ DISHONEST: tuple[Defect, ...] = (
     Defect(
         "permit-over-another-document",
         "A create is accepted with a signature over another document, and its payment fails.",
-        "swapdesk/service/venues/onchain/fathom.py",
+        "swapdesk/service/venues/onchain/pool_venue.py",
         "        if permit is None:\n            raise DexRefused",
         "        if permit is NO_SIGNATURE:\n            raise DexRefused",
-        ("tests/service/dex/test_fathom.py",),
+        ("tests/service/dex/test_evm_venues.py",),
     ),
 )
 

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from swapdesk.chain.addresses.checking import check_address, pattern_fits
-from swapdesk.cli.serve_command import FEWEST_TOKENS, MOST_TOKENS
+from swapdesk.cli.sandbox_commands import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens
 from swapdesk.wire.chains import Chain
