@@ -22,8 +22,7 @@ from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import ChainStep, TypedDataPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose, TypedDataPayload
 
 OVERHEAD_SECONDS = 0.8
 BARE_SECONDS = 0.005

@@ -64,13 +64,15 @@ from swapdesk.chain.user_operation import (
     operation_json,
     user_operation_hash,
 )
-from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
     DepositPromise,
+    OperationPayload,
     Purpose,
+    SolanaPayload,
     TakenOut,
+    TransactionPayload,
     WithdrawalPromise,
 )
 from swapdesk.wallet.review import Match, Simulation

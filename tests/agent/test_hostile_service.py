@@ -76,9 +76,16 @@ from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleIte
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import own_promise
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
+from swapdesk.wallet.promise import (
+    ChainStep,
+    Promise,
+    Purpose,
+    TakenOut,
+    TransactionPayload,
+    TypedDataPayload,
+    WithdrawalPromise,
+)
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.operations import OPERATIONS

@@ -48,14 +48,15 @@ from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import CALL_ASSETS, ENTRY_POINT, PERMIT2
 from swapdesk.chain.smart_account import InnerCall, encode_batch
 from swapdesk.chain.user_operation import operation_json
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
+    Promise,
+    Purpose,
     SolanaPayload,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.spending import (
     SECONDS,
     Limit,

@@ -22,7 +22,6 @@ from swapdesk.agent.keys.material import (
     from_raw,
 )
 from swapdesk.agent.process.request import (
-    AgentRefusal,
     Answer,
     one_of,
     refuse_far_clock,
@@ -40,8 +39,7 @@ from swapdesk.wallet.accounts import (
     export_phrase,
 )
 from swapdesk.wallet.encoding import to_json
-from swapdesk.wallet.protocol import Frame
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
 
 MAX_PATHS = 32
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
@@ -82,7 +80,7 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
     kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
     paths = frame.head.get("paths") or list(SUGGESTED[kind])
     if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
-        raise AgentRefusal(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
+        raise Refused(RefusalCode.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
     chosen = paths if origin is KeyOrigin.MNEMONIC else [None]
     choices = []
     for path in chosen:
@@ -98,8 +96,8 @@ async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     material = await _material(opened, frame, kind, origin, frame.head.get("path"))
     if material.address != text(frame, "address"):
         material.secret.wipe()
-        raise AgentRefusal(
-            Code.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
+        raise Refused(
+            RefusalCode.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
         )
     return await _add(opened, frame, material)
 
@@ -109,9 +107,9 @@ async def _material(
 ) -> KeyMaterial:
     material = secret(frame, "material")
     if path is not None and not isinstance(path, str):
-        raise AgentRefusal(Code.BAD_REQUEST, "a path is a text")
+        raise Refused(RefusalCode.BAD_REQUEST, "a path is a text")
     if _OF_KIND.get(origin, kind) is not kind:
-        raise AgentRefusal(Code.BAD_KEY, f"no {kind} key comes from there")
+        raise Refused(RefusalCode.BAD_KEY, f"no {kind} key comes from there")
     await opened.loaded()
     try:
         if origin is KeyOrigin.MNEMONIC:
@@ -124,21 +122,21 @@ async def _material(
             theirs = secret(frame, "file_passphrase")
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:
-        raise AgentRefusal(
-            Code.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
+        raise Refused(
+            RefusalCode.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
         ) from None
     except KeyFileRefused as refused:
-        raise AgentRefusal(Code.KEY_FILE, str(refused)) from None
+        raise Refused(RefusalCode.KEY_FILE, str(refused)) from None
     except KeyRefused as refused:
-        raise AgentRefusal(Code.BAD_KEY, str(refused)) from None
-    raise AgentRefusal(Code.BAD_REQUEST, "such a key cannot be imported")
+        raise Refused(RefusalCode.BAD_KEY, str(refused)) from None
+    raise Refused(RefusalCode.BAD_REQUEST, "such a key cannot be imported")
 
 
 async def export(opened: OpenedWallet, frame: Frame) -> Answer:
     address = text(frame, "address")
     passphrase = secret(frame, "passphrase")
     if text(frame, "phrase") != export_phrase(address):
-        raise AgentRefusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+        raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
     account, key = await opened.keys.reveal(address, passphrase)
     return to_json(account), {"key": _exported(account.kind, key)}
 
@@ -164,7 +162,7 @@ async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
 async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
     offset = frame.head.get("offset")
     if not isinstance(offset, int | float) or isinstance(offset, bool):
-        raise AgentRefusal(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
+        raise Refused(RefusalCode.BAD_REQUEST, "the offset of the clock is a number of seconds")
     refuse_far_clock(offset)
     if not opened.place.live:
         opened.clock.advance_to(float(offset))

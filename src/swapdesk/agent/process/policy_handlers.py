@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from swapdesk.agent.process.request import MAX_DECIMALS, MAX_NUMBER, AgentRefusal, Answer, secret
+from swapdesk.agent.process.request import MAX_DECIMALS, MAX_NUMBER, Answer, secret
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.spending.limits import uses
 from swapdesk.agent.spending.policy_file import PolicyUnknown
@@ -18,8 +18,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import call_asset
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.encoding import from_json, to_json
-from swapdesk.wallet.protocol import Frame
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
 from swapdesk.wallet.spending import (
     Limit,
     PolicyChain,
@@ -78,7 +77,7 @@ async def change(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises AgentRefusal where a token has other decimals on its chain than the policy counts it
+    """Raises Refused where a token has other decimals on its chain than the policy counts it
     by. Only ``sealing`` asks again for what the policy there is says in the same way: lowering a
     limit needs no node."""
     asked = dict.fromkeys(policy.known_tokens)
@@ -101,8 +100,8 @@ async def _refuse_miscounted(
     for chain_id, tokens in by_chain.items():
         link = opened.chains.with_id(chain_id)
         if link is None:
-            raise AgentRefusal(
-                Code.OTHER_CHAIN,
+            raise Refused(
+                RefusalCode.OTHER_CHAIN,
                 f"this profile has no node of {tokens[0].chain}, which says how many decimals"
                 f" {tokens[0].symbol} has",
             )
@@ -116,12 +115,13 @@ async def _refuse_miscounted(
 def _require(token: PolicyToken, decimals: int | None) -> None:
     where = f"{token.symbol} on {token.chain}"
     if decimals is None:
-        raise AgentRefusal(
-            Code.TOKEN_DECIMALS, f"the contract of {where} does not say how many decimals it has"
+        raise Refused(
+            RefusalCode.TOKEN_DECIMALS,
+            f"the contract of {where} does not say how many decimals it has",
         )
     if decimals != token.decimals:
-        raise AgentRefusal(
-            Code.TOKEN_DECIMALS,
+        raise Refused(
+            RefusalCode.TOKEN_DECIMALS,
             f"{where} would be counted by {token.decimals} decimals; it has {decimals}",
         )
 
@@ -130,28 +130,29 @@ def _lower(opened: OpenedWallet, policy: SpendingPolicy) -> None:
     try:
         held = opened.policy.read()
     except PolicyUnknown as unknown:
-        raise AgentRefusal(Code.PASSPHRASE_NEEDED, str(unknown)) from None
+        raise Refused(RefusalCode.PASSPHRASE_NEEDED, str(unknown)) from None
     if held is None:
-        raise AgentRefusal(
-            Code.PASSPHRASE_NEEDED, "the first spending policy is sealed with the pass phrase"
+        raise Refused(
+            RefusalCode.PASSPHRASE_NEEDED,
+            "the first spending policy is sealed with the pass phrase",
         )
     if not only_lowers(policy, held.policy):
-        raise AgentRefusal(
-            Code.PASSPHRASE_NEEDED,
+        raise Refused(
+            RefusalCode.PASSPHRASE_NEEDED,
             "it would let more be signed than now, which needs the pass phrase",
         )
     try:
         opened.policy.lower(held, policy)
     except OSError as error:
-        raise AgentRefusal(Code.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+        raise Refused(RefusalCode.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
 
 
-def _bad(words: str) -> AgentRefusal:
-    return AgentRefusal(Code.BAD_REQUEST, words)
+def _bad(words: str) -> Refused:
+    return Refused(RefusalCode.BAD_REQUEST, words)
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """The same policy with addresses in their one spelling. Raises AgentRefusal for one that
+    """The same policy with addresses in their one spelling. Raises Refused for one that
     cannot be counted with, or says something twice."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):

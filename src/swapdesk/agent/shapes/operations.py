@@ -34,7 +34,7 @@ from swapdesk.chain.user_operation import (
     read_operation,
     user_operation_hash,
 )
-from swapdesk.wallet.payload import OperationPayload
+from swapdesk.wallet.promise import OperationPayload
 
 Payment = tuple[tuple[ClaimField, ...], Outflow]
 

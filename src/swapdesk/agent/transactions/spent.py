@@ -61,7 +61,7 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """Raises AgentRefusal wherever the file fails."""
+    """Raises Refused wherever the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
