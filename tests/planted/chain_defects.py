@@ -90,7 +90,7 @@ EVM = (
     Defect(
         "evm-other-world-taken",
         "A data directory of other contracts and keys is opened; its balances are nobody's.",
-        f"{_EVM}/beginning.py",
+        f"{_EVM}/chain.py",
         "    if beginning.genesis != genesis:\n",
         "    if not genesis:\n",
         (f"{_EVM_CHAIN}::test_another_world_is_refused",),
@@ -98,7 +98,7 @@ EVM = (
     Defect(
         "evm-older-release-forgotten",
         "The chain of an earlier release is left lying there, and a new one begins beside it.",
-        f"{_EVM}/beginning.py",
+        f"{_EVM}/chain.py",
         '    if place.with_suffix(".db").exists():\n',
         '    if place.with_suffix(".sqlite").exists():\n',
         (f"{_EVM_CHAIN}::test_a_chain_of_another_release_is_refused",),
@@ -146,7 +146,7 @@ EVM = (
     Defect(
         "bundler-forgets-what-it-took",
         "An operation that was taken is gone after the node was killed: its group waits for ever.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "        self._log.append(msgspec.msgpack.encode(entry))\n",
         "",
         (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
@@ -154,7 +154,7 @@ EVM = (
     Defect(
         "bundler-silent-about-the-past",
         "What came into a block just before a kill is told to nobody afterwards.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "                self._landed([operation_hash])\n",
         "                self.taken.end([operation_hash])\n",
         (f"{_BUNDLER}::test_what_was_taken_is_executed_once_after_a_restart",),
@@ -162,7 +162,7 @@ EVM = (
     Defect(
         "bundler-takes-up-the-replaced",
         "After a restart an operation is executed that a dearer one has taken the place of.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "        gone = [] if replaced is None else [(replaced, None)]\n",
         "        gone: list[tuple[bytes, None]] = []\n",
         (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
@@ -274,7 +274,7 @@ SOLANA = (
     Defect(
         "solana-newest-block-read",
         "A deposit in a block that was read before it was complete is never seen.",
-        "swapdesk/sandbox/node/solana/wallets.py",
+        "swapdesk/sandbox/node/solana/node.py",
         "        return self._chain.blocks.now().height - 1\n",
         "        return self._chain.blocks.now().height\n",
         (f"{_SOLANA_PAYMENTS}::test_deposits_are_read_in_blocks_and_counted",),
@@ -282,7 +282,7 @@ SOLANA = (
     Defect(
         "solana-payment-refused-for-ever",
         "A payout whose bytes expired unseen is given up instead of signed anew.",
-        "swapdesk/sandbox/node/solana/wallets.py",
+        "swapdesk/sandbox/node/solana/node.py",
         "        if not outcome.charged and outcome.error not in (EXPIRED, REPEATED):\n",
         "        if not outcome.charged:\n",
         (f"{_SOLANA_PAYMENTS}::test_what_expired_unseen_is_signed_anew_and_executed_once",),

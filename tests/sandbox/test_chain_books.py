@@ -19,8 +19,8 @@ from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.node import SandboxNode, open_node
 from swapdesk.sandbox.node.params import FaultAdd, Fund, NoParams
-from swapdesk.sandbox.node.sandbox_node import SandboxNode, open_node
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
 from swapdesk.sandbox.world import WorldToken, find_token
 from swapdesk.wire.orders import LegStatus

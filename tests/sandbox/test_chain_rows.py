@@ -7,7 +7,7 @@ import pytest
 from swapdesk.chain.addresses.checking import check_address, pattern_fits
 from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.chain.addresses.kinds import derive_address, derive_transaction_hash
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainIds, ChainRow, chain_terms
+from swapdesk.sandbox.tables import CHAIN_ROWS, ChainIds, ChainRow, chain_terms
 from swapdesk.sandbox.world import build_chains
 
 BY_NAME = {row.short_name: row for row in CHAIN_ROWS}

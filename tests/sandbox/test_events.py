@@ -17,7 +17,7 @@ from sandbox.test_serve import ALICE, BTC, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.node.event_sender import MOST_WAITING, WAITS, EventSender
 from swapdesk.sandbox.partner_keys import webhook_secret
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 
 KEY = bytes(32)
 

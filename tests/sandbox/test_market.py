@@ -6,10 +6,8 @@ from decimal import Decimal
 import pytest
 
 from sampling import examples
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.market import PAYOUT_CONFIRMATIONS, Market, book_of, limits_of, minutes_of
-from swapdesk.sandbox.token_rows import ASSETS
-from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
+from swapdesk.sandbox.tables import ASSETS, CHAIN_ROWS, VENUE_ROWS, ChainRow, VenueRow
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
     WorldToken,

@@ -16,8 +16,7 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.issued_world import ISSUER, VENUE_DOLLARS, reserve_units
-from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.ledger import ISSUER, VENUE_DOLLARS, LedgerRefusal, reserve_units
 from swapdesk.sandbox.node.node import Node, OtherTerms
 from swapdesk.sandbox.node.params import (
     AccountOf,

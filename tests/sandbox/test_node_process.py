@@ -33,7 +33,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.processes import listen
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,

@@ -26,10 +26,10 @@ from sandbox.test_node import (
 )
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node import issued_world
+from swapdesk.sandbox.node import ledger
 from swapdesk.sandbox.node.database import OtherWorld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
-from swapdesk.sandbox.node.node import Node, OtherTerms
+from swapdesk.sandbox.node.node import Node, OtherTerms, open_node
 from swapdesk.sandbox.node.params import (
     AccountOf,
     FaultAdd,
@@ -37,8 +37,7 @@ from swapdesk.sandbox.node.params import (
     SendOn,
     TransferOf,
 )
-from swapdesk.sandbox.node.sandbox_node import open_node
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.tables import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import world_tokens
 from swapdesk.wire.orders import LegStatus
 
@@ -340,7 +339,7 @@ def test_the_tables_of_a_world_decide_who_gets_how_much(
     )
     for name, table in tables:
         with monkeypatch.context() as changed:
-            changed.setattr(issued_world, name, table)
+            changed.setattr(ledger, name, table)
             with pytest.raises(OtherWorld):
                 Node(path, SystemClock())
     Node(path, SystemClock()).close()

@@ -27,7 +27,7 @@ from swapdesk.sandbox.exchange import (
 )
 from swapdesk.sandbox.market import PAYOUT_DECIMALS, Market, book_of, limits_of
 from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
+from swapdesk.sandbox.tables import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
 from swapdesk.sandbox.world import (
     WorldToken,
     build_chains,

@@ -6,9 +6,7 @@ import pytest
 
 from swapdesk.chain.addresses.checking import check_address, pattern_fits
 from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.token_rows import ASSETS, HONEST_ROWS, HOSTILE_ROWS
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS, HONEST_ROWS, HOSTILE_ROWS, VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
     find_token,

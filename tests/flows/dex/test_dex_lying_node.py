@@ -13,7 +13,7 @@ from flows.dex.swapping import Place, Swapper
 from sandbox.evm.rewinding import rewind
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import Order

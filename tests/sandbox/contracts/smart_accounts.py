@@ -26,8 +26,7 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.chain.user_operation import UserOperation, pack, user_operation_hash
-from swapdesk.sandbox.evm_world.genesis import account_contracts
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
+from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind, account_contracts
 
 DOLLAR = place(0)
 HELD = 10**9

@@ -14,15 +14,14 @@ from eth.vm.forks.prague.blocks import PragueBlockHeader
 
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
-from swapdesk.sandbox.node.evm.beginning import ChainFileMismatch, chains_in
-from swapdesk.sandbox.node.evm.blocks import Block
+from swapdesk.sandbox.node.evm.blocks import Block, block_document
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.serialize import block_document
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, chains_in
+from swapdesk.sandbox.tables import ChainIds, chain_terms
 
 NOW = 1_700_000_000
 ENDLESS, DEEP, COUNTER, OTHER = (bytes([number]) * 20 for number in range(0x11, 0x15))

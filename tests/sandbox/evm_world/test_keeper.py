@@ -21,8 +21,7 @@ from swapdesk.chain.calldata.venues import AMOUNTS_OUT, SWAP_TOKENS
 from swapdesk.chain.deployments import SANDBOX_VENUES, Role
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.keeper import BAND, Keeper, deviation, market_ratio
-from swapdesk.sandbox.evm_world.pools import (
+from swapdesk.sandbox.evm_world.genesis import (
     KEEPER,
     TREASURY,
     Pool,
@@ -30,10 +29,11 @@ from swapdesk.sandbox.evm_world.pools import (
     pools_of,
     wrapped_native,
 )
+from swapdesk.sandbox.evm_world.keeper import BAND, Keeper, deviation, market_ratio
+from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.ledger import LedgerRefusal

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.evm_world.genesis import Pool, address_of, pools_of
 from swapdesk.sandbox.evm_world.keeper import (
     BAND,
     MOST_STEPS,
@@ -19,8 +19,7 @@ from swapdesk.sandbox.evm_world.keeper import (
     market_ratio,
     plan,
 )
-from swapdesk.sandbox.evm_world.pools import Pool, address_of, pools_of
-from swapdesk.sandbox.token_rows import ASSETS
+from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS
 from swapdesk.sandbox.world import asset_of
 
 PRICES = {code: asset.price for code, asset in ASSETS.items()}

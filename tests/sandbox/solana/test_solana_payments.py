@@ -22,12 +22,11 @@ from sandbox.test_node import audit, open_leg, pay, report
 from swapdesk.chain.solana import Transfer, read_transaction, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.node.issued_world import hot_wallet_name
+from swapdesk.sandbox.node.ledger import hot_wallet_name
 from swapdesk.sandbox.node.node import Node
 from swapdesk.sandbox.node.solana.genesis import WALLET_LAMPORTS
-from swapdesk.sandbox.node.solana.node import SolanaNode
+from swapdesk.sandbox.node.solana.node import SolanaNode, SolanaWallets
 from swapdesk.sandbox.node.solana.terms import SLOT_MS, WINDOW
-from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.world import WorldToken, find_token, world_tokens
 from swapdesk.wire.orders import LegStatus
 

@@ -11,7 +11,7 @@ from eth_account import Account
 from patience import PATIENCE
 from sandbox.evm.evm_world import KEY
 from service.dex.trading import Floor, Trader, trader
-from swapdesk.sandbox.evm_world.pools import RELAYER
+from swapdesk.sandbox.evm_world.genesis import RELAYER
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
