@@ -125,7 +125,7 @@ EVM = (
         f"{_EVM}/mempool.py",
         "        if candidate.nonce < nonce:\n            raise",
         "        if candidate.nonce < 0:\n            raise",
-        ("tests/sandbox/evm/test_evm_pool.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "evm-failed-payment-arrives",
@@ -133,7 +133,7 @@ EVM = (
         f"{_EVM}/wallets.py",
         "    if not one.succeeded:\n        return\n",
         "",
-        ("tests/sandbox/evm/test_inner_payments.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "evm-failed-operation-pays",
@@ -141,7 +141,7 @@ EVM = (
         f"{_EVM}/wallets.py",
         "            if outcome is not None and outcome.success:\n",
         "            if outcome is not None:\n",
-        ("tests/sandbox/evm/test_inner_payments.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "bundler-forgets-what-it-took",
@@ -172,8 +172,8 @@ EVM = (
 _CHAIN = "swapdesk/sandbox/node/solana/chain.py"
 _METHODS = "swapdesk/sandbox/node/solana/methods.py"
 _SOLANA_CHAIN = "tests/sandbox/solana/test_solana_chain.py"
-_SOLANA_SHAPES = "tests/sandbox/solana/test_solana_shapes.py"
-_SOLANA_PAYMENTS = "tests/sandbox/solana/test_solana_payments.py"
+_SOLANA_SHAPES = "tests/sandbox/solana/test_solana_chain.py"
+_SOLANA_PAYMENTS = "tests/sandbox/test_chain_books.py"
 
 SOLANA = (
     Defect(
@@ -242,7 +242,7 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            "tests/sandbox/solana/test_solana_blocks.py"
+            "tests/sandbox/solana/test_solana_chain.py"
             "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),

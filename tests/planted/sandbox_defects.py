@@ -5,10 +5,10 @@ from __future__ import annotations
 from .defect import Defect
 
 NODE = "tests/sandbox/test_node.py::"
-TERMS = "tests/sandbox/test_node_terms.py::"
+TERMS = "tests/sandbox/test_node.py::"
 SERVE = "tests/sandbox/test_serve.py::"
 CHAINS = "tests/sandbox/test_chain_books.py::"
-SOLANA = "tests/sandbox/solana/test_solana_payments.py::"
+SOLANA = "tests/sandbox/test_chain_books.py::"
 
 BOOKS = (
     Defect(
@@ -326,7 +326,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/sandbox/node/venue_accounts.py",
         "        for row in begun:\n            self._go_on(row)\n",
         "        for row in begun[:0]:\n            self._go_on(row)\n",
-        ("tests/sandbox/test_node_terms.py::test_a_hold_lasts_until_it_is_released",),
+        ("tests/sandbox/test_node.py::test_a_hold_lasts_until_it_is_released",),
     ),
     Defect(
         "held-deposit-unsaid-by-its-exchange",
@@ -353,7 +353,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/sandbox/node/venue_accounts.py",
         "        return 1 if FALLBACK in faults_of(row) else 0\n",
         "        return 0 if FALLBACK in faults_of(row) else 0\n",
-        ("tests/sandbox/test_node_terms.py::test_a_fallback_is_paid_from_another_wallet",),
+        ("tests/sandbox/test_node.py::test_a_fallback_is_paid_from_another_wallet",),
     ),
     Defect(
         "fault-on-the-other-leg",
