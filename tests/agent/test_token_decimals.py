@@ -16,8 +16,7 @@ from swapdesk.agent.gate.case import Facts, decimals_read
 from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
 from swapdesk.chain.calldata.erc20 import read_symbol
 from swapdesk.chain.deployments import CALL_ASSETS, call_asset, coin_symbols
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
-from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.tables import CHAIN_ROWS, HONEST_ROWS
 from swapdesk.wallet.promise import Promise, Purpose
 
 CODE = "TOKEN_DECIMALS"
