@@ -43,7 +43,7 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.chains import KEY, served
+from wallet.signing import KEY, served
 from world import open_world, sandbox_goods
 
 CHAIN = "base"
