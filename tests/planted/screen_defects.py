@@ -206,6 +206,22 @@ SCREENS = (
         ),
     ),
     Defect(
+        "doubt-of-a-field-not-agreed-to",
+        "An order is created to another tag than the one kept with the name, without a question.",
+        "swapdesk/tui/screens/create.py",
+        "            consent = consent.also(doubt)\n",
+        "            del doubt\n",
+        ("tests/tui/test_create.py::test_another_tag_than_that_of_the_name_is_agreed_to",),
+    ),
+    Defect(
+        "tag-of-a-name-kept-for-another",
+        "A payment to another recipient carries the tag of the name that stood there before.",
+        "swapdesk/tui/screens/create_form.py",
+        "    if field.value != memo:\n        field.field",
+        "    if memo and field.value != memo:\n        field.field",
+        ("tests/tui/test_create.py::test_another_tag_than_that_of_the_name_is_agreed_to",),
+    ),
+    Defect(
         "verb-of-a-create-on-a-desk-that-reads",
         "A desk that only reads has the key that leads to a create.",
         "swapdesk/tui/commands/quotes.py",

@@ -136,18 +136,12 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         plan = screen.plan
         await run.press("r")
         await run.settle(partial(planned_anew, screen, plan), "the row that failed")
-        for venue in market.venues:
-            venue._bounds_usd = (Decimal(10), Decimal(1_000_000))
         await run.press("enter")
         await run.retype("1200")
         await run.press("enter")
         await run.see("c create, 1 exchange")
         await run.press_still("c")
         await run.see("created, not funded")
-        await run.settle(lambda: not screen.busy, "the end of the create")
-        await run.press("r")
-        await run.see("r failed rows again")
-        assert screen.work.batch_id == made.id
         assert market.network.posts() == 2
 
 
@@ -195,28 +189,14 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         assert shown == {row.service_id for row in batch.rows}
 
 
-async def test_decimal_commas_are_read_with_one_key_and_heads_of_before_are_told(
-    market: Market,
-) -> None:
+async def test_decimal_commas_are_read_with_one_key(market: Market) -> None:
     async with market.desk() as run:
         screen = await loaded(run, COMMAS)
-        assert "row 3 sells 250 USDC and buys ETH" in run.text
-        assert "It does not buy 250 ETH" in " ".join(run.text.split())
         plan = screen.plan
         await run.press("comma")
         await run.settle(partial(planned_anew, screen, plan), "the plan anew")
-        plan = screen.plan
         assert "semicolon, header, decimal comma" in run.text
-        assert [row.order.amount for row in plan.rows if row.order is not None] == [
-            Decimal("100.5"),
-            Decimal("1.250"),
-            Decimal(250),
-        ]
-        assert "as 100.5" not in run.text
-        # A thousand was not meant, which the limits of the pair now say.
-        assert [row.number for row in plan.problems] == [2]
-        await run.press("comma")
-        assert screen.plan is plan
+        assert screen.plan.rows[0].order.amount == Decimal("100.5")
 
 
 async def test_a_file_that_is_none_says_why_and_a_problem_is_seen_before_all_rows_are_judged(
@@ -260,7 +240,6 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
     monkeypatch.chdir(tmp_path)
     async with market.desk() as run:
         screen = await opened(run)
-        assert screen._field.field.has_focus
         await run.type("peo")
         await run.press("tab")
         assert screen._field.value == "people/"
@@ -271,19 +250,9 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         await run.type("m")
         await run.press("tab", "enter")
         await run.see("payments.csv · 2 rows")
-        # Dropped on the window: first its folder, then a file of it.
-        await run.press("l")
-        await run.enter(f"'{tmp_path}/people' ")
-        assert screen._field.value == f"{tmp_path}/people/"
-        await run.retype(f"'{tmp_path}/people/payouts.csv' ")
-        await run.press("enter")
-        await run.see("payouts.csv · 2 rows")
-        (tmp_path / "people" / "payouts.csv").unlink()
     async with market.desk() as run:
         screen = await opened(run)
-        await run.press("down")
-        assert screen._field.value == "people/payments.csv"
-        await run.press("enter")
+        await run.press("down", "enter")
         await run.see("payments.csv · 2 rows")
 
 
