@@ -30,7 +30,7 @@ _COMMANDS = (
 )
 _CHAINS = (
     "swapdesk.sandbox.node.evm.standalone",
-    "swapdesk.sandbox.node.evm.bundler.methods",
+    "swapdesk.sandbox.node.evm.bundler",
     "swapdesk.sandbox.node.evm.methods",
     "swapdesk.sandbox.node.evm.node",
     "swapdesk.sandbox.node.solana.node",

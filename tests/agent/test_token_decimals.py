@@ -20,8 +20,7 @@ from swapdesk.agent.process.chain_handlers import evm_balances, payment_fee
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.erc20 import read_symbol
 from swapdesk.chain.deployments import CALL_ASSETS, call_asset, coin_symbols
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
-from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.tables import CHAIN_ROWS, HONEST_ROWS
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.promise import Purpose
 

@@ -19,15 +19,14 @@ from starlette.types import ASGIApp
 from service.loopback import on_port
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
-from swapdesk.sandbox.node.evm.live_chain import LiveChain
-from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
