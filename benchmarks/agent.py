@@ -141,8 +141,7 @@ async def _signatures(
 def _policy_checks(figures: Figures) -> None:
     """A day's payments on disk, a sealed policy, and one more payment held to it."""
     from swapdesk.agent.keys.keystore import Scrypt
-    from swapdesk.agent.spending.limits import judge
-    from swapdesk.agent.spending.outflows import Spend, Spending
+    from swapdesk.agent.spending.limits import Spend, Spending, judge
     from swapdesk.agent.spending.policy_file import PolicyKeeper
     from swapdesk.agent.transactions.file import RecordsFile
     from swapdesk.agent.transactions.spent import SpentRecord, count

@@ -52,18 +52,16 @@ from swapdesk.chain.smart_account import (
     DEPOSIT_TO,
     EXECUTE_BATCH,
     WITHDRAW_TO,
+    EntryPointVersion,
     InnerCall,
+    UserOperation,
     account_address,
     encode_batch,
-)
-from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
-from swapdesk.chain.user_operation import (
-    EntryPointVersion,
-    UserOperation,
     nonce_key,
     operation_json,
     user_operation_hash,
 )
+from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,

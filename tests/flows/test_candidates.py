@@ -22,7 +22,7 @@ from swapdesk.flows.creation.order_verification import Created, CreateUnknown
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import ExchangeRequest
 from world import World
 
 

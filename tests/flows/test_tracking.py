@@ -14,8 +14,7 @@ from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
 from world import World
 
 

@@ -37,9 +37,8 @@ from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
-from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.chains import ChainQuery, SwapProvider
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 VERIFIED = [one for one in TOKENS if not one.unverified]

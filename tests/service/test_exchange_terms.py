@@ -34,8 +34,8 @@ from swapdesk.service.venues.adapter import Terms, VenueTraits
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import ShapeError, validate
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.operation import RateClass
+from swapdesk.wire.orders import ExchangeRequest, PrivateSendRequest
 
 
 @pytest.fixture

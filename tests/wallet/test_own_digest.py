@@ -19,7 +19,7 @@ from agent.test_gate_bundle import bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.user_operation import (
+from swapdesk.chain.smart_account import (
     EntryPointVersion,
     Paymaster,
     UserOperation,

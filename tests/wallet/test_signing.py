@@ -22,9 +22,8 @@ from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.rpc.evm_answers import TransactionReceipt
-from swapdesk.chain.user_operation import operation_json
+from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
+from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
 from swapdesk.wallet.client import WalletClient

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 from corpus import Case, load
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.orders import Order
-from swapdesk.wire.pair_limits import PairLimits
-from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
+from swapdesk.wire.quotes import PairLimits, PrivateSendQuoteList, QuoteList
 from swapdesk.wire.tokens import Token
 
 KINDS: dict[str, type[BaseModel]] = {

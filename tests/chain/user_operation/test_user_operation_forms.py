@@ -24,19 +24,17 @@ from swapdesk.chain.smart_account import (
     MAX_CALL_DATA,
     MOST_CALLS,
     USER_OPERATION_EVENT,
+    EntryPointVersion,
     InnerCall,
+    OperationError,
     account_address,
     decode_batch,
     encode_batch,
-    read_failed_op,
-    read_outcome,
-)
-from swapdesk.chain.user_operation import (
-    EntryPointVersion,
-    OperationError,
     operation_json,
     pack,
+    read_failed_op,
     read_operation,
+    read_outcome,
 )
 
 V07, V08 = EntryPointVersion

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation import (
+from swapdesk.chain.smart_account import (
     EntryPointVersion,
     OperationError,
     Paymaster,

@@ -47,10 +47,15 @@ from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     Log,
+    Request,
+    balance_of,
+    calling,
+    code_at,
     items,
     octets,
     quantity,

@@ -19,8 +19,18 @@ from swapdesk.chain.deployments import (
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_CHAIN_IDS,
 )
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
-from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
+    EvmError,
+    EvmRefused,
+    Request,
+    calling,
+    digest,
+    fields,
+    octets,
+    quantity,
+)
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
 from swapdesk.wallet.accounts import (
     Account,

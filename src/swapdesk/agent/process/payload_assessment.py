@@ -34,21 +34,33 @@ from swapdesk.agent.process.chains import Chains, account_factory, block_hash, t
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
-from swapdesk.agent.spending.limits import NEEDED, bounds, miscounted, refused
+from swapdesk.agent.spending.limits import (
+    NEEDED,
+    Spending,
+    bounds,
+    miscounted,
+    refused,
+    spending_of,
+)
 from swapdesk.agent.spending.limits import judge as judge_spending
-from swapdesk.agent.spending.outflows import Spending, spending_of
 from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     EvmRefused,
     EvmUncertain,
     Head,
     Log,
+    Request,
     SimulatedCall,
+    balance_of,
+    calling,
+    code_at,
+    nonce_of,
     octets,
     quantity,
     read_head,

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
-from swapdesk.agent.process import handlers, policy_handlers
+from swapdesk.agent.process import handlers
 from swapdesk.agent.process.confinement import place_of
 from swapdesk.agent.process.request import Answer
 from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
@@ -142,8 +142,8 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.RENAME: handlers.rename,
     AgentOperation.CLOCK: handlers.set_clock,
     AgentOperation.TRANSACTIONS: handlers.transactions,
-    AgentOperation.POLICY: policy_handlers.show,
-    AgentOperation.SET_POLICY: policy_handlers.change,
+    AgentOperation.POLICY: handlers.policy,
+    AgentOperation.SET_POLICY: handlers.set_policy,
 }
 """What may be asked once a wallet is open and needs no library of a chain."""
 

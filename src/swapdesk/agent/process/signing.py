@@ -27,7 +27,7 @@ from swapdesk.agent.signers.evm import EvmSigner, signing_hash
 from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
-from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
+from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json

@@ -14,12 +14,14 @@ from abc import ABC, abstractmethod
 
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.node_http import NodeHttp
-from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    EvmClient,
     EvmError,
     EvmRefused,
+    Request,
     Transaction,
     TransactionReceipt,
+    balance_of,
     digest,
     fields,
     quantity,

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
-from swapdesk.agent.spending.outflows import Spending
+from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.wallet.promise import Purpose

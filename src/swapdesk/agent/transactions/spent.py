@@ -14,8 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from swapdesk.agent.spending.limits import Past
-from swapdesk.agent.spending.outflows import Counted, Spend, Spending, SpendSums
+from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.spending import SECONDS, SpendWindow
 

@@ -44,7 +44,6 @@ from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import (
     LegProviders,
     MultiExchange,
@@ -55,7 +54,7 @@ from swapdesk.wire.multi import (
     MultiOrderResult,
     RouteFilters,
 )
-from swapdesk.wire.orders import Order, OrderStatusCode
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 _SET_UP_SECONDS = 8.0
