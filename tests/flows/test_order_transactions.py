@@ -14,7 +14,7 @@ import pytest
 from flows import old_journals, orders
 from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, known_order, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import TokenFacts

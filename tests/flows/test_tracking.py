@@ -21,7 +21,7 @@ import manual_time
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_order_transactions import HASH, OTHER
-from swapdesk.cli.order_document import deposit_of, order_facts
+from swapdesk.cli.order_reports import deposit_of, order_facts
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
 from swapdesk.clock import ManualClock
