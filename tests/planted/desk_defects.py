@@ -839,6 +839,36 @@ SHOWING = (
         ),
     ),
     Defect(
+        "end-believed-from-the-stream",
+        "A frame of the stream ends an order that is under way, and nobody follows its money any"
+        " more.",
+        "swapdesk/flows/tracking/tracking.py",
+        'if source == "stream" and over and not (before and',
+        "if False and not (before and",
+        ("tests/flows/test_tracking.py::test_an_end_that_only_the_stream_tells_is_not_believed",),
+    ),
+    Defect(
+        "payment-of-another-program-unseen",
+        "A command of the same home paid the deposit, and the desk asks for it once more.",
+        "swapdesk/flows/tracking/tracking.py",
+        "            if payment != before.own_payment:\n",
+        "            if False:\n",
+        (
+            "tests/flows/test_tracking.py"
+            "::test_what_another_program_of_this_home_pays_is_not_asked_for",
+        ),
+    ),
+    Defect(
+        "state-dropped-by-a-defect",
+        "A write that fails by a defect loses the states it had in hand: the next start asks for a"
+        " deposit that came.",
+        "swapdesk/flows/journal/order_writes.py",
+        "                    self.pending = {**part, **self.pending}\n"
+        "                    self.schedule()\n",
+        "                    self.schedule()\n",
+        ("tests/flows/test_order_writes.py::test_a_defect_loses_no_order",),
+    ),
+    Defect(
         "old-state-told-as-present",
         "Money that was paid out days ago is told to be held, and is asked for once more.",
         "swapdesk/flows/orders/order_status.py",
