@@ -1,4 +1,4 @@
-"""The first line of the desk, read at every key, and a token of it that was chosen among several."""
+"""The first line of the desk, read at every key, and its token that was chosen among several."""
 
 from __future__ import annotations
 
