@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from cli.desks import Desk
-from cli.scenes import BITCOIN, RECEIVER
 from harness import Sandbox
 from live_service import live_service
+
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+RECEIVER = "0x" + "1a" * 20
 
 
 @pytest.fixture(params=[b'{"ok":true}', b"OK"], ids=["json", "text"])

@@ -49,6 +49,9 @@ def test_private_send_then_watch(desk: Desk) -> None:
     watched = desk.made("orders", "watch", str(order["serviceId"]))
     assert watched["displayStatus"] == "SWAP_COMPLETED"
     assert watched["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]
+    # From now on its recipient is one that was paid.
+    again = desk.made("send", "0.05", "btc.bitcoin", "--to", "@cold", "--dry-run")
+    assert any(line.startswith("Paid ") for line in again["checks"])
 
 
 def test_a_chosen_provider_and_quote(desk: Desk) -> None:

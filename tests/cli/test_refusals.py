@@ -11,6 +11,7 @@ import pytest
 from cli.desks import Desk
 from harness import Result
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.sandbox.world import find_token
 
 ETH = derive_address("evm", b"a wallet of the tests".ljust(32))
 BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
@@ -18,6 +19,7 @@ BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
 MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
 XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
+CONTRACT = find_token("ethereum", "USDC").address
 # Off the curve, as every token account of Solana.
 TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
 
@@ -63,6 +65,13 @@ CASES = [
         "BAD_RECIPIENT",
     ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", str(CONTRACT)), 2, "BAD_RECIPIENT"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund-memo", "7"), 2, "BAD_REFUND_MEMO"),
+    (
+        ("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", BTC, "--refund-memo", "7"),
+        2,
+        "BAD_REFUND_MEMO",
+    ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--memo", "7"), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP, "--memo", "x" * 12), 2, "BAD_MEMO"),
