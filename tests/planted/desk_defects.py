@@ -57,7 +57,7 @@ CREATING = (
         "swapdesk/cli/cli_context.py",
         "if named is not None and not named.read_only:",
         "if named is not None and named.read_only is None:",
-        ("tests/cli/test_read_only.py::test_a_writing_command_ends_before_it_does_anything",),
+        ("tests/cli/test_contract.py::test_a_writing_command_ends_before_it_does_anything",),
     ),
     Defect(
         "route-type-unheard",
@@ -92,7 +92,7 @@ CREATING = (
         "swapdesk/cli/output.py",
         "errors = _ESCAPE if isinstance(text, Exact) else _SIGNS",
         "errors = _SIGNS",
-        ("tests/cli/test_standard_streams.py::test_numbers_and_sentences_are_read_in_ascii",),
+        ("tests/cli/test_output.py::test_numbers_and_sentences_are_read_in_ascii",),
     ),
     Defect(
         "paid-deposit-printed-without-its-memo",
@@ -122,7 +122,9 @@ CREATING = (
         "swapdesk/wallet/review.py",
         '"units": "written_units"',
         '"units": "units"',
-        ("tests/cli/test_schemas.py::test_nothing_that_was_printed_is_gone_without_a_new_version",),
+        (
+            "tests/cli/test_contract.py::test_nothing_that_was_printed_is_gone_without_a_new_version",
+        ),
     ),
     Defect(
         "verdict-left-out-of-the-review",
@@ -130,7 +132,9 @@ CREATING = (
         "swapdesk/wallet/review.py",
         '"refused": "refused", ',
         "",
-        ("tests/cli/test_schemas.py::test_nothing_that_was_printed_is_gone_without_a_new_version",),
+        (
+            "tests/cli/test_contract.py::test_nothing_that_was_printed_is_gone_without_a_new_version",
+        ),
     ),
     Defect(
         "page-taken-for-an-answer",
