@@ -15,7 +15,7 @@ import pytest
 from cli.desks import Desk
 from harness import Result, Sandbox
 from live_service import live_service
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.tables import CHAIN_ROWS
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
 

@@ -340,7 +340,7 @@ Lists = tuple[tuple[str, str, Callable[[], Rows]], ...]
 
 def exchange_rows() -> Rows:
     """Code and name of every exchange of the sandbox, and that some are closed to new orders."""
-    from swapdesk.sandbox.venue_rows import VENUE_ROWS
+    from swapdesk.sandbox.tables import VENUE_ROWS
 
     return [
         (row.code, row.name if row.enabled else f"{row.name}, not enabled") for row in VENUE_ROWS
@@ -349,7 +349,7 @@ def exchange_rows() -> Rows:
 
 def on_chain_rows() -> Rows:
     """Code and name of every on-chain venue of the sandbox."""
-    from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
+    from swapdesk.sandbox.tables import ON_CHAIN_NAMES
 
     return list(ON_CHAIN_NAMES.items())
 
