@@ -150,11 +150,17 @@ def test_a_full_standard_error_keeps_the_exit_code(tmp_path: Path, form: str) ->
     assert (ended.returncode, ended.stdout) == (2, "")
 
 
+@pytest.mark.parametrize("place", [">&-", ">/dev/full"])
 @pytest.mark.parametrize("command", ["config show", "config show --json", "--help"])
-def test_a_closed_standard_output_cannot_be_written(tmp_path: Path, command: str) -> None:
-    ended = shell(tmp_path, f"swapdesk {command} >&-")
+def test_a_standard_output_that_is_closed_or_full_cannot_be_written(
+    tmp_path: Path, command: str, place: str
+) -> None:
+    """Not 0, not a defect, and not bad input, which is given again."""
+    ended = shell(tmp_path, f"swapdesk {command} {place}")
     assert ended.returncode == 11
+    assert "The output could not be written: " in ended.stderr
     assert "NOT_WRITTEN" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize("form", ["", "--json", "--plain"])
@@ -230,9 +236,7 @@ def test_help_is_ascii() -> None:
         yield command.get_help(context)
         if isinstance(command, click.Group):
             for inner in command.list_commands(context):
-                found = command.get_command(context, inner)
-                assert found is not None
-                yield from texts(inner, found, context)
+                yield from texts(inner, command.get_command(context, inner), context)
 
     whole = "\n".join(texts("swapdesk", swapdesk, None)).splitlines()
     assert len(whole) > 500
