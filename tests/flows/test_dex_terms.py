@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from flows.orders import intent
-from swapdesk.flows.intents.intent import DexTerms, Intent, least_units, terms_of
+from swapdesk.flows.intents.intent import least_units, terms_of
 from swapdesk.wire.quotes import Quote
 
 SENDER = "0x" + "ab" * 20
@@ -32,9 +31,3 @@ def test_the_least_is_rounded_down_and_exact() -> None:
     whole = 10**27 + 7
     assert least_units(whole, Decimal(0)) == whole
     assert least_units(10**40 + 201, Decimal("0.5")) == (10**40 + 201) * 995 // 1000
-
-
-def test_terms_survive_the_journal() -> None:
-    terms = DexTerms(SENDER, Decimal("0.5"), 10**30 + 1, 10**29 + 3)
-    confirmed = intent(dex=terms)
-    assert Intent.from_json(confirmed.as_json()) == confirmed
