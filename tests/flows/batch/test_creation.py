@@ -1,4 +1,5 @@
-"""Batches created against a real service: journaled first, never twice, every row told."""
+"""Batches created against a real service: journaled first, never twice, every row told; an order
+is that of its row only when nothing of it differs."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ import csv
 import io
 import json
 from decimal import Decimal
+from typing import Any
 
 import httpx2
 import pytest
 from msgspec import Struct
 
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
-from flows.orders import order
+from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_result import next_words
 from swapdesk.client.api import PartnerApi
@@ -20,6 +22,7 @@ from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
+from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import SheetColumn, skipping
 from swapdesk.flows.batch.planner import BatchPlanner
@@ -41,6 +44,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import iso
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.orders import DisplayStatus
 from world import World
 
@@ -374,3 +378,55 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     made = desk.batch(again)
     with pytest.raises(NoFailedRows):
         failed_sheet(made)
+
+
+ORDER = order()
+
+
+def asked(**changes: Any) -> MultiOrderRequest:
+    fields: dict[str, Any] = {
+        "from_": ORDER.in_token_id,
+        "to": ORDER.out_token_id,
+        "amount": Decimal("0.5"),
+        "address_to": RECIPIENT,
+    }
+    return MultiOrderRequest(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"in_token_id": ETH.id}, "token sold"),
+        ({"out_token_id": "6689b73ec90e45f3b3e51500"}, "token bought"),
+        ({"receiver_address": derive_address("evm", b"x" * 32)}, "recipient"),
+        ({"receiver_address": None}, "recipient"),
+        ({"receiver_tag": "70417"}, "memo"),
+        ({"anonymous": True}, "route"),
+        ({"in_amount": Decimal("0.501")}, "amount"),
+        ({"in_amount": Decimal("0.499")}, "amount"),
+    ],
+)
+def test_what_differs_from_the_row_is_named(change: dict[str, Any], said: str) -> None:
+    assert differing(asked(), ORDER.model_copy(update=change)) == said
+
+
+def test_a_memo_of_the_row_has_to_be_repeated() -> None:
+    row = asked(destination_tag="70417")
+    assert differing(row, ORDER) == "memo"
+    unsaid = ORDER.model_copy()
+    unsaid.model_fields_set.discard("receiver_tag")
+    assert differing(row, unsaid) == "memo"
+    assert differing(row, ORDER.model_copy(update={"receiver_tag": "70417"})) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"receiver_address": RECIPIENT.lower()},
+        {"in_amount": Decimal("0.50004")},
+        {"in_token_id": None, "out_token_id": None, "anonymous": None, "in_amount": None},
+    ],
+)
+def test_what_is_within_the_tolerance_or_not_said_is_the_same(change: dict[str, Any]) -> None:
+    assert differing(asked(), ORDER.model_copy(update=change)) is None

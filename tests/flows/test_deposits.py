@@ -1,9 +1,12 @@
-"""What is shown of a deposit while it is paid from the wallet, who can pay, and what is said."""
+"""The deposit of an order: where it is, what is promised and shown of it while the wallet pays, who
+can pay, and what is said."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,22 +14,32 @@ from msgspec.structs import replace
 from flows.deposits import (
     HASH,
     PAYLOAD,
+    PLACE,
     deposit_review,
     refused_deposit,
     signed,
     waiting,
 )
-from flows.orders import NOW, order
-from flows.signing import steps_of
+from flows.orders import NOW, intent, order
+from flows.signing import TRADING, steps_of
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_phase import deposit_money
+from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
 from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
 from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
-from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
+from swapdesk.flows.deposits.wallet_funding import (
+    NotPayable,
+    check_payable,
+    deposit_payload,
+    deposit_promise,
+    not_paid,
+    payment_open,
+)
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -35,7 +48,137 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
+from swapdesk.wallet.promise import DepositPromise
 from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wire.orders import DisplayStatus
+
+WAITING = TrackedOrder(
+    order=order(expires=NOW + timedelta(minutes=10)),
+    intent=None,
+    withheld=None,
+    ended=False,
+    seen_at=NOW,
+    source="create",
+)
+
+
+def test_until_it_is_sent_you_send_it_within_the_deadline() -> None:
+    money = deposit_money(WAITING, NOW, sent=False)
+    assert (money.where, money.urgent) == ("in your wallet.", False)
+    assert money.next == "you: send the deposit within 10:00"
+    assert deposit_money(WAITING, NOW + timedelta(minutes=9), sent=False).urgent
+
+
+def test_once_it_left_it_is_on_its_way_and_nothing_is_asked_of_you() -> None:
+    for now in (NOW, NOW + timedelta(minutes=11)):
+        money = deposit_money(WAITING, now, sent=True)
+        assert "on its way to" in money.where
+        assert money.next == "the chain: it confirms the deposit"
+        assert not money.urgent
+
+
+def test_what_the_service_says_later_stands() -> None:
+    done = WAITING.order.model_copy(update={"display_status": DisplayStatus.SWAP_COMPLETED.value})
+    money = deposit_money(replace(WAITING, order=done, ended=True), NOW, sent=True)
+    assert money.next == "nobody: nothing is left to do"
+
+
+def test_a_hidden_or_expired_address_is_not_to_be_paid() -> None:
+    hidden = deposit_money(replace(WAITING, withheld="It differs."), NOW, sent=False)
+    assert hidden.next == "you: read why the address is hidden"
+    over = deposit_money(WAITING, NOW + timedelta(minutes=11), sent=False)
+    assert over.next == "nobody: do not send to its address any more"
+
+
+def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
+    last = WAITING.order.expires - timedelta(milliseconds=1)
+    assert deposit_phase(WAITING, last) is DepositPhase.WAITING
+    assert deposit_phase(WAITING, WAITING.order.expires) is DepositPhase.EXPIRED
+    hidden = replace(WAITING, withheld="It differs.", standing=DepositRelease.DIFFERS)
+    assert deposit_phase(hidden, last) is DepositPhase.HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (None, "the service: it sets up the deposit address"),
+        (WAITING.order.deposit_address, "the service: it repeats the order"),
+    ],
+)
+def test_until_the_service_gave_and_repeated_the_address_the_service_acts(
+    address: str | None, said: str
+) -> None:
+    new = WAITING.order.model_copy(update={"deposit_address": address})
+    one = replace(WAITING, order=new, withheld="Not yet.", standing=DepositRelease.UNREPEATED)
+    money = deposit_money(one, NOW, sent=False)
+    assert money.where == "in your wallet."
+    assert money.next.startswith(said)
+    over = deposit_money(one, NOW + timedelta(minutes=11), sent=False)
+    assert over.next == "nobody: do not send to its address any more"
+    assert deposit_phase(one, NOW) is DepositPhase.HIDDEN
+    assert deposit_phase(one, NOW + timedelta(minutes=11)) is DepositPhase.EXPIRED
+
+
+SOL = TokenFacts("6689b73ec90e45f3b3e51790", "SOL", "solana", "Solana", "sol", None, 9)
+SOLANA_TRADER = derive_address("sol", b"t" * 32)
+VENUE = derive_address("sol", b"v" * 32)
+
+
+def account(kind: Kind, address: str) -> Account:
+    return Account(address, kind, "trading", "sandbox", KeyOrigin.CREATED, None, NOW)
+
+
+def on_solana(**changes: Any) -> TrackedOrder:
+    """2.5 SOL for ether, at an exchange whose deposits carry a memo."""
+    confirmed = intent(token_in=SOL, amount_in=Decimal("2.5"))
+    made = order(confirmed, **{"deposit_address": VENUE, "deposit_tag": "70417", **changes})
+    return TrackedOrder(made, confirmed, None, ended=False, seen_at=NOW, source="create")
+
+
+def test_the_memo_and_the_amount_of_the_order_are_promised() -> None:
+    tracked = on_solana(in_amount=Decimal("2.50001"))
+    promise = deposit_promise(tracked, account(Kind.SOLANA, SOLANA_TRADER), Decimal(150))
+    assert promise.deposit == DepositPromise(
+        tracked.service_id, VENUE, "70417", 2_500_010_000, tracked.order.expires, None
+    )
+    assert (promise.account, promise.sell_units) == (SOLANA_TRADER, 2_500_000_000)
+    check_payable(promise)
+
+
+def test_a_token_is_paid_to_the_deposit_address_of_the_order() -> None:
+    tracked = waiting(in_amount=Decimal("1000.05"))
+    promise = deposit_promise(tracked, account(Kind.EVM, TRADING), None)
+    payload = deposit_payload(promise)
+    assert (payload.to, payload.value) == (promise.sell.contract, 0)
+    assert payload.data[10:74].endswith(PLACE[2:].lower())
+    assert int(payload.data[74:], 16) == 1_000_050_000
+
+
+def test_a_memo_that_no_transfer_carries_is_not_left_out() -> None:
+    promise = deposit_promise(waiting(deposit_tag="70417"), account(Kind.EVM, TRADING), None)
+    with pytest.raises(NotPayable, match="memo"):
+        deposit_payload(promise)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"deposit_address": None},
+        {"deposit_address": "0x1234"},
+        {"in_amount": None},
+        {"in_amount": Decimal("0.0000001")},
+        {"expires": None},
+    ],
+)
+def test_an_order_that_does_not_say_all_of_it_is_not_paid(change: dict[str, Any]) -> None:
+    with pytest.raises(NotPayable):
+        deposit_promise(waiting(**change), account(Kind.EVM, TRADING), None)
+
+
+def test_an_order_of_somebody_else_is_not_paid() -> None:
+    with pytest.raises(NotPayable, match="not confirmed at this desk"):
+        deposit_promise(replace(waiting(), intent=None), account(Kind.EVM, TRADING), None)
+
 
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)
 SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
