@@ -38,7 +38,6 @@ from swapdesk.flows.deposits.wallet_funding import (
     payment_open,
 )
 from swapdesk.flows.dex.swap_account import SwapAccount
-from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
@@ -49,7 +48,8 @@ from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.promise import DepositPromise
-from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import DisplayStatus
 
 WAITING = TrackedOrder(
@@ -62,61 +62,75 @@ WAITING = TrackedOrder(
 )
 
 
-def test_until_it_is_sent_you_send_it_within_the_deadline() -> None:
-    money = deposit_money(WAITING, NOW, sent=False)
-    assert (money.where, money.urgent) == ("in your wallet.", False)
-    assert money.next == "you: send the deposit within 10:00"
-    assert deposit_money(WAITING, NOW + timedelta(minutes=9), sent=False).urgent
+DONE = WAITING.order.model_copy(update={"display_status": DisplayStatus.SWAP_COMPLETED.value})
+UNPLACED = WAITING.order.model_copy(update={"deposit_address": None})
+DIFFERS = replace(WAITING, withheld="It differs.", standing=DepositRelease.DIFFERS)
+UNREPEATED = replace(WAITING, withheld="Not yet.", standing=DepositRelease.UNREPEATED)
+AT_HOME, MOVING = "in your wallet.", "on its way to Halyard."
+CONFIRMS = "the chain: it confirms the deposit"
+OVER = "nobody: do not send to its address any more"
 
 
-def test_once_it_left_it_is_on_its_way_and_nothing_is_asked_of_you() -> None:
-    for now in (NOW, NOW + timedelta(minutes=11)):
-        money = deposit_money(WAITING, now, sent=True)
-        assert "on its way to" in money.where
-        assert money.next == "the chain: it confirms the deposit"
-        assert not money.urgent
-
-
-def test_what_the_service_says_later_stands() -> None:
-    done = WAITING.order.model_copy(update={"display_status": DisplayStatus.SWAP_COMPLETED.value})
-    money = deposit_money(replace(WAITING, order=done, ended=True), NOW, sent=True)
-    assert money.next == "nobody: nothing is left to do"
-
-
-def test_a_hidden_or_expired_address_is_not_to_be_paid() -> None:
-    hidden = deposit_money(replace(WAITING, withheld="It differs."), NOW, sent=False)
-    assert hidden.next == "you: read why the address is hidden"
-    over = deposit_money(WAITING, NOW + timedelta(minutes=11), sent=False)
-    assert over.next == "nobody: do not send to its address any more"
+@pytest.mark.parametrize(
+    ("tracked", "minutes", "left", "where", "next_"),
+    [
+        (WAITING, 0, "", AT_HOME, "you: send the deposit within 10:00"),
+        (WAITING, 9, "", AT_HOME, "you: send the deposit within 1:00"),
+        (WAITING, 11, "", AT_HOME, OVER),
+        (WAITING, 0, "sent", MOVING, CONFIRMS),
+        (WAITING, 11, "sent", MOVING, CONFIRMS),
+        (
+            WAITING,
+            0,
+            "begun",
+            "in your wallet, or on its way to the deposit address",
+            "you: f opens the payment; do not pay it by hand",
+        ),
+        # What the service says later stands.
+        (
+            replace(WAITING, order=DONE, ended=True),
+            0,
+            "sent",
+            "14.524108 ETH arrived at the recipient.",
+            "nobody: nothing is left to do",
+        ),
+        (DIFFERS, 0, "", AT_HOME, "you: read why the address is hidden"),
+        # Until the service gave and repeated the address, the service acts.
+        (
+            UNREPEATED,
+            0,
+            "",
+            AT_HOME,
+            "the service: it repeats the order, then the address is shown",
+        ),
+        (UNREPEATED, 11, "", AT_HOME, OVER),
+        (
+            replace(UNREPEATED, order=UNPLACED),
+            0,
+            "",
+            AT_HOME,
+            "the service: it sets up the deposit address",
+        ),
+        (replace(UNREPEATED, order=UNPLACED), 11, "", AT_HOME, OVER),
+    ],
+)
+def test_where_the_money_of_a_deposit_is_and_who_acts(
+    tracked: TrackedOrder, minutes: int, left: str, where: str, next_: str
+) -> None:
+    now = NOW + timedelta(minutes=minutes)
+    money = deposit_money(tracked, now, sent=left == "sent", begun=left == "begun")
+    assert (money.where, money.next) == (where, next_)
+    assert money.urgent is (next_ == "you: send the deposit within 1:00")
 
 
 def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
     last = WAITING.order.expires - timedelta(milliseconds=1)
     assert deposit_phase(WAITING, last) is DepositPhase.WAITING
     assert deposit_phase(WAITING, WAITING.order.expires) is DepositPhase.EXPIRED
-    hidden = replace(WAITING, withheld="It differs.", standing=DepositRelease.DIFFERS)
-    assert deposit_phase(hidden, last) is DepositPhase.HIDDEN
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        (None, "the service: it sets up the deposit address"),
-        (WAITING.order.deposit_address, "the service: it repeats the order"),
-    ],
-)
-def test_until_the_service_gave_and_repeated_the_address_the_service_acts(
-    address: str | None, said: str
-) -> None:
-    new = WAITING.order.model_copy(update={"deposit_address": address})
-    one = replace(WAITING, order=new, withheld="Not yet.", standing=DepositRelease.UNREPEATED)
-    money = deposit_money(one, NOW, sent=False)
-    assert money.where == "in your wallet."
-    assert money.next.startswith(said)
-    over = deposit_money(one, NOW + timedelta(minutes=11), sent=False)
-    assert over.next == "nobody: do not send to its address any more"
-    assert deposit_phase(one, NOW) is DepositPhase.HIDDEN
-    assert deposit_phase(one, NOW + timedelta(minutes=11)) is DepositPhase.EXPIRED
+    assert deposit_phase(DIFFERS, last) is DepositPhase.HIDDEN
+    for one in (UNREPEATED, replace(UNREPEATED, order=UNPLACED)):
+        assert deposit_phase(one, NOW) is DepositPhase.HIDDEN
+        assert deposit_phase(one, NOW + timedelta(minutes=11)) is DepositPhase.EXPIRED
 
 
 SOL = TokenFacts("6689b73ec90e45f3b3e51790", "SOL", "solana", "Solana", "sol", None, 9)
@@ -154,12 +168,6 @@ def test_a_token_is_paid_to_the_deposit_address_of_the_order() -> None:
     assert int(payload.data[74:], 16) == 1_000_050_000
 
 
-def test_a_memo_that_no_transfer_carries_is_not_left_out() -> None:
-    promise = deposit_promise(waiting(deposit_tag="70417"), account(Kind.EVM, TRADING), None)
-    with pytest.raises(NotPayable, match="memo"):
-        deposit_payload(promise)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -168,14 +176,18 @@ def test_a_memo_that_no_transfer_carries_is_not_left_out() -> None:
         {"in_amount": None},
         {"in_amount": Decimal("0.0000001")},
         {"expires": None},
+        # No transfer carries it, and it is not left out.
+        {"deposit_tag": "70417"},
     ],
 )
 def test_an_order_that_does_not_say_all_of_it_is_not_paid(change: dict[str, Any]) -> None:
-    with pytest.raises(NotPayable):
-        deposit_promise(waiting(**change), account(Kind.EVM, TRADING), None)
+    with pytest.raises(NotPayable, match="memo" if "deposit_tag" in change else None):
+        deposit_payload(deposit_promise(waiting(**change), account(Kind.EVM, TRADING), None))
 
 
-def test_an_order_of_somebody_else_is_not_paid() -> None:
+def test_an_order_of_somebody_else_is_not_paid(clock: ManualClock) -> None:
+    with pytest.raises(ValueError, match="not confirmed"):
+        DepositSigning(replace(waiting(), intent=None), clock, lambda: None, asked=True)
     with pytest.raises(NotPayable, match="not confirmed at this desk"):
         deposit_promise(replace(waiting(), intent=None), account(Kind.EVM, TRADING), None)
 
@@ -218,40 +230,56 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "steps"),
+    ("before", "outcome", "steps", "failure"),
     [
-        (not_paid("NOT_ENOUGH", "No."), "x check  o sign  o send  o confirmed"),
-        (payment_open("AGENT_GONE", "gone"), "~ check  o sign  o send  o confirmed"),
+        # What is not there is offered by the faucet.
+        (
+            None,
+            not_paid("NOT_ENOUGH", "Wallet trading has nothing"),
+            "x check  o sign  o send  o confirmed",
+            ("Wallet trading has nothing.", UNPAID, FAUCET),
+        ),
+        (
+            None,
+            payment_open("AGENT_GONE", "gone"),
+            "~ check  o sign  o send  o confirmed",
+            (
+                "The payment is not confirmed yet. Gone.",
+                "on its way to the deposit address, or still in your wallet",
+                "you: r goes on with it",
+            ),
+        ),
+        (
+            refused_deposit(),
+            not_paid("GATE", "It does not pay the order's deposit address."),
+            "x check  o sign  o send  o confirmed",
+            ("Your wallet refuses to sign this: It does not pay", UNPAID, LOOK),
+        ),
+        (
+            signed(TransactionState.FAILED),
+            not_paid("FAILED", "The transaction failed.", HASH),
+            "+ check  + sign  + send  x confirmed 0 of 2",
+            ("The transaction failed", "in your wallet, but for the gas it cost", ""),
+        ),
     ],
 )
-def test_an_end_marks_the_step_it_ended_at(
-    session: DepositSigning, outcome: Outcome, steps: str
+def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
+    session: DepositSigning,
+    before: Review | SignedTransaction | None,
+    outcome: Outcome,
+    steps: str,
+    failure: tuple[str, str, str],
 ) -> None:
+    if isinstance(before, Review):
+        session.reviewed(PAYLOAD, before)
+    elif before is not None:
+        session.seen(before)
     session.finish(outcome)
     assert steps_of(session) == steps
     assert session.over is outcome.refused
-
-
-def test_what_is_not_there_is_offered_by_the_faucet(session: DepositSigning) -> None:
-    session.finish(not_paid("NOT_ENOUGH", "Wallet trading has nothing"))
-    assert session.outcome.failure == Failure("Wallet trading has nothing.", UNPAID, FAUCET)
-
-
-def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
-    session.reviewed(PAYLOAD, refused_deposit())
-    session.finish(not_paid("GATE", "It does not pay the order's deposit address."))
-    assert steps_of(session) == "x check  o sign  o send  o confirmed"
-    failure = session.outcome.failure
-    assert failure.cause.startswith("Your wallet refuses to sign this: It does not pay")
-    assert (failure.money, failure.next) == (UNPAID, LOOK)
-
-
-def test_what_was_executed_and_failed_cost_gas(session: DepositSigning) -> None:
-    session.seen(signed(TransactionState.FAILED))
-    session.finish(not_paid("FAILED", "The transaction failed.", HASH))
-    assert steps_of(session) == "+ check  + sign  + send  x confirmed 0 of 2"
-    failure = session.outcome.failure
-    assert failure.money == "in your wallet, but for the gas it cost"
+    told = session.outcome.failure
+    assert (told.cause.startswith(failure[0]), told.money) == (True, failure[1]), told
+    assert told.next.startswith(failure[2])
 
 
 async def test_an_order_that_ends_takes_the_question_back(
@@ -265,12 +293,6 @@ async def test_an_order_that_ends_takes_the_question_back(
     with pytest.raises(NotAgreed, match="order ended before you signed") as ended:
         await task
     assert ended.value.code == "NOT_PAYABLE"
-
-
-def test_an_order_of_nobody_here_has_no_session(clock: ManualClock) -> None:
-    foreign = replace(waiting(), intent=None)
-    with pytest.raises(ValueError, match="not confirmed"):
-        DepositSigning(foreign, clock, lambda: None, asked=True)
 
 
 # Who pays
@@ -321,12 +343,6 @@ def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     journal.calls.add_payment(other.service_id, b"{}")
     assert not here.under_way(other)
     assert here.refusal(other) == MAY_BE_PAID
-
-
-def test_a_payment_that_was_begun_is_not_asked_for_by_hand(clock: ManualClock) -> None:
-    money = deposit_money(waiting(), clock.now(), sent=False, begun=True)
-    assert money.next == "you: f opens the payment; do not pay it by hand"
-    assert "or on its way" in money.where
 
 
 # What it lacks
