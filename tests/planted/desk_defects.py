@@ -607,10 +607,7 @@ PAYING = (
         "            added",
         '            if row is not None and row["state"] == StepState.ACKED:\n'
         "                raise PaidBefore(_call_of(row))\n            added",
-        (
-            "tests/flows/test_funding.py::test_of_two_processes_one_pays",
-            "tests/flows/test_late_answers.py::test_what_was_decided_first_stands",
-        ),
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "group-row-paid-twice",
