@@ -38,7 +38,7 @@ CREATING = (
     Defect(
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
-        "swapdesk/cli/batch_creation.py",
+        "swapdesk/cli/batch_making.py",
         "tell_plan(session, plan, output.before_a_question)",
         "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
@@ -62,7 +62,7 @@ CREATING = (
     Defect(
         "route-type-unheard",
         "A swap that was to be private goes over one exchange, which sees both ends.",
-        "swapdesk/cli/quote_choice.py",
+        "swapdesk/cli/quotes.py",
         "return request.wish.read(request.types)",
         "return request.wish.read()",
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
@@ -70,7 +70,7 @@ CREATING = (
     Defect(
         "another-allowance-ended",
         "The allowance that was to end stays, and another one ends in its place.",
-        "swapdesk/cli/wallet_acts.py",
+        "swapdesk/cli/wallet_chains.py",
         "return kept and token.lower() in tokens and spender.lower() in spenders",
         "return kept and token.lower() in tokens",
         (
@@ -81,7 +81,7 @@ CREATING = (
     Defect(
         "least-output-unheard",
         "Less arrives than the command names with --min-out.",
-        "swapdesk/cli/quote_choice.py",
+        "swapdesk/cli/quotes.py",
         "if request.min_out is not None:",
         "if request.min_out is not None and request.fund:",
         ("tests/cli/test_refusals.py::test_bad_input_is_refused_and_creates_nothing",),

@@ -34,16 +34,16 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import bundle_end
 from swapdesk.wallet.accounts import Account, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.chains import KEY, served
+from wallet.signing import KEY, served
 from world import open_world, sandbox_goods
 
 CHAIN = "base"

@@ -17,7 +17,7 @@ from sandbox.evm.rewinding import rewind
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
