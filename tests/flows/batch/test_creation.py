@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,7 @@ import httpx2
 import pytest
 from msgspec import Struct
 
-from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
+from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_report import next_words
@@ -101,6 +102,18 @@ async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> N
     ]
     assert await desk.creation.run(batch_id) == []
     assert await desk.groups() == {outcome.group.multi_id}
+    # A result for each line of the file. An older desk that runs beside this one reads the cells
+    # by these names.
+    batch = desk.batch(batch_id[:8])
+    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
+    read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
+    assert read[0] == [*HEADS]
+    assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
+    assert [row[:6] for row in read[1:]] == [
+        ["1", "2", "'@bob", "100", "USDC.ethereum", "ETH"],
+        ["2", "3", "'@rita", "200", "USDC.ethereum", "XRP"],
+    ]
+    assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
 
 
 async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> None:
@@ -192,63 +205,55 @@ async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: D
     assert desk.journal.batches.payer(again) is None
 
 
-async def test_a_lost_answer_is_found_and_never_sent_again(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "died", "state", "rows", "says"),
+    [
+        (None, lose_answer, False, StepState.RESOLVED_YES, RowState.CREATED, "build"),
+        (refuse_connection, None, False, StepState.PREPARED, RowState.PLANNED, "resume"),
+        # There is nothing to go on with: its rows are created anew, on purpose.
+        (None, None, True, StepState.RESOLVED_NO, RowState.FAILED, "create --failed"),
+    ],
+)
+async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent_again(
+    desk: Desk,
+    before: Callable[[httpx2.Request], None] | None,
+    after: After | None,
+    died: bool,
+    state: StepState,
+    rows: RowState,
+    says: str,
+) -> None:
+    """Beside the group of another batch, which is not taken for it."""
+    await desk.creation.run(
+        desk.creation.write(await desk.plan("@bob,101,ETH,base,,,USDC.ethereum"))
+    )
+    others = await desk.groups()
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.network.after = lose_answer
+    desk.network.before, desk.network.after = before, after
+    if died:
+        assert desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
     (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.error is None
-    assert outcome.group.state is StepState.RESOLVED_YES
-    assert [row.state for row in outcome.group.rows] == [RowState.CREATED] * 2
-    assert await desk.groups() == {outcome.group.multi_id}
-
-
-async def test_a_desk_that_died_after_sending_looks_before_anything_else(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.batch(batch_id)
-    desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.state is StepState.RESOLVED_NO
-    # There is nothing to go on with: its rows are created anew, on purpose.
+    assert outcome.group.state is state
+    assert isinstance(outcome.error, Unreachable) is (before is not None)
+    assert {row.state for row in outcome.group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
-    assert next_words(standing) == f"you: swapdesk batch create --failed {batch_id[:8]}"
-    assert [row.state for row in outcome.group.rows] == [RowState.FAILED] * 2
-    assert await desk.groups() == set()
-    assert not desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
-
-
-async def test_what_never_left_may_leave_later(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.network.before = refuse_connection
-    (outcome,) = await desk.creation.run(batch_id)
-    assert isinstance(outcome.error, Unreachable)
-    assert outcome.group.state is StepState.PREPARED
-    assert {row.state for row in outcome.group.rows} == {RowState.PLANNED}
-    desk.network.before = None
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.state is StepState.ACKED
-
-
-async def test_an_order_of_somebody_else_is_not_taken(desk: Desk) -> None:
-    other = await desk.plan("@bob,101,ETH,base,,,USDC.ethereum")
-    mine = desk.creation.write(await desk.plan(*CLEAN))
-    theirs = desk.creation.write(other)
-    await desk.creation.run(theirs)
-    desk.journal.batches.mark_sent(mine, 1, desk.api.server_now())
-    (outcome,) = await desk.creation.run(mine)
-    assert outcome.group.multi_id is None
+    assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
+    desk.network.before = desk.network.after = None
+    made = {outcome.group.multi_id} if rows is RowState.CREATED else set()
+    assert await desk.groups() - others == made
+    # Only what never left may leave later.
+    again = await desk.creation.run(batch_id)
+    assert [one.group.state for one in again] == [StepState.ACKED] * (before is not None)
 
 
 async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
     plan, answers = await desk.plan(*CLEAN), []
 
-    def first_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        def kept(body: bytes) -> bytes:
-            answers.append(body)
-            return answers[0]
+    def kept(body: bytes) -> bytes:
+        answers.append(body)
+        return answers[0]
 
-        return changed(response, kept) if request.method == "POST" else response
-
-    desk.network.after = first_answer
+    desk.network.after = on("POST", lambda _, response: changed(response, kept))
     ended = []
     for again in (False, True):
         (outcome,) = await desk.creation.run(desk.creation.write(plan, again=again))
@@ -266,10 +271,7 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
         said["orders"] = said["orders"][:1] * 2
         return json.dumps(said).encode()
 
-    def answered(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        return changed(response, repeated) if request.method == "POST" else response
-
-    desk.network.after = answered
+    desk.network.after = on("POST", lambda _, response: changed(response, repeated))
     plan = await desk.plan(CLEAN[0], CLEAN[0])
     (outcome,) = await desk.creation.run(desk.creation.write(plan))
     first, second = outcome.group.rows
@@ -279,21 +281,6 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
         f"The service answered with order {first.service_id}, which is of another row or was"
         " there before."
     )
-
-
-async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    await desk.creation.run(batch_id)
-    batch = desk.batch(batch_id[:8])
-    # An older desk that runs beside this one reads them by these names.
-    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
-    read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
-    assert read[0] == [*HEADS]
-    assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
-    assert read[1][3:6] == ["100", "USDC.ethereum", "ETH"]
-    assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
-    assert read[1][2] == "'@bob"
-    assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
 
 
 async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
