@@ -50,10 +50,10 @@ from swapdesk.paths import Home
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, Accounts, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import AgentOperation, Frame, Refused
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 PHRASE = Secret("correct horse battery staple")
 ETHEREUM, BASE = "ethereum", "base"

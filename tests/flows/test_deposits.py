@@ -47,9 +47,8 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import DepositPromise
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import DisplayStatus
 
 WAITING = TrackedOrder(

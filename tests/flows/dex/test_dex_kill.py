@@ -16,8 +16,8 @@ from flows.killed_desk import killed_at, reopened, sampled
 from swapdesk.flows.creation.reconciliation import find_order
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")

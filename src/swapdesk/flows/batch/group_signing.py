@@ -26,8 +26,8 @@ from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSessio
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.review import Review
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk

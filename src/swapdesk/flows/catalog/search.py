@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from swapdesk.chain.addresses.display import ungrouped
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.chain.addresses.payment_links import EVM_CHAINS, read_payment_link
+from swapdesk.chain.addresses.payments import EVM_CHAINS, read_payment_link
 from swapdesk.flows.catalog.confusables import draws_like, is_plain, skeleton
 from swapdesk.flows.catalog.token_list import TokenList, needle
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict

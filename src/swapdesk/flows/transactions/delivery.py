@@ -13,10 +13,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from swapdesk.clock import Clock
+from swapdesk.wallet.answers import EXECUTED, FINAL, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
-from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 _DECISIVE = (
