@@ -245,14 +245,21 @@ async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) ->
     assert flagged.order_finished_received == done.order_finished_received
 
 
-async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floor) -> None:
+@pytest.mark.parametrize(
+    ("leg", "seconds", "least", "most"),
+    [(LegStatus.FINISHED, 10, 40, 120), (LegStatus.WAITING, 1800, 250, 400)],
+    ids=["finished", "expired"],
+)
+async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
+    floor: Floor, leg: LegStatus, seconds: float, least: int, most: int
+) -> None:
     _, venue, key = await begun(floor)
-    venue.move(key, LegStatus.FINISHED)
-    await floor.work(10)
+    venue.move(key, leg)
+    await floor.work(seconds)
     asked = len(venue.asked)
     for _ in range(49 * 60):
         await floor.work(60)
-    assert 40 < len(venue.asked) - asked < 120
+    assert least < len(venue.asked) - asked < most
     assert await floor.store.next_due() is None
 
 
@@ -278,17 +285,6 @@ async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -
     )
     venue.tell(key, back)
     assert (await state(floor, order, 2)).status == 7
-
-
-async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor: Floor) -> None:
-    await floor.create()
-    await floor.work(1800)
-    asked = len(floor.venue("aa").asked)
-    for _ in range(48 * 60):
-        await floor.work(60)
-    times = len(floor.venue("aa").asked) - asked
-    assert 250 < times < 400
-    assert await floor.store.next_due() is None
 
 
 @pytest.mark.parametrize(("arrived", "flagged"), [(True, True), (False, False)])

@@ -509,7 +509,10 @@ async def test_what_was_not_committed_is_not_told_as_done(
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 
 
-def bundle(number: int, *service_ids: str, state: Any = "pending", paid: bool = False) -> Any:
+def bundle(
+    number: int, *service_ids: str, state: Any = "pending", paid: bool = False, **more: Any
+) -> Any:
+    """Of ``group-NUMBER``; ``more`` is what its one batch has besides."""
     batch = StoredBatch(
         service_ids=service_ids or (f"order-{number}",),
         operation={"sender": "0x00", "nonce": "0x0"},
@@ -517,6 +520,7 @@ def bundle(number: int, *service_ids: str, state: Any = "pending", paid: bool = 
         entry_point="0x00",
         version="0.7",
         paid=paid,
+        **more,
     )
     return StoredBundle(
         number=0,

@@ -71,14 +71,6 @@ async def test_equal_questions_share_one_call(clock: ManualClock) -> None:
     assert inner.asked == 4
 
 
-async def test_a_defect_of_an_adapter_is_transient_and_logged(
-    clock: ManualClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    with pytest.raises(Transient):
-        await quoted(GuardedVenue(PriceVenue("aa", broken=True), clock))
-    assert "ZeroDivisionError" in caplog.text
-
-
 async def test_a_failing_venue_is_left_alone_and_asked_again(clock: ManualClock) -> None:
     inner = PriceVenue("aa", failing=True)
     venue = GuardedVenue(inner, clock)
@@ -200,15 +192,26 @@ async def test_a_silent_venue_is_given_up(
 
 @pytest.mark.parametrize(
     ("call", "how", "failure"),
-    [(OPEN, "broken", Ambiguous), (OPEN, "rejects", Rejected), (REPORT, "broken", Transient)],
-    ids=["open", "rejected", "report"],
+    [
+        (QUOTE, "broken", Transient),
+        (OPEN, "broken", Ambiguous),
+        (OPEN, "rejects", Rejected),
+        (REPORT, "broken", Transient),
+    ],
+    ids=["quote", "open", "rejected", "report"],
 )
 async def test_a_failure_says_what_is_known(
-    clock: ManualClock, call: tuple[Any, ...], how: str, failure: Any
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
+    call: tuple[Any, ...],
+    how: str,
+    failure: Any,
 ) -> None:
     name, *asked = call
+    venue = OpeningVenue("aa", how=how, broken=how == "broken")
     with pytest.raises(failure):
-        await getattr(GuardedVenue(OpeningVenue("aa", how=how), clock), name)(*asked)
+        await getattr(GuardedVenue(venue, clock), name)(*asked)
+    assert ("ZeroDivisionError" in caplog.text) is (how == "broken")
 
 
 async def test_open_is_not_stopped_by_the_breaker(clock: ManualClock) -> None:

@@ -309,8 +309,7 @@ class QuoteEngine:
         found = [
             each
             for each in priced(answer.routes)
-            if each.legs not in exclude
-            and not loses_too_much(
+            if not loses_too_much(
                 in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
             )
         ]
