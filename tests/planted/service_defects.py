@@ -397,6 +397,6 @@ CHAINS = (
         "swapdesk/sandbox/node/evm/mempool.py",
         "            _require_bump(before, candidate)\n",
         "            pass\n",
-        ("tests/sandbox/evm/test_evm_pool.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
 )

@@ -20,7 +20,7 @@ from service.dex.trading import Floor, Trader, trader
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.venues import INVALIDATE
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
-from swapdesk.sandbox.evm_world.pools import RELAYER
+from swapdesk.sandbox.evm_world.genesis import RELAYER
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.wire.orders import LegStatus
 
