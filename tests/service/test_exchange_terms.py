@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +22,8 @@ from service.orders_fixtures import (
     row_of,
     venues_at,
 )
+from service.venue import PlainVenue
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.rate_limits import CountedCall
 from swapdesk.service.store.records import RouteChoice, StoredQuote
@@ -36,12 +34,11 @@ from swapdesk.wire.operation import RateClass
 
 
 @pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
-    for venue in floor.adapters:
+def adapters() -> list[PlainVenue]:
+    venues = venues_at()
+    for venue in venues:
         venue.traits = VenueTraits(fixed=True)
-    yield floor
-    await floor.store.close()
+    return venues
 
 
 async def stored(floor: Floor, *, route: str = "standard", **changes: Any) -> StoredQuote:
@@ -201,10 +198,12 @@ async def test_a_fallback_needs_no_refund_address_that_was_not_given(floor: Floo
     assert (await create(floor, await floor.quote(), refund_address=EVM)).in_ == "bb"
 
 
-async def test_a_fallback_keeps_to_the_providers_asked_for(floor: Floor) -> None:
-    quote = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
+async def test_a_fallback_keeps_to_the_providers_and_the_markup_asked_for(floor: Floor) -> None:
+    markup = Decimal("1.5")
+    quote = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")), markup=markup)
     floor.venue("aa").trouble.reject = True
     assert (await create(floor, quote)).in_ == "cc"
+    assert floor.venue("cc").opened[0].terms.markup == markup
     floor.venue("cc").trouble.reject = True
     last = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
     await refused(create(floor, last), ErrorCode.PROVIDER_EXCHANGE_FAILED)

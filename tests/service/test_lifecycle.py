@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from patience import eventually
 from service.orders_fixtures import BTC, EVM, Floor, caller, reopen, row_of, venues_at
 from service.test_exchange_terms import create, fixed
 from service.venue import PlainVenue
-from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
@@ -430,11 +427,8 @@ async def test_a_private_deposit_given_back_by_the_first_leg_is_a_refund(floor: 
 
 
 @pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    venues = [*venues_at(), PlainVenue("dd", "Delta", spread="0.010")]
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues)
-    yield floor
-    await floor.store.close()
+def adapters() -> list[PlainVenue]:
+    return [*venues_at(), PlainVenue("dd", "Delta", spread="0.010")]
 
 
 async def after(floor: Floor, order: Order, looks: int = 0) -> Order:

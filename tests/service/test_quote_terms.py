@@ -387,20 +387,6 @@ async def test_the_default_of_the_account(service: ServiceParts) -> None:
     assert await applied(markup="0") == {"fa": 0, "fb": 0, "ff": 0, "pl": 0}
 
 
-async def test_a_fallback_keeps_the_markup(service: ServiceParts) -> None:
-    for route, legs in (("standard", 1), ("private", 2)):
-        found = await service.engine.best_legs(
-            BTC,
-            ETH,
-            Decimal("0.5"),
-            route,  # type: ignore[arg-type]
-            markup=Decimal(3),
-        )
-        assert found.markup == 3
-        assert len(found.legs) == legs
-        assert set(found.legs) <= {"fa", "fb"}
-
-
 async def test_fixed_rates_with_a_markup(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked(types="standard", markup="1", fixed="true"))
     assert [(row.swap, row.fixed, row.applied_api_markup) for row in rows] == [

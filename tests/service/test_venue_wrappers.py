@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from manual_time import rest
 from service.price_venue import PriceVenue
 from service.world import BTC, ETH, UNVERIFIED
 from swapdesk.clock import ManualClock
@@ -40,11 +41,6 @@ from swapdesk.service.venues.registry import (
 HALF = Decimal("0.5")
 
 
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
 async def quoted(
     venue: GuardedVenue, amount: Decimal = HALF, terms: Terms = FLOATING
 ) -> VenueQuote | Unavailable:
@@ -59,10 +55,10 @@ async def test_equal_questions_share_one_call(clock: ManualClock) -> None:
         asyncio.create_task(quoted(venue, Decimal(1))),
         asyncio.create_task(quoted(venue, terms=Terms(fixed=True))),
     ]
-    await settle()
+    await rest()
     assert inner.asked == 3
     asking[0].cancel()
-    await settle()
+    await rest()
     inner.gate.set()
     answers = await asyncio.gather(*asking[1:], *others)
     assert len({id(answer) for answer in answers[:4]}) == 1
@@ -178,12 +174,12 @@ async def test_a_silent_venue_is_given_up(
     inner = OpeningVenue("aa", how="silent", silent=True)
     name, *asked = call
     asking = asyncio.create_task(getattr(GuardedVenue(inner, clock), name)(*asked))
-    await settle()
+    await rest()
     clock.advance(seconds - 0.01)
-    await settle()
+    await rest()
     assert not asking.done()
     clock.advance(0.02)
-    await settle()
+    await rest()
     assert asking.done()
     with pytest.raises(failure):
         await asking
@@ -242,7 +238,7 @@ async def failing_while_its_caller_is_cancelled(clock: ManualClock) -> None:
         raise Rejected("not that one")
 
     caller = asyncio.create_task(within(clock, 5, failing()))
-    await settle()
+    await rest()
     release.set()
     with pytest.raises(asyncio.CancelledError):
         await caller
@@ -254,7 +250,7 @@ async def test_a_failure_in_the_moment_of_a_cancellation_is_not_reported_as_lost
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     await failing_while_its_caller_is_cancelled(clock)
-    await settle()
+    await rest()
     gc.collect(1)
     assert reported == []
 
@@ -274,8 +270,7 @@ async def run(clock: ManualClock, delays: list[float]) -> tuple[list[float | Non
     task = asyncio.ensure_future(gather(clock, questions))
     begin = clock.monotonic()
     while not task.done():
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await rest()
         if not task.done():
             clock.advance(0.1)
     return *task.result(), round(clock.monotonic() - begin, 3)
@@ -329,11 +324,9 @@ async def test_late_questions_are_cancelled() -> None:
 
     task = asyncio.ensure_future(gather(clock, [late()]))
     while not task.done():
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await rest()
         clock.advance(0.1)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await rest()
     assert ended == ["cancelled"]
 
 
