@@ -18,7 +18,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.quoting.engine import QUOTE_VALID
+from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize

@@ -32,8 +32,8 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.bounds import KEPT_SECONDS
-from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
+from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.numbers import plain, quantize

@@ -312,6 +312,13 @@ class Venues:
         """The venue of a provider code (``shortName``), enabled or not."""
         return self._by_code.get(code)
 
+    def asked(self, code: str) -> GuardedVenue:
+        """The venue of an order's leg. Raises Transient where it is not configured now."""
+        venue = self.by_code(code)
+        if venue is None:
+            raise Transient(f"venue {code} is not configured")
+        return venue
+
     def dex(self, code: str) -> DexVenue | None:
         """The on-chain venue of a provider code."""
         return self._dex.get(code)
