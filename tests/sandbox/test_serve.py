@@ -1,5 +1,5 @@
-"""Life of a whole sandbox, its ready line, its children, its data; and of ``swapdesk node``, the chains
-alone.
+"""Life of a whole sandbox, its ready line, its children, its data; and of ``swapdesk node``, the
+chains alone.
 """
 
 from __future__ import annotations
