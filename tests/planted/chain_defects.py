@@ -7,7 +7,6 @@ from .defect import Defect
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
 _EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
-_SURVIVES = "tests/sandbox/test_node_process.py::test_what_its_chains_have_told_survives_it"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
 EVM = (
@@ -17,10 +16,7 @@ EVM = (
         f"{_EVM}/chain.py",
         "        self._log.append(msgspec.msgpack.encode(mined))\n",
         "",
-        (
-            f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",
-            _SURVIVES,
-        ),
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
     ),
     Defect(
         "mined-log-in-the-cache-of-the-drive",
@@ -182,10 +178,7 @@ SOLANA = (
         _CHAIN,
         "            self._log.append(msgspec.msgpack.encode(mined))\n",
         "            pass\n",
-        (
-            f"{_SOLANA_CHAIN}::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",
-            _SURVIVES,
-        ),
+        (f"{_SOLANA_CHAIN}::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",),
     ),
     Defect(
         "solana-repeats-are-told-by-the-signature",

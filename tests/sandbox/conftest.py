@@ -35,7 +35,7 @@ def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield sandbox
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def api(running: Running) -> Iterator[httpx2.Client]:
     """With the key of the first partner."""
     with running.api() as client:
