@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from flows.orders import BTC, NOW, intent, order
 from service.world import BITCOIN
 from service.world import BTC as LISTED
-from swapdesk.cli.order_document import deposit_of
+from swapdesk.cli.order_reports import deposit_of
 from swapdesk.flows.creation.order_verification import check_order
 from swapdesk.flows.orders.deposit_destination import (
     PayableAmount,

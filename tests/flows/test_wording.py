@@ -15,7 +15,7 @@ import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
-from swapdesk.cli.error_table import OWN_ROWS, UNSENT, Row
+from swapdesk.cli.command_error import OWN_ROWS, UNSENT, Row
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows.failure_messages import FAILURES, failure_of
 from swapdesk.flows.tracking.announcements import failure_of_error

@@ -291,7 +291,7 @@ DISHONEST: tuple[Defect, ...] = (
         "swapdesk/agent/gate/rules/envelope.py",
         "    elif left < LEAST_BLOCKS:\n",
         "    elif left < 0:\n",
-        ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "bundle-to-another-address",
@@ -304,10 +304,10 @@ DISHONEST: tuple[Defect, ...] = (
     Defect(
         "permit-over-another-document",
         "A create is accepted with a signature over another document, and its payment fails.",
-        "swapdesk/service/venues/onchain/fathom.py",
+        "swapdesk/service/venues/onchain/pool_venue.py",
         "        if permit is None:\n            raise DexRefused",
         "        if permit is NO_SIGNATURE:\n            raise DexRefused",
-        ("tests/service/dex/test_fathom.py",),
+        ("tests/service/dex/test_evm_venues.py",),
     ),
 )
 

@@ -1,5 +1,5 @@
-"""The world of the sandbox: its catalogue on the wire, its chains against the decoders, verdicts of
-its scanner, and generated catalogues, which are the same for the same seed.
+"""The world of the sandbox: its catalogue on the wire, its chains against the decoders, the
+verdicts of its scanner, and generated catalogues, which are the same for the same seed.
 """
 
 from __future__ import annotations

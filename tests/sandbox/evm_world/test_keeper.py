@@ -1,5 +1,5 @@
-"""The keeper and the treasury: which pools move, how much, and never further away than before; and
-the world that they work in, on the sandbox's own chains.
+"""The keeper, the treasury and the world they work in: which pools move, how much, and never
+further away than before; and on the sandbox's own chains.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""``serve --sandbox`` and ``node``: the service and its world, or the embedded chains alone, until
-they are told to end.
+"""Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, ``trigger``
+lets something go wrong in it, ``demo`` shows how an order goes.
 """
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Literal
 import click
 from click.core import ParameterSource
 
-from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli import completion
+from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.quote_options import read_digits
 
 _OF_WORLDS = frozenset(
     {
@@ -241,3 +243,151 @@ def node(
 
     home = data or call.settings(lenient=True).home.sandbox.parent / "node"
     return run_node(home.absolute(), host=host, port=port, speed=speed or Decimal(1), ids=chain_ids)
+
+
+PRACTICE = "practice"
+NO_FILES = (
+    "Files of cases are gone in this version: swapdesk trigger run practice makes the twelve that"
+    " come with it."
+)
+ANY_FAULT = "NAME"
+"""Stands for the name of a fault in the list of commands."""
+
+
+class FaultNames(click.Group):
+    """A group whose first word may also be the name of a fault."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), ANY_FAULT]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from swapdesk.wire.faults import REMOVED
+
+        if cmd_name in REMOVED:
+            message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
+            raise bad_input("REMOVED", message, field="name")
+        return super().get_command(ctx, cmd_name) or set_fault
+
+
+@click.group(cls=FaultNames)
+def trigger() -> None:
+    """Let something go wrong in the sandbox, on purpose.
+
+    NAME is a fault of "swapdesk trigger list".
+    """
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--leg", type=click.Choice(("in", "out")), help="The side of a private order.")
+@click.option("--times", type=click.IntRange(1, 1_000_000), help="How often it happens.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
+)
+@in_sandbox("trigger_report:report_fault")
+def set_fault() -> None:
+    """Set a fault on TARGET: an order, provider, chain, group, quote or operation.
+
+    An order may be given by the beginning of its id.
+    """
+
+
+@trigger.command("list")
+@in_sandbox("trigger_report:report_faults")
+def list_faults() -> None:
+    """Every fault, what it may meet and what it shows; then those that are set."""
+
+
+@trigger.command()
+@in_sandbox("trigger_report:report_cleared")
+def clear() -> None:
+    """End every fault and every hold."""
+
+
+@trigger.command()
+@click.argument("step")
+@in_sandbox("trigger_report:report_clock")
+def clock() -> None:
+    """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
+
+
+@trigger.command()
+@click.argument("cases", metavar="practice")
+@click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
+@desk_command
+def run(call: CliContext, cases: str, answers: bool) -> None:
+    """Make twelve orders, each stuck in its way, to practise on.
+
+    Each case is printed with what its customer writes and sends; give that to "swapdesk why".
+    """
+    from swapdesk.cli.trigger_report import report_answers, report_run, run_in_sandbox
+
+    if cases != PRACTICE:
+        raise bad_input("REMOVED", NO_FILES, field="cases")
+    if answers:
+        report_answers(call.output)
+    else:
+        run_in_sandbox(call, report_run)
+
+
+NAMES = ("private", "stuck")
+MOST_SEED = 2**32 - 1
+
+
+@click.command()
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
+@click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=7,
+    show_default=True,
+    help="Chooses who takes part, and with --auto all that happens: the same seed tells the same.",
+)
+@click.option(
+    "--speed",
+    callback=read_speed,
+    metavar="X",
+    help="How fast the world acts: as it runs, or as exchanges take with --auto.",
+)
+@click.option("--amount", callback=read_digits, metavar="A", help="What Alice pays.")
+@click.option(
+    "--token", metavar="T", shell_complete=completion.tokens, help="The token that Alice pays."
+)
+@desk_command
+def demo(
+    call: CliContext,
+    name: str,
+    auto: bool,
+    seed: int,
+    speed: Decimal | None,
+    amount: str | None,
+    token: str | None,
+) -> int:
+    """Show how an order goes through exchanges and chains, stage by stage.
+
+    NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
+    Everything happens in the sandbox, with transactions on its chains. With --auto the world is a
+    new one of that seed, and nothing of it is kept.
+    """
+    from swapdesk.flows.demo.demonstration import DemoChoice
+
+    if call.settings(lenient=True).live:
+        raise own_refusal(
+            "SANDBOX_ONLY",
+            "A demonstration needs the sandbox, and this profile is live.",
+            next="you: leave out --profile, or choose sandbox",
+        )
+    choice = DemoChoice(name, seed, speed, amount, token)
+    if auto:
+        from swapdesk.cli.demo_transcript import tell_demo
+
+        tell_demo(call, choice)
+        return 0
+    from swapdesk.cli.main import open_desk
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input(
+            "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
+        )
+    return open_desk(call, choice)

@@ -1,22 +1,20 @@
-"""Limits of private routes: their smallest and largest amount, and the rotation of payout wallets.
+"""Smallest and largest amounts of a pair that quotes keep: private routes, and amounts to receive.
 
-The second leg's bounds stand in the intermediary token, so they are carried back through the
-first leg's price. Prices move between this answer and a quote, so the second leg keeps a margin
-of 2 %. An amount outside the stated bounds is refused even where the margin would take it.
-Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
+The second leg's bounds of a private route stand in the intermediary token, so they are carried
+back through the first leg's price. Prices move between this answer and a quote, so the second leg
+keeps a margin of 2 %. An amount outside the stated bounds is refused even where the margin would
+take it. Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
 
-Rotation (contract 6.18 to 6.20): private routes only; recent are the partner's last orders
-within 24 hours; a rotated route whose price deviates too far from the best one is left out;
-strict unless a fallback was asked for.
+``minOut`` and ``maxOut`` state amounts to receive (contract 6.4). Quotes by the amount received
+are fixed, so both ends follow from what fixed routes pay for the smallest and the largest amount
+that they take; they lie 2 % further inside, and a quote by the amount received was given at both.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Iterable
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
@@ -25,25 +23,20 @@ from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.asking import gather
-from swapdesk.service.quoting.pricing import Pricing, ranked
+from swapdesk.service.quoting.pricing import Pricing
 from swapdesk.service.quoting.routes import (
-    Cause,
     Intermediaries,
     PairBounds,
     PricedLeg,
-    PricedRoute,
-    Route,
     RouteQuestion,
-    UnpricedRoute,
     price_leg,
     priced,
     swap_cap,
     whole_minutes,
 )
-from swapdesk.service.store.records import RecentPayouts, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.service.venues.registry import GuardedVenue, Venues
-from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.tokens import Token
 
 KEPT_SECONDS = 30
@@ -344,73 +337,89 @@ def _unit(amount: Decimal, token: Token) -> Decimal:
     return Decimal(1).scaleb(-_places(amount, token))
 
 
-RECENT = timedelta(hours=24)
+RouteName = Literal["standard", "private"]
+
+FIXED = Terms(fixed=True)
+
+_INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
+"""By how much each try goes further inside, as a share of what an end pays."""
 
 
-class PayoutRotation:
-    """Chooses the hot wallet each private route shall pay from."""
+class ReceiveBounds:
+    """Bounds of the amount received, over all routes of one type and without filters."""
 
-    def __init__(self, store: Store, venues: Venues, clock: Clock, rng: random.Random) -> None:
-        self._store = store
+    def __init__(
+        self, pricing: Pricing, venues: Venues, intermediaries: Intermediaries, clock: Clock
+    ) -> None:
+        self._pricing = pricing
         self._venues = venues
-        self._clock = clock
-        self._rng = rng
+        self._private = PrivateBounds(pricing, intermediaries, clock, FIXED)
+        self._searches: KeptSearches[tuple[str, str, RouteName, Decimal], VenueLimits]
+        self._searches = KeptSearches(clock)
 
-    async def rotated(
-        self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
-    ) -> list[Route]:
-        """The routes with a wallet that no recent order was paid from.
+    async def find(
+        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+    ) -> VenueLimits | None:
+        """Bounds in units of the token received; None where nothing can be quoted by it now.
 
-        Where none is left: the routes as they were when ``rotate_fallback``, otherwise one
-        unpriced route that says so.
+        ``markup`` in percent is left out by venues that take none.
         """
-        best = next(iter(ranked(routes, receive=receive)), None)
-        if not choice.rotate_payout_wallets or best is None:
-            return routes
-        used = set((await self.recent(choice, partner_id)).wallets)
-        near = [
-            route
-            for route in priced(routes)
-            if _deviation(route, best, receive=receive) <= choice.deviation_threshold
-        ]
-        found: list[Route] = [
-            replace(route, payout_wallet=wallet)
-            for route in near
-            if (wallet := self._unused(route.legs[-1], used)) is not None
-        ]
-        if found:
-            return found
-        return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
+        question = RouteQuestion(
+            token_in,
+            token_out,
+            Decimal(0),
+            replace(FIXED, markup=markup),
+            types=frozenset({route}),
+            markup_optional=True,
+        )
+        key = (token_in.id, token_out.id, route, markup)
+        return await self._searches.find(key, lambda: self._search(question, route))
 
-    async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
-        """What the orders are paid from that a choice looks back at."""
-        since = self._clock.now() - RECENT
-        return await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
+    def last(
+        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+    ) -> VenueLimits | None:
+        """What was found last, where a new search takes too long."""
+        return self._searches.last((token_in.id, token_out.id, route, markup))
 
-    def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """The quote with a wallet that is not among those in use since it was given.
+    async def _search(self, question: RouteQuestion, route: RouteName) -> VenueLimits | None:
+        token_in, token_out = question.token_in, question.token_out
+        if route == "private":
+            sent = await self._private.find(token_in, token_out)
+            reached = [] if sent is None else [VenueLimits(sent.minimum, sent.maximum)]
+        else:
+            able = question.able(self._venues.trading(token_in, token_out))
+            reached = taken_by(able, token_in, token_out)
+        paid: list[list[Decimal]] = []
 
-        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
-        """
-        if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
-            return quote
-        wallet = self._unused(quote.legs[-1], used)
-        if wallet is None and not quote.choice.rotate_fallback:
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
+            ends = bounds.minimum, bounds.maximum
+            paid[:] = await asyncio.gather(*(self._paid(question, end) for end in ends))
+            return bool(paid[0]), bool(paid[1])
+
+        if await priced_ends(reached, asked) is None:
             return None
-        return replace(quote, payout_wallet=wallet)
+        # From what the ends pay inward, until a route is quoted for the amount received.
+        smallest, largest = await asyncio.gather(
+            self._quoted(question, min(paid[0]), up=True),
+            self._quoted(question, max(paid[1]), up=False),
+        )
+        if smallest is None or largest is None or smallest > largest:
+            return None
+        return VenueLimits(smallest, largest)
 
-    def _unused(self, code: str, used: Collection[tuple[str, int]]) -> int | None:
-        """A wallet of the venue, drawn from those that were not used lately."""
-        venue = self._venues.by_code(code)
-        wallets = 0 if venue is None else venue.traits.payout_wallets
-        left = [wallet for wallet in range(wallets) if (code, wallet) not in used]
-        return self._rng.choice(left) if left else None
+    async def _paid(self, question: RouteQuestion, amount: Decimal) -> list[Decimal]:
+        """What the routes pay for an amount sent."""
+        answer = await self._pricing.price(replace(question, amount=amount))
+        return [route.amount_out for route in priced(answer.routes)]
 
-
-def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decimal:
-    """How much worse than the best, in percent."""
-    if receive:
-        worse, base = route.amount_in - best.amount_in, best.amount_in
-    else:
-        worse, base = best.amount_out - route.amount_out, best.amount_out
-    return ROUGH.divide(worse * 100, base)
+    async def _quoted(self, question: RouteQuestion, end: Decimal, *, up: bool) -> Decimal | None:
+        terms = replace(question.terms, receive=True)
+        for margin in _INSIDE:
+            factor = 1 + margin if up else 1 - margin
+            amount = readable(ROUGH.multiply(end, factor), question.token_out, up=up)
+            if amount <= 0:
+                return None
+            answer = await self._pricing.price(replace(question, amount=amount, terms=terms))
+            if priced(answer.routes):
+                return short(amount)
+        return None
