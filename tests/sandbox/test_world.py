@@ -15,7 +15,7 @@ import pytest
 from swapdesk.chain.addresses.checking import check_address, pattern_fits
 from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
-from swapdesk.cli.serve_command import FEWEST_TOKENS, MOST_TOKENS
+from swapdesk.cli.sandbox_commands import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.scans import RETRY_LIFE, SCAN_LIFE, Scanner
