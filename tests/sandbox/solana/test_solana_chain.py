@@ -39,7 +39,7 @@ from swapdesk.chain.solana import (
     TransferChecked,
     token_account,
 )
-from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged, MinedLog
 from swapdesk.sandbox.node.solana.chain import Mined
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
@@ -366,7 +366,7 @@ async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
     (held,) = await world.client.holdings(owner, str(USDC))
     assert held.units == 2_500_000
     for wrong in (("0x" + "1" * 40, 1), (owner, 0), (owner, 1 << 64), (owner, 1, owner)):
-        with pytest.raises(LedgerRefusal):
+        with pytest.raises(Problem):
             await world.node.fund(*wrong)
     world.faults.clear()
     sender, receiver = await world.rich(), Keypair().pubkey()
