@@ -404,17 +404,13 @@ class Ledger:
 
     def _add(self, payment: Payment) -> Payment:
         columns = asdict(payment) | {"id": None, "units": str(payment.units)}
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        query = f"INSERT INTO payments ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
-        self._connection.execute(query, tuple(columns.values()))
+        self._database.insert("payments", columns)
         added = self.paid(payment.cause)
         assert added is not None
         return added
 
     def change(self, payment: Payment, **columns: object) -> None:
-        changes = ", ".join(f"{name} = ?" for name in columns)
-        query = f"UPDATE payments SET {changes} WHERE id = ?"  # noqa: S608 (names are ours)
-        self._connection.execute(query, (*columns.values(), payment.id))
+        self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
         """Deposits on an embedded chain that have their confirmations are due now."""

@@ -256,7 +256,8 @@ class VenueAccounts:
                 self._rows, self._ledger, chain, _VENUES[leg.venue], leg.key
             )
             expires = int(leg.expires.timestamp() * 1000)
-            self._rows.insert(
+            self._database.insert(
+                "accounts",
                 {
                     "venue": leg.venue,
                     "key": leg.key,
@@ -279,7 +280,7 @@ class VenueAccounts:
                     "payout_wallet": leg.payout_wallet or 0,
                     "due_now": expires,
                     **self.faults.open_leg(leg.venue, leg.key),
-                }
+                },
             )
             row = self._rows.by_key(leg.venue, leg.key)
         if row is None:
