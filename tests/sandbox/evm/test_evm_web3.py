@@ -77,27 +77,6 @@ async def deployed(web3: AsyncWeb3[Any]) -> Any:
     return web3.eth.contract(address=receipt["contractAddress"], abi=made["abi"])
 
 
-async def test_every_chain_has_its_own_id_and_genesis(world: World) -> None:
-    seen = set()
-    for name, chain in world.node.chains.items():
-        client = world.web3(name)
-        assert await client.eth.chain_id == chain.terms.chain_id
-        assert await client.net.version == str(chain.terms.chain_id)
-        assert "swapdesk/" in await client.client_version
-        assert not await client.eth.syncing
-        assert await client.eth.accounts == []
-        seen.add(bytes((await client.eth.get_block(0))["hash"]))
-        await client.provider.disconnect()
-    assert [chain.terms.chain_id - 1_337_000_000 for chain in world.node.chains.values()] == [
-        1,
-        8453,
-        42161,
-        137,
-        56,
-    ]
-    assert len(seen) >= 4
-
-
 async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> None:
     contract = await deployed(web3)
     first = await mined(web3, await contract.functions.bump(2).transact())
@@ -123,79 +102,6 @@ async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> 
     assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 9
 
 
-async def test_transactions_of_other_chains_are_refused(world: World) -> None:
-    web3, signer = world.web3("bsc"), faucet()
-    start = await web3.eth.get_transaction_count(signer.address)
-    for other in (1, 56, 1_337_000_001):
-        with pytest.raises(Web3RPCError, match="invalid chain id for signer") as caught:
-            await web3.eth.send_raw_transaction(await transfer(web3, signer, start, chainId=other))
-        assert caught.value.rpc_response["error"]["code"] == -32000
-    old = {"nonce": start, "to": stranger(7).address, "value": 1, "gas": 21_000, "gasPrice": GWEI}
-    foreign = signer.sign_transaction({**old, "chainId": 1}).raw_transaction
-    with pytest.raises(Web3RPCError, match="invalid chain id for signer"):
-        await web3.eth.send_raw_transaction(foreign)
-    unprotected = signer.sign_transaction(old).raw_transaction
-    with pytest.raises(Web3RPCError, match="only replay-protected"):
-        await web3.eth.send_raw_transaction(unprotected)
-    ours = signer.sign_transaction({**old, "chainId": 1_337_000_056}).raw_transaction
-    assert (await mined(web3, await web3.eth.send_raw_transaction(ours)))["type"] == 0
-    await web3.provider.disconnect()
-
-
-async def test_what_the_pool_refuses_says_why(world: World) -> None:
-    web3, signer = world.web3("bsc"), faucet()
-    poor = stranger(9)
-    start = await web3.eth.get_transaction_count(signer.address)
-    refusals = [
-        (await transfer(web3, signer, start, gas=20_999), "intrinsic gas too low: gas 20999"),
-        (await transfer(web3, poor, 0), "insufficient funds for gas"),
-        (await transfer(web3, signer, start, gas=30_000_001), "exceeds block gas limit"),
-        (
-            await transfer(web3, signer, start, data="0x" + "ff" * 200, gas=25_000),
-            "intrinsic gas too low: gas 25000",
-        ),
-        (b"\x03\x01\x02", "transaction type not supported"),
-        (b"\xc0", "rlp"),
-        (b"\x02\xc0", "rlp"),
-        (b"", "rlp"),
-    ]
-    for raw, words in refusals:
-        with pytest.raises(Web3RPCError) as caught:
-            await web3.eth.send_raw_transaction(raw)
-        assert words in str(caught.value), raw.hex()
-    await mined(web3, await web3.eth.send_raw_transaction(await transfer(web3, signer, start)))
-    with pytest.raises(Web3RPCError, match="nonce too low"):
-        await web3.eth.send_raw_transaction(await transfer(web3, signer, start, value=2))
-    await web3.provider.disconnect()
-
-
-async def test_a_gap_waits_until_it_is_filled_and_a_replacement_pays_more(world: World) -> None:
-    web3, signer = world.web3("arbitrum"), faucet()
-    late = await web3.eth.send_raw_transaction(await transfer(web3, signer, 2))
-    gap = await web3.eth.send_raw_transaction(await transfer(web3, signer, 1, value=5))
-    with pytest.raises(Web3RPCError, match="replacement transaction underpriced"):
-        await web3.eth.send_raw_transaction(await transfer(web3, signer, 1, value=6))
-    better = await web3.eth.send_raw_transaction(
-        await transfer(
-            web3,
-            signer,
-            1,
-            value=6,
-            maxFeePerGas=GWEI * 11 // 10,
-            maxPriorityFeePerGas=GWEI * 11 // 100,
-        )
-    )
-    with pytest.raises(TransactionNotFound):
-        await web3.eth.get_transaction(gap)
-    waiting = await web3.eth.get_transaction(better)
-    assert waiting["blockNumber"] is None
-    await web3.eth.send_raw_transaction(await transfer(web3, signer, 0))
-    for sent in (late, better):
-        assert (await mined(web3, sent))["status"] == 1
-    assert await web3.eth.get_balance(stranger(7).address) == 8
-    await web3.provider.disconnect()
-
-
 async def test_calls_with_another_state(web3: AsyncWeb3[Any]) -> None:
     contract = await deployed(web3)
     changed = {contract.address: {"stateDiff": {"0x" + "00" * 32: f"0x{41:064x}"}}}
@@ -209,54 +115,6 @@ async def test_calls_with_another_state(web3: AsyncWeb3[Any]) -> None:
     elsewhere = {stranger(4).address: {"code": code.to_0x_hex(), "nonce": "0x1"}}
     copied = web3.eth.contract(address=stranger(4).address, abi=counter()["abi"])
     assert await copied.functions.count().call(state_override=elsewhere) == 0
-    assert await contract.functions.count().call() == 0
-
-
-async def test_a_simulation_shows_logs_and_moved_money(web3: AsyncWeb3[Any]) -> None:
-    contract = await deployed(web3)
-    bump = contract.encode_abi("bump", args=[4])
-    give = contract.encode_abi("give", args=[stranger(6).address])
-    found = await web3.eth.simulate_v1(
-        {
-            "blockStateCalls": [
-                {"calls": [{"from": faucet().address, "to": contract.address, "data": bump}]},
-                {
-                    "calls": [
-                        {"from": faucet().address, "to": contract.address, "data": bump},
-                        {
-                            "from": faucet().address,
-                            "to": contract.address,
-                            "data": give,
-                            "value": 3,
-                        },
-                        {"to": contract.address, "data": contract.encode_abi("refuse")},
-                    ]
-                },
-            ],
-            "traceTransfers": True,
-        },
-        "latest",
-    )
-    assert found[1]["number"] == found[0]["number"] + 1
-    bumped = found[1]["calls"][0]
-    assert bumped["status"] == 1
-    assert int.from_bytes(bumped["logs"][0]["data"], "big") == 8
-    given = found[1]["calls"][1]["logs"]
-    assert {log["address"].lower() for log in given} == {"0x" + "ee" * 20}
-    moved = [
-        (log["topics"][1][12:], log["topics"][2][12:], int.from_bytes(log["data"], "big"))
-        for log in given
-    ]
-    parties = [bytes.fromhex(each[2:]) for each in (faucet().address, contract.address)]
-    receiver = bytes.fromhex(stranger(6).address[2:])
-    assert [tuple(map(bytes, each[:2])) for each in moved] == [
-        (parties[0], parties[1]),
-        (parties[1], receiver),
-    ]
-    assert [each[2] for each in moved] == [3, 3]
-    refused = found[1]["calls"][2]
-    assert refused["status"] == 0
-    assert refused["error"]["code"] == 3
     assert await contract.functions.count().call() == 0
 
 
