@@ -23,15 +23,15 @@ from swapdesk.sandbox.tables import VENUE_ROWS
 KEY = bytes(32)
 
 
-def test_an_exchange_tells_the_service_of_its_orders(everyones: Running) -> None:
+def test_an_exchange_tells_the_service_of_its_orders(running: Running) -> None:
     venues = {row.code for row in VENUE_ROWS}
 
     def taken() -> int:
         """Events that were signed by exchanges."""
-        with closing(sqlite3.connect(everyones.data / "service.db")) as db:
+        with closing(sqlite3.connect(running.data / "service.db")) as db:
             return sum(row[0] in venues for row in db.execute("SELECT source FROM webhooks"))
 
-    with everyones.api() as api, everyones.control() as control:
+    with running.api() as api, running.control() as control:
         before, order = taken(), create_order(api, BTC, ETH, "0.5", ALICE)
         paid = control.post("/deposits", json={"serviceId": order["serviceId"]})
         assert paid.status_code == 200
@@ -98,8 +98,8 @@ def bundler_events(running: Running) -> set[str]:
         return {row[0] for row in rows}
 
 
-def test_the_node_tells_the_service_of_each_operation_of_a_bundle(everyones: Running) -> None:
-    before = bundler_events(everyones)
-    bundle(Traffic(everyones, random.Random(2)), 70_000)
+def test_the_node_tells_the_service_of_each_operation_of_a_bundle(running: Running) -> None:
+    before = bundler_events(running)
+    bundle(Traffic(running, random.Random(2)), 70_000)
     told = "the events of the bundler"
-    until(lambda: len(bundler_events(everyones) - before) >= 2, told)
+    until(lambda: len(bundler_events(running) - before) >= 2, told)
