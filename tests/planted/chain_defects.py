@@ -226,7 +226,7 @@ SOLANA = (
         _CHAIN,
         "            accounts |= each.changed\n",
         "            accounts |= {key: raw for key, raw in each.changed.items() if raw}\n",
-        (f"{_SOLANA_CHAIN}::test_the_catalogue_and_what_else_is_made_survive",),
+        (f"{_SOLANA_CHAIN}::test_the_catalogue_and_what_is_made_of_it_survive",),
     ),
     Defect(
         "solana-height-forgotten",
