@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracking.recent_activity import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
-    from swapdesk.wire.pair_limits import PairLimits
+    from swapdesk.wire.quotes import PairLimits
     from swapdesk.wire.tokens import Token
 
 LIMITS_AFTER = 0.3

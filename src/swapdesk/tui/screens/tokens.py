@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenList
     from swapdesk.flows.catalog.token_safety import TokenCheck
-    from swapdesk.wire.pair_limits import Limits, PairLimits
+    from swapdesk.wire.quotes import Limits, PairLimits
     from swapdesk.wire.tokens import Token
 
 LIMIT = 200
