@@ -22,7 +22,7 @@ from forked_processes import in_fresh_interpreters
 from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
-from swapdesk.cli.demo_command import NAMES
+from swapdesk.cli.sandbox_commands import NAMES
 from swapdesk.client.chain_transfers import ChainTransfer
 from swapdesk.clock import ManualClock
 from swapdesk.flows.demo.customers import AHEAD, ALIKE, COUNT, Customer, world_wait

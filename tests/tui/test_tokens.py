@@ -6,7 +6,7 @@ import re
 
 import httpx2
 
-from swapdesk.sandbox.token_rows import HONEST_ROWS, HOSTILE_ROWS
+from swapdesk.sandbox.tables import HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import LIMIT, TokensScreen
