@@ -24,9 +24,9 @@ from swapdesk.flows.notation import (
     percent,
     short_address,
     tracker_amount,
+    trimmed,
     usd,
 )
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.account import SHOW_ACCOUNT
 from swapdesk.tui.commands.batch import BATCH
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb

@@ -31,9 +31,9 @@ from swapdesk.flows.notation import (
     percent,
     short_address,
     tracker_amount,
+    trimmed,
     usd_market,
 )
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
