@@ -801,7 +801,7 @@ SHOWING = (
         "swapdesk/flows/orders/order_status.py",
         'paid, known = asked if order.is_dex else "the payment", order.is_dex is True',
         "paid, known = asked, True",
-        ("tests/flows/support/test_told_amounts.py",),
+        ("tests/flows/support/test_told_facts.py",),
     ),
     Defect(
         "paid-less-not-said",
@@ -811,7 +811,7 @@ SHOWING = (
         "    if deposit is not None and arrived and sent_otherwise(order, deposit):\n",
         "    if False:\n",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_one_who_paid_less_and_too_late_is_told_what_arrived",
         ),
     ),
@@ -822,7 +822,7 @@ SHOWING = (
         "            payments=self._shown(entry.order.service_id),\n",
         "",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_a_payment_that_was_found_by_its_hash_stays_with_its_order",
         ),
     ),
@@ -874,7 +874,7 @@ SHOWING = (
         "swapdesk/flows/orders/order_status.py",
         "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
         "return False",
-        ("tests/flows/support/test_told_amounts.py",),
+        ("tests/flows/support/test_told_facts.py",),
     ),
     Defect(
         "deadline-by-a-slow-machine",
@@ -884,7 +884,7 @@ SHOWING = (
         "            server=service_clock,\n",
         "",
         (
-            "tests/flows/support/test_service_time.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service",
         ),
     ),
@@ -896,7 +896,7 @@ SHOWING = (
         "    decimals = payment.decimals\n",
         "    decimals = None\n",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_what_arrived_counts_by_the_decimals_of_its_chain",
         ),
     ),
