@@ -445,7 +445,7 @@ CONFIRMED = (
         "swapdesk/flows/catalog/confusables.py",
         "    return not skeleton(one).isdisjoint(skeleton(other))",
         "    return one.isascii() and not skeleton(one).isdisjoint(skeleton(other))",
-        ("tests/flows/test_look_alikes.py::test_of_two_thousand_imitations_nearly_none_passes",),
+        ("tests/flows/test_search.py::test_of_two_thousand_imitations_nearly_none_passes",),
     ),
     Defect(
         "look-alike-in-the-line-unseen",
@@ -525,7 +525,7 @@ CONFIRMED = (
         "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
         "      AND (confirmed > '' OR confirmed LIKE '0x%'",
         (
-            "tests/flows/test_payees.py"
+            "tests/flows/test_recipients.py"
             "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
         ),
     ),
@@ -554,7 +554,7 @@ PAYING = (
         "swapdesk/flows/orders/deposit_destination.py",
         "quantize(amount, decimals, up=True)",
         "quantize(amount, decimals, up=False)",
-        ("tests/flows/test_payable_amount.py::test_more_digits_than_the_token_has",),
+        ("tests/flows/test_order_check.py::test_more_digits_than_the_token_has",),
     ),
     Defect(
         "memo-not-on-the-card",
