@@ -869,6 +869,17 @@ SHOWING = (
         ("tests/flows/test_order_writes.py::test_a_defect_loses_no_order",),
     ),
     Defect(
+        "unreadable-journal-taken-for-unpaid",
+        "A journal that cannot be read for a moment makes the desk ask for a deposit that it sent.",
+        "swapdesk/flows/tracking/tracking.py",
+        "        if found is None:\n            return {}\n",
+        "        found = found or {}\n",
+        (
+            "tests/flows/test_tracking.py"
+            "::test_a_sighting_keeps_what_was_paid_until_the_service_saw_it",
+        ),
+    ),
+    Defect(
         "old-state-told-as-present",
         "Money that was paid out days ago is told to be held, and is asked for once more.",
         "swapdesk/flows/orders/order_status.py",
