@@ -43,7 +43,7 @@ from swapdesk.tui.screens.wallets import wallet_rows
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.holdings import Balance, SmartAccount
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import AgentGone, Refused, WrongPassphrase
+from swapdesk.wallet.protocol import Refused, WrongPassphrase
 from swapdesk.wallet.review import RuleFinding, Severity
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow

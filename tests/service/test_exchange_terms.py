@@ -31,7 +31,6 @@ from swapdesk.service.venues.adapter import Terms, VenueTraits
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import RateClass
-from swapdesk.wire.orders import ExchangeRequest, PrivateSendRequest
 
 
 @pytest.fixture

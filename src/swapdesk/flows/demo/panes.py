@@ -12,8 +12,8 @@ from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.demo.stage import HOW_FAR, Movement, Pane, PaneLine, Stage
 from swapdesk.flows.notation import counted, short_address, tracker_amount
-from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Searched
+from swapdesk.flows.support.support_case import CaseSheet
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",

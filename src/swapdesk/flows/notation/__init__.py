@@ -6,15 +6,12 @@ Plain strings in, plain strings out: no colour, no widget, no locale. Amounts ar
 
 from __future__ import annotations
 
+from swapdesk.chain.addresses.display import differing_groups, wrapped_address
+from swapdesk.chain.addresses.display import grouped as grouped_address
+from swapdesk.chain.addresses.display import groups as address_groups
+from swapdesk.chain.addresses.display import short as short_address
+from swapdesk.chain.addresses.display import ungrouped as ungrouped_address
 from swapdesk.clock import IsoTime, iso
-from swapdesk.flows.notation.addresses import (
-    address_groups,
-    differing_groups,
-    grouped_address,
-    short_address,
-    ungrouped_address,
-    wrapped_address,
-)
 from swapdesk.flows.notation.amounts import (
     MINUS,
     NOTHING,
