@@ -18,7 +18,7 @@ from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_options import CreateRequest, RouteWish
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.payees.recipients import token_contracts
 from swapdesk.flows.quotes.quote_request import QuoteRequest

@@ -11,8 +11,8 @@ import pytest
 from corpus import load
 from swapdesk.client.budget import Budget, Window
 from swapdesk.client.exchange_log import MASK, ExchangeLog
-from swapdesk.client.retry import RetryBudget
 from swapdesk.client.server_clock import ServerClock
+from swapdesk.client.transport import RetryBudget
 from swapdesk.clock import ManualClock
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass

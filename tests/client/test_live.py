@@ -24,10 +24,11 @@ from patience import PATIENCE
 from swapdesk.client import stream_socket
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.live import Backoff, OrderStream
-from swapdesk.client.stream_events import (
+from swapdesk.client.live import (
+    Backoff,
     OrderMissing,
     OrderSeen,
+    OrderStream,
     Source,
     StateChanged,
     StreamEvent,

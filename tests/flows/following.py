@@ -13,8 +13,7 @@ from msgspec import Struct
 import manual_time
 from flows.orders import NOW
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.live import OrderStream
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source

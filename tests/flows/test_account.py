@@ -9,22 +9,26 @@ from pathlib import Path
 import pytest
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.budget import Budget, Window
-from swapdesk.client.own_calls import OwnCalls
+from swapdesk.client.budget import Budget, OwnCalls, Window
 from swapdesk.clock import ManualClock
-from swapdesk.flows.account.chart import (
+from swapdesk.flows.account.reading import (
+    READS,
+    AccountReader,
+    AccountReading,
+    account_csv,
     bar_rows,
     begins_late,
     days_query,
+    forecast,
+    limit_gauges,
     month_name,
     month_of,
+    over,
     scale_of,
     short_usd,
     stepped,
     text_chart,
 )
-from swapdesk.flows.account.limits import forecast, limit_gauges, over
-from swapdesk.flows.account.reading import READS, AccountReader, AccountReading, account_csv
 from swapdesk.wire.account import ChartPoint, CommissionSummary, RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 

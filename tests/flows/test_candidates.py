@@ -20,17 +20,17 @@ from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.candidates import (
+from swapdesk.flows.creation.order_verification import Created, CreateUnknown
+from swapdesk.flows.creation.reconciliation import SKEW, OrderMatch, match
+from swapdesk.flows.creation.resume import (
     UNSAID,
     CandidateRefused,
     Candidates,
     Look,
     OrderCandidate,
     compared,
+    resume,
 )
-from swapdesk.flows.creation.order_verification import Created, CreateUnknown
-from swapdesk.flows.creation.reconciliation import SKEW, OrderMatch, match
-from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal

@@ -24,11 +24,10 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.catalog_refresh import TokenReader
-from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.catalog.token_query import TokenSearch
-from swapdesk.flows.catalog.token_row import Verdict
+from swapdesk.flows.catalog.search import TokenSearch
+from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk

@@ -1,5 +1,4 @@
-"""The first line of the desk, read at every key, and a token of it that was chosen among several.
-"""
+"""The first line of the desk, read at every key, and a token of it chosen among several."""
 
 from __future__ import annotations
 
@@ -13,9 +12,8 @@ from flows.marketplace import token
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.catalog import Catalog, resolve
+from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
 from swapdesk.flows.quotes.intent_line import (

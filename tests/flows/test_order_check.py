@@ -22,8 +22,13 @@ from service.world import USDC as TOKEN
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import deposit_of
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.minimum_received import agreed_output, lower_output, moved_output
-from swapdesk.flows.creation.order_verification import check_order, check_repeat
+from swapdesk.flows.creation.order_verification import (
+    agreed_output,
+    check_order,
+    check_repeat,
+    lower_output,
+    moved_output,
+)
 from swapdesk.flows.intents.intent import (
     DepositRelease,
     DexTerms,

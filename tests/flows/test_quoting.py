@@ -25,14 +25,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.quotes.amount_check import (
-    FLOATING_TYPES,
-    Bounds,
-    bounds_of,
-    lost_digits,
-    outside_limits,
-    typed_amount,
-)
 from swapdesk.flows.quotes.quote_presets import QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import (
     PLAIN,
@@ -44,9 +36,21 @@ from swapdesk.flows.quotes.quote_request import (
     cost_in_words,
     options_in_words,
 )
-from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
+from swapdesk.flows.quotes.quoting import (
+    FLOATING_TYPES,
+    LIMITS_AGE,
+    VALIDITY,
+    AskingAgain,
+    Bounds,
+    QuoteDesk,
+    bounds_of,
+    end_of,
+    lost_digits,
+    outside_limits,
+    ranked_for,
+    typed_amount,
+)
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
-from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings

@@ -12,7 +12,12 @@ from msgspec.structs import replace
 from flows.marketplace import token
 from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
+from swapdesk.flows.creation.confirm_intent import (
+    NotAgain,
+    TypedBefore,
+    came_to_nothing,
+    same_again,
+)
 from swapdesk.flows.intents.intent import DepositRelease, Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook

@@ -24,8 +24,7 @@ from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.confirm_intent import Consent, NotLockable, lock_for_review
-from swapdesk.flows.creation.create_checks import Checked
+from swapdesk.flows.creation.confirm_intent import Checked, Consent, NotLockable, lock_for_review
 from swapdesk.flows.intents.intent import (
     DepositRelease,
     Intent,

@@ -27,8 +27,7 @@ from swapdesk.flows.catalog.confusables import (
     suspicion,
 )
 from swapdesk.flows.catalog.search import imitated_by, lookalikes, named_contract, search
-from swapdesk.flows.catalog.token_list import TextColumn, TokenList, pack
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
+from swapdesk.flows.catalog.token_list import CanDo, TextColumn, TokenList, TokenRow, Verdict, pack
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.wire.encoding.codec import encode_json

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 import manual_time
 from flows.following import Followed, following
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS
 from swapdesk.flows.orders.order_listing import stale_words
 from swapdesk.wire.orders import DisplayStatus, LegStatus

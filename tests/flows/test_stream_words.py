@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.flows.orders.order_listing import NEVER, stale_words
 
 

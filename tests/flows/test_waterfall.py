@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from flows.signing import swap_intent
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
-from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.order_verification import NONE, Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.quotes.quote_columns import compare_route_types
-from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
+from swapdesk.flows.quotes.ranking import Arrangement, QuoteOrder, all_in
 from swapdesk.flows.quotes.waterfall import (
     Known,
     Part,

@@ -19,7 +19,7 @@ CREATING = (
     Defect(
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
-        "swapdesk/client/retry.py",
+        "swapdesk/client/transport.py",
         "return told if isinstance(error, RateLimited) and attempt == 1 else None",
         "return told or 0.0 if attempt == 1 else None",
         (
@@ -755,7 +755,7 @@ SHOWING = (
     Defect(
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
-        "swapdesk/client/order_reading.py",
+        "swapdesk/client/live.py",
         "            if found.empty or page >= found.total_pages:\n",
         "            if found.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
@@ -957,7 +957,7 @@ SHOWING = (
     Defect(
         "doctor-sets-a-linked-journal-aside",
         "The command that doctor names hides the journal, and what it holds is paid twice.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        if path.is_symlink() and path.is_file():",
         "        if path.is_symlink() and path.is_dir():",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
@@ -965,7 +965,7 @@ SHOWING = (
     Defect(
         "doctor-replaces-what-was-set-aside",
         "A second journal that is set aside replaces the first, and with it what was paid.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "next(one for name in names if not os.path.lexists(one := path.with_name(name)))",
         "path.with_name(next(names))",
         ("tests/cli/test_doctor.py::test_what_was_set_aside_before_stays",),
@@ -989,7 +989,7 @@ SHOWING = (
     Defect(
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        return shlex.quote(said)",
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),

@@ -13,7 +13,7 @@ import pytest
 
 from harness import Sandbox, running_sandbox, wait_for
 from plain_http import PLAIN
-from swapdesk.flows.demo.demos import PRIVATE
+from swapdesk.flows.demo.stage import PRIVATE
 from tui.test_end_to_end import DeskWindow
 
 SPEED = 600

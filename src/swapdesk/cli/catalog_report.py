@@ -11,7 +11,7 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+from swapdesk.flows.catalog.token_list import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
 from swapdesk.wire.chains import Chain
 

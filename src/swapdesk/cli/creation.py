@@ -35,8 +35,12 @@ from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.exchange import create_body
-from swapdesk.flows.creation.minimum_received import guaranteed_by
-from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
+from swapdesk.flows.creation.order_verification import (
+    Created,
+    NotCreated,
+    OrderCheck,
+    guaranteed_by,
+)
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.order_merge import display_of

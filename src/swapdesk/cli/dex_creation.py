@@ -22,7 +22,7 @@ from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, read_amount
 from swapdesk.cli.wallet_session import account_on, make_ready, unlock
-from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of

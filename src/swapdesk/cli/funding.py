@@ -13,7 +13,7 @@ from swapdesk.cli.order_document import OrderDocument, order_document
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_on, make_ready, unlock
-from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder

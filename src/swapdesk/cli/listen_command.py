@@ -127,7 +127,7 @@ def _gone(url: str) -> CommandError:
 
 async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -> None:
     """Post while the desk follows the service; a sandbox that is gone is started again."""
-    from swapdesk.client.stream_events import StreamState
+    from swapdesk.client.live import StreamState
 
     posting = asyncio.create_task(webhooks.run())
     try:

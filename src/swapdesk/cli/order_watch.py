@@ -18,7 +18,7 @@ from swapdesk.cli.order_document import OrderDocument, order_document, order_sen
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus

@@ -7,7 +7,7 @@ from decimal import Decimal
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.quote_options import bad_amount
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
 from swapdesk.flows.check_line import CheckLine
@@ -61,7 +61,7 @@ def usability(token: Token, desk: Desk) -> TokenCheck:
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
-    from swapdesk.flows.quotes.amount_check import typed_amount
+    from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
     try:

@@ -7,13 +7,14 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.client.concurrency import within
+from msgspec import Struct
+
+from swapdesk.background import within
 from swapdesk.client.credentials import Credentials, service_url
 from swapdesk.client.order_frames import OrderFrames
-from swapdesk.client.stream_events import StreamTimes
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.timestamps import retry_after
+from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError
 from swapdesk.wire.operations import STREAM_PATH
 from swapdesk.wire.orders import Order
@@ -30,6 +31,22 @@ TURN_SECONDS = 0.01
 # A logger of its own: the library's DEBUG lines hold the Authorization header.
 _socket_log = logging.getLogger("swapdesk.client.stream_socket.frames")
 _socket_log.setLevel(logging.WARNING)
+
+
+class StreamTimes(Struct, frozen=True):
+    """Seconds. A half-open socket is found after ``ping_every + pong_within``."""
+
+    ping_every: float = 10.0
+    pong_within: float = 5.0
+    quiet_limit: float = 30.0
+    poll_down: float = 10.0
+    poll_live: float = 30.0
+    open_within: float = 10.0
+    acknowledged_within: float = 5.0
+    first_jitter: float = 1.0
+    backoff_cap: float = 30.0
+    steady_after: float = 30.0
+    longest_retry_after: float = LONGEST_HOLD
 
 
 class SocketLost(Exception):

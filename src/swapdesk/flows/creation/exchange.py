@@ -27,8 +27,8 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.creation.order_verification import (
+    LOWER_TOLERANCE,
     Adoption,
     Created,
     CreateOutcome,

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.intents.intent import Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder

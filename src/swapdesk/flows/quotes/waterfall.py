@@ -13,9 +13,15 @@ from typing import ClassVar
 from msgspec import Struct
 
 from swapdesk.flows.notation import percent, usd
-from swapdesk.flows.quotes.quote_order import all_in, all_in_places
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RECHECK, RankedQuote, fee_in_output, usd_in_output
+from swapdesk.flows.quotes.ranking import (
+    RECHECK,
+    RankedQuote,
+    all_in,
+    all_in_places,
+    fee_in_output,
+    usd_in_output,
+)
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 
