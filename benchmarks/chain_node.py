@@ -13,9 +13,9 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.processes import listen

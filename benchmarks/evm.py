@@ -27,13 +27,13 @@ from msgspec import Struct
 
 from benchmarks.report import Case, Figures
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
 from swapdesk.sandbox.node.mined_log import MinedLog
 from swapdesk.sandbox.partner_keys import load_key
+from swapdesk.sandbox.tables import chain_terms
 
 SENDERS, BASELINE_TRANSFERS = 16, 100
 READS, IN_FLIGHT = 400, 8

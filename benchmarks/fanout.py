@@ -18,7 +18,7 @@ from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, find_token
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble

@@ -145,18 +145,9 @@ class Sandbox(Struct):
 
     def kill_service(self) -> None:
         """``kill -9`` of the service process; its supervisor starts it again."""
-        self._kill("swapdesk.sandbox.service_process")
-
-    def kill_node(self) -> None:
-        """``kill -9`` of the process with the chains; its supervisor starts it again."""
-        self._kill("swapdesk.sandbox.node")
-
-    def _kill(self, module: str) -> None:
-        for pid in children(self.process.pid):
-            if runs_module(pid, module):
-                os.kill(pid, signal.SIGKILL)
-                return
-        raise AssertionError(f"no {module} runs")
+        module = "swapdesk.sandbox.service_process"
+        (pid,) = (one for one in children(self.process.pid) if runs_module(one, module))
+        os.kill(pid, signal.SIGKILL)
 
     def answers(self) -> bool:
         """Whether the service says it is well."""

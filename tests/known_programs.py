@@ -30,7 +30,7 @@ _COMMANDS = (
 )
 _CHAINS = (
     "swapdesk.sandbox.node.evm.standalone",
-    "swapdesk.sandbox.node.evm.bundler.methods",
+    "swapdesk.sandbox.node.evm.bundler",
     "swapdesk.sandbox.node.evm.methods",
     "swapdesk.sandbox.node.evm.node",
     "swapdesk.sandbox.node.solana.node",
@@ -89,7 +89,7 @@ def _cheap_agent() -> str:
 def _codes() -> dict[str, tuple[str, ...]]:
     """Short programs of the tests, with what is imported before the first fork of one."""
     from sandbox.running import PROGRAM
-    from wallet.dying_agent import MOMENTS, dying_at
+    from wallet.agents import MOMENTS, dying_at
 
     dying = {dying_at(moment)[-1]: _AGENT for moment in MOMENTS}
     return {_cheap_agent(): _AGENT, PROGRAM: _SANDBOX, **dying}

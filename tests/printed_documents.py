@@ -10,8 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from swapdesk.cli.command_list import commands
-from swapdesk.cli.error_codes import error_codes
+from swapdesk.cli.contract_commands import commands, error_codes
 from swapdesk.cli.output import json_text
 from swapdesk.cli.schemas import DOCUMENTS, error_schema, schema_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
+from starlette.types import Receive, Scope, Send
 
 from flows.faulty_network import FaultyNetwork
 from flows.orders import RECIPIENT, intent, known_order, step_of
@@ -60,16 +61,28 @@ class World:
     """``network`` is the way of every call in process; ``faults`` are those of the service."""
 
     def __init__(
-        self, directory: Path, clock: Any, venues: Sequence[Any], service: ServiceParts
+        self,
+        directory: Path,
+        clock: Any,
+        venues: Sequence[Any],
+        assembled: Callable[[], ServiceParts],
     ) -> None:
         self.directory = directory
         self.clock = clock
         self.venues = venues
-        self.service = service
         self.faults = ActiveFaults()
-        self.layer = FaultLayer(build_service(service), self.faults, clock)
-        self.network = FaultyNetwork(httpx2.ASGITransport(app=self.layer))
+        self._assembled = assembled
+        self.restart()
+        self.network = FaultyNetwork(httpx2.ASGITransport(app=self._app))
         self.opened = AsyncExitStack()
+
+    def restart(self) -> None:
+        """The service on what it wrote down alone, as after a kill; its network finds it again."""
+        self.service = self._assembled()
+        self.layer = FaultLayer(build_service(self.service), self.faults, self.clock)
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.layer(scope, receive, send)
 
     @property
     def venue(self) -> Any:
@@ -180,7 +193,7 @@ class World:
     def http(self, **options: Any) -> httpx2.AsyncClient:
         """Calls of the first partner as they travel, past the network."""
         return httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app=self.layer),
+            transport=httpx2.ASGITransport(app=self._app),
             base_url="http://service/v2",
             headers=AS_FIRST,
             timeout=PATIENCE,
@@ -219,19 +232,22 @@ async def open_world(
     **more: Any,
 ) -> AsyncIterator[World]:
     """``more`` is what else the service is assembled from."""
-    store = open_new(directory / "service.db")
+    store, rng = open_new(directory / "service.db"), random.Random(7)
     more = {"partners": PARTNERS, "keywords": KEYWORDS, **more}
-    parts = assemble(
-        clock,
-        random.Random(7),
-        store,
-        chains,
-        tokens,
-        venues,
-        intermediaries=intermediaries,
-        **more,
-    )
-    world = World(directory, clock, venues, parts)
+
+    def assembled() -> ServiceParts:
+        return assemble(
+            clock,
+            rng,
+            store,
+            chains,
+            tokens,
+            venues,
+            intermediaries=intermediaries,
+            **more,
+        )
+
+    world = World(directory, clock, venues, assembled)
     try:
         async with world.opened:
             yield world

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generator.markdown import code, codes, page, section, sentence, table
-from swapdesk.cli.command_list import OF_ALL, every_command, option_value
-from swapdesk.cli.effects import EFFECTS
-from swapdesk.cli.listed_help import WithExchanges, WithOperations, WithVenues
+from swapdesk.cli.cli_context import EFFECTS, WithExchanges, WithOperations, WithVenues
+from swapdesk.cli.contract_commands import OF_ALL, every_command, option_value
 from swapdesk.cli.main import swapdesk
 
 

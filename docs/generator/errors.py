@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from generator.markdown import code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.error_codes import Retry, error_codes
-from swapdesk.cli.exit_codes import MEANINGS, Exit
+from swapdesk.cli.command_error import MEANINGS, CommandError, Exit
+from swapdesk.cli.contract_commands import Retry, error_codes
 from swapdesk.wallet.rule_codes import RULES
 
 

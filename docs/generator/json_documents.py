@@ -11,8 +11,8 @@ from typing import Any
 
 from generator.markdown import codes, page, section
 from generator.source import defined
+from swapdesk.cli.main import REMOVED
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
-from swapdesk.cli.removed import REMOVED
 from swapdesk.cli.schemas import (
     DOCUMENTS,
     OTHER_OUTPUT,

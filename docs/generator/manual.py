@@ -17,8 +17,8 @@ from generator.commands import (
 )
 from generator.markdown import COMMAND
 from swapdesk import __version__
-from swapdesk.cli.exit_codes import MEANINGS
-from swapdesk.cli.listed_help import WithExchanges, WithOperations
+from swapdesk.cli.cli_context import WithExchanges, WithOperations
+from swapdesk.cli.command_error import MEANINGS
 
 
 def manual_page() -> str:

@@ -13,10 +13,9 @@ from generator.api import shape_of
 from generator.markdown import code, codes, page, plain, section, sentence, table
 from generator.source import class_of
 from swapdesk.sandbox import control
-from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.fault_layer import STREAM
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
-from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
+from swapdesk.sandbox.tables import ON_CHAIN_NAMES, VENUE_ROWS, chain_terms
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.faults import FAULTS, Fault
 

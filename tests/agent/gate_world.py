@@ -4,37 +4,32 @@ at an attacker's contract whatever the payload would like to hear."""
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
-    Case,
     Facts,
     GasPlan,
-    PastSignature,
     PastSignatures,
     Policy,
     Read,
     needed,
-    taking_of,
 )
-from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
-from swapdesk.agent.shapes.claim import Claim, Meaning, PayloadRefused
-from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.agent.gate.verdict import GateVerdict
+from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import (
+    ENTRY_POINT,
+    ENTRY_POINT_08,
     PERMIT2,
     SANDBOX_ACCOUNT,
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
 )
 from swapdesk.chain.smart_account import GET_NONCE
-from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.review import BalanceChange, Simulation
 
@@ -95,6 +90,8 @@ _WITH_CODE = {
     WETH.contract,
     PERMIT2,
     TRAP,
+    ENTRY_POINT,
+    ENTRY_POINT_08,
     SANDBOX_ACCOUNT_FACTORY,
     *(one.address for one in SANDBOX_VENUES),
 }
@@ -214,52 +211,5 @@ def _hoped(contract: str, promise: Promise) -> Asset:
     return next((one for one in assets if one.contract == contract), WETH)
 
 
-def judged(
-    payload: Payload,
-    promise: Promise = PROMISE,
-    policy: Policy = POLICY,
-    world: World | None = None,
-    memory=(),
-    facts=None,
-    replaces: str | None = None,
-    nonce: int | None = None,
-) -> GateVerdict:
-    """The verdict as the process with the keys comes to it; ``facts`` may change what was read."""
-    try:
-        claim = read_payload(payload, promise)
-    except PayloadRefused as refusal:
-        return unreadable(refusal, NOW)
-    read = (world or World()).facts(claim, promise, policy, memory)
-    if facts is not None:
-        read = facts(read)
-    step = payload.step if isinstance(payload, TypedDataPayload) else None
-    return judge(Case(claim, payload.purpose, step, promise, policy, read, memory, replaces, nonce))
-
-
-def remembered(payload: Payload, promise: Promise = PROMISE, **fields: Any) -> PastSignature:
-    """A payload once it was signed; ``nonce`` is that of a transaction."""
-    claim = read_payload(payload, promise)
-    step = payload.step if isinstance(payload, TypedDataPayload) else None
-    signed = PastSignature(
-        content=claim.content,
-        act=claim.act,
-        quote_id=promise.quote_id,
-        chain_id=promise.chain_id,
-        owner=promise.account,
-        token=promise.sell.contract,
-        contract=claim.contract,
-        key=step.key if step else None,
-        step=step.step if step else None,
-        total=step.total if step else None,
-        complete=step.complete if step else False,
-        taking=taking_of(claim, promise),
-    )
-    return replace(signed, **fields)
-
-
 def codes(verdict: GateVerdict) -> set[str]:
     return {one.code for one in verdict.findings}
-
-
-def changed(promise: Promise = PROMISE, **fields) -> Promise:
-    return replace(promise, **fields)

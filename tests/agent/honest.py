@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +23,7 @@ from agent.gate_world import (
     PERMIT2_NONCE,
     PERMIT_NONCE,
     PERMIT_ROUTER,
+    POLICY,
     PORTAL,
     PROMISE,
     QUOTED,
@@ -34,7 +38,12 @@ from agent.gate_world import (
     WETH,
     World,
     changes,
+    codes,
 )
+from swapdesk.agent.gate.case import Case, Facts, PastSignature, Policy, taking_of
+from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
+from swapdesk.agent.shapes.claim import PayloadRefused
+from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, NO_SALT
@@ -73,9 +82,131 @@ def typed(domain: dict[str, Any], primary: str, types: dict[str, str], message: 
 
 
 class Honest(Struct, frozen=True):
+    """A payload, the promise that it keeps, and the chain and account that it is judged for; what
+    its methods return differs in one thing."""
+
     payload: Payload
     promise: Promise
     world: World = field(default_factory=World)
+    policy: Policy = POLICY
+    memory: tuple[PastSignature, ...] = ()
+    read: Callable[[Facts], Facts] = lambda facts: facts
+    """What becomes of the facts."""
+    replaces: str | None = None
+    nonce: int | None = None
+
+    @property
+    def case(self) -> Case:
+        claim = read_payload(self.payload, self.promise)
+        facts = self.read(self.world.facts(claim, self.promise, self.policy, self.memory))
+        return Case(
+            claim,
+            self.payload.purpose,
+            self._step,
+            self.promise,
+            self.policy,
+            facts,
+            self.memory,
+            self.replaces,
+            self.nonce,
+        )
+
+    def verdict(self) -> GateVerdict:
+        """As the process with the keys comes to it."""
+        try:
+            return judge(self.case)
+        except PayloadRefused as refusal:
+            return unreadable(refusal, NOW)
+
+    def codes(self) -> set[str]:
+        return codes(self.verdict())
+
+    @property
+    def refused(self) -> bool:
+        return self.verdict().refused
+
+    @property
+    def _step(self) -> ChainStep | None:
+        return self.payload.step if isinstance(self.payload, TypedDataPayload) else None
+
+    def signed(self, **fields: Any) -> PastSignature:
+        """It once it was signed; ``nonce`` is that of a transaction."""
+        claim, step = read_payload(self.payload, self.promise), self._step
+        signed = PastSignature(
+            content=claim.content,
+            act=claim.act,
+            quote_id=self.promise.quote_id,
+            chain_id=self.promise.chain_id,
+            owner=self.promise.account,
+            token=self.promise.sell.contract,
+            contract=claim.contract,
+            key=step.key if step else None,
+            step=step.step if step else None,
+            total=step.total if step else None,
+            complete=step.complete if step else False,
+            taking=taking_of(claim, self.promise),
+        )
+        return replace(signed, **fields)
+
+    def sent(self, **fields: Any) -> Honest:
+        return replace(self, payload=replace(self.payload, **fields))
+
+    def field(self, path: str, value: object) -> Honest:
+        return self.sent(document=with_value(self.payload.document, path, value))
+
+    def message(self, **fields: object) -> Honest:
+        document = self.payload.document
+        return self.sent(document={**document, "message": {**document["message"], **fields}})
+
+    def step(self, **fields: Any) -> Honest:
+        return self.sent(step=replace(self.payload.step, **fields))
+
+    def call(self, data: bytes, **fields: Any) -> Honest:
+        return self.sent(data="0x" + data.hex(), **fields)
+
+    def promised(self, **fields: Any) -> Honest:
+        return replace(self, promise=replace(self.promise, **fields))
+
+    def selling(self, **fields: Any) -> Honest:
+        return self.promised(sell=replace(self.promise.sell, **fields))
+
+    def buying(self, **fields: Any) -> Honest:
+        return self.promised(buy=replace(self.promise.buy, **fields))
+
+    def deposit(self, **fields: Any) -> Honest:
+        return self.promised(deposit=replace(self.promise.deposit, **fields))
+
+    def holding(self, **fields: Any) -> Honest:
+        return replace(self, policy=replace(self.policy, **fields))
+
+    def on(self, **fields: Any) -> Honest:
+        return replace(self, world=replace(self.world, **fields))
+
+    def facts(self, **fields: Any) -> Honest:
+        return replace(self, read=lambda facts: replace(facts, **fields))
+
+    def code(self, address: str, code: bytes | None) -> Honest:
+        def change(facts: Facts) -> Facts:
+            known = {one: what for one, what in facts.code.items() if one != address}
+            return replace(facts, code=known if code is None else {**known, address: code})
+
+        return replace(self, read=change)
+
+    def after(self, *memory: PastSignature) -> Honest:
+        return replace(self, memory=memory)
+
+
+def with_value(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """``path`` as ``message.details[0].amount``."""
+    *places, last = [
+        int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", path)
+    ]
+    changed = copy.deepcopy(document)
+    node: Any = changed
+    for place in places:
+        node = node[place]
+    node[last] = value
+    return changed
 
 
 def _document(

@@ -99,13 +99,13 @@ def _deposit(tag: str | None) -> DepositPromise:
 def _payment(instructions, promised: Promise, sold: Asset, **how) -> Honest:
     moved = [(str(ME), sold, -UNITS), (str(DEPOSIT), sold, UNITS), (str(ME), SOL, -10_000)]
     payload = SolanaPayload(Purpose.DEPOSIT, serialized(instructions, **how))
-    return Honest(payload, promised, World(changes(*moved)))
+    return Honest(payload, promised, World(changes(*moved)), POLICY)
 
 
 def _swap(instructions, promised: Promise, sold: Asset, bought: Asset) -> Honest:
     moved = [(str(ME), sold, -UNITS), (str(ME), bought, QUOTED), (str(ME), SOL, -15_000)]
     payload = SolanaPayload(Purpose.SWAP, serialized(instructions, [MAKER]))
-    return Honest(payload, promised, World(changes(*moved)))
+    return Honest(payload, promised, World(changes(*moved)), POLICY)
 
 
 def tokens(owner: Pubkey, to: Pubkey, units: int, mint=MINT, decimals=6, program=TOKEN):
@@ -157,6 +157,7 @@ HONEST: dict[str, Honest] = {
             quote_id=None,
         ),
         World(changes((str(ME), SOL, -5_000))),
+        POLICY,
     ),
 }
 

@@ -27,9 +27,8 @@ from agent.gate_world import (
     USDC,
     USED_NONCE,
     WETH,
-    remembered,
 )
-from agent.honest import CALLS, DOCUMENTS, HONEST, Honest
+from agent.honest import CALLS, DOCUMENTS, HONEST, Honest, with_value
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.claim import Meaning
@@ -97,26 +96,6 @@ def numbers(meaning: Meaning, honest: int, bits: int) -> list[int]:
     return [one for one in wished if one != honest and 0 <= one <= top]
 
 
-def _reach(document: dict[str, Any], path: str) -> tuple[Any, str | int]:
-    """The container and key of ``message.details[0].amount``."""
-    parts: list[str | int] = []
-    for part in path.split("."):
-        name, _, rest = part.partition("[")
-        parts.append(name)
-        parts += [int(one.rstrip("]")) for one in rest.split("[") if one]
-    node: Any = document
-    for one in parts[:-1]:
-        node = node[one]
-    return node, parts[-1]
-
-
-def _with(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    changed = copy.deepcopy(document)
-    node, key = _reach(changed, path)
-    node[key] = value
-    return changed
-
-
 def _bits(kind: str) -> int:
     return int(kind.removeprefix("u").removeprefix("int"))
 
@@ -149,11 +128,11 @@ def _values(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
         elif kind == "string":
             wished = ["", "Permit3", f"{field.value} ", f"{field.value}\u200b", "USDC", "1", "3"]
         for value in wished:
-            yield f"{field.path}={value}", _with(document, field.path, value)
+            yield f"{field.path}={value}", with_value(document, field.path, value)
         for value in (None, [], {}, "", "0x", -1, "x", 1.5, True, "0x" + "ff" * 33):
             if kind in ("string", "bool") and value in ("", "x", "0x", True):
                 continue
-            yield f"{field.path}:{value!r}", _with(document, field.path, value)
+            yield f"{field.path}:{value!r}", with_value(document, field.path, value)
 
 
 def _types(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -486,7 +465,7 @@ def second_takings() -> Iterator[tuple[str, Honest, tuple[PastSignature, ...]]]:
     a key and a nonce of its own."""
     for before in _TAKING:
         first = HONEST[before]
-        signed = remembered(first.payload, first.promise)
+        signed = first.signed()
         if isinstance(first.payload, TypedDataPayload):
             signed = replace(signed, key="earlier")
         else:

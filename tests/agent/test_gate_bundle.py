@@ -1,39 +1,42 @@
-"""The rules that judge UserOperations, each by itself: what it objects to, and what stands just
-inside its bound. Through a real agent and chain they are met in ``tests/wallet``."""
+"""What pays several at once, all or none: bundles on both kinds of chains, and what an owner takes
+out of the own smart account. Each rule by itself, with what stands just inside its bound; through a
+real agent and chain they are met in ``tests/wallet``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
+from solders.keypair import Keypair
 
+from agent import honest_solana as solana
 from agent.gate_world import (
     ALICE,
     BOB,
     CHAIN_ID,
-    GENESIS,
+    CODE,
+    ETH,
     MALLORY,
     NOW,
+    TRAP,
     USDC,
     WETH,
     World,
-    judged,
+    changes,
+    codes,
 )
+from agent.gate_world import PROMISE as SWAP
 from agent.honest import HONEST as OTHERS
-from swapdesk.agent.gate.case import (
-    AccountFactory,
-    Case,
-    Facts,
-    PastSignature,
-    Policy,
-    Taking,
-)
-from swapdesk.agent.gate.rules import bundle as rules
-from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
+from agent.honest import Honest
+from agent.honest_solana import MAKER, MAKERS_KEY, ME, MINT, OTHER_MINT, SOL, tokens
+from agent.honest_solana import USDC as MINTED
+from swapdesk.agent.gate.case import AccountFactory, Facts, PastSignature, Taking
+from swapdesk.agent.gate.rules import bundle as bundle_rules
+from swapdesk.agent.gate.rules import deposit as deposit_rules
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.operations import nonce_of, read_bundle
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
@@ -46,10 +49,14 @@ from swapdesk.chain.deployments import (
 )
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
+    DEPOSIT_TO,
+    EXECUTE_BATCH,
+    WITHDRAW_TO,
     InnerCall,
     account_address,
     encode_batch,
 )
+from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.chain.user_operation import (
     EntryPointVersion,
     UserOperation,
@@ -57,57 +64,51 @@ from swapdesk.chain.user_operation import (
     operation_json,
     user_operation_hash,
 )
-from swapdesk.wallet.payload import OperationPayload
-from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose
-from swapdesk.wallet.review import Match, Severity
+from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    Purpose,
+    TakenOut,
+    WithdrawalPromise,
+)
+from swapdesk.wallet.review import Match, Simulation
 from swapdesk.wallet.transactions import TransactionState
+
+
+def transfers(
+    payments: Iterable[tuple[str, int]], token: str = str(USDC.contract)
+) -> list[InnerCall]:
+    return [InnerCall(token, 0, TRANSFER.call(to, units)) for to, units in payments]
+
 
 V07, V08 = EntryPointVersion
 CAROL = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 DAN = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 PAYEES = (BOB, CAROL, DAN)
 UNITS = (3_000_000, 4_000_000, 5_000_000)
+PAYMENTS = list(zip(PAYEES, UNITS, strict=True))
 MINE = account_address(ALICE)
 GAS = 600_000 * 10**9
 KEY = nonce_key("group", USDC.contract, 0)
 DEPOSITS = tuple(
     DepositPromise(f"o-{i}", to, None, units, NOW + timedelta(minutes=20))
-    for i, (to, units) in enumerate(zip(PAYEES, UNITS, strict=True))
+    for i, (to, units) in enumerate(PAYMENTS)
 )
-PROMISE = Promise(
-    intent_id="b-1",
-    account=ALICE,
-    chain="base",
-    chain_id=CHAIN_ID,
-    sell=USDC,
+PROMISE = replace(
+    SWAP,
     sell_units=sum(UNITS),
-    buy=WETH,
-    chain_out="base",
-    least_units=1,
-    quoted_units=1,
-    recipient=ALICE,
     venue=None,
     quote_id=None,
     valid_until=NOW + timedelta(minutes=20),
     gas_units=GAS,
     bundle=BundlePromise("group", 0, DEPOSITS),
 )
-POLICY = Policy(
-    ALICE,
-    CHAIN_ID,
-    GENESIS,
-    SANDBOX_VENUES,
-    accounts=AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT),
-)
 OPERATION = UserOperation(
     sender=MINE,
     nonce=KEY << 64,
-    call_data=encode_batch(
-        [
-            InnerCall(str(USDC.contract), 0, TRANSFER.call(to, units))
-            for to, units in zip(PAYEES, UNITS, strict=True)
-        ]
-    ),
+    call_data=encode_batch(transfers(PAYMENTS)),
     call_gas_limit=300_000,
     verification_gas_limit=200_000,
     pre_verification_gas=100_000,
@@ -118,184 +119,134 @@ OPERATION = UserOperation(
 )
 
 
-class Scene(Struct):
-    """A bundle as it is honest, and one thing changed."""
-
-    operation: UserOperation = OPERATION
-    promise: Promise = PROMISE
-    policy: Policy = POLICY
-    entry_point: str = ENTRY_POINT
-    version: EntryPointVersion = V07
-    chain_id: int = CHAIN_ID
-    purpose: Purpose = Purpose.BUNDLE
-    sequence: int = 0
-    stands: bytes | None = b""
-    memory: tuple[PastSignature, ...] = ()
-    expires: timedelta | None = None
-
-    @property
-    def payload(self) -> OperationPayload:
-        return OperationPayload(
-            self.purpose,
-            operation_json(self.operation, with_signature=False),
-            self.entry_point,
-            self.version.value,
-            self.chain_id,
-        )
-
-    def verdict(self) -> GateVerdict:
-        code = {self.entry_point: b"\x60", self.operation.sender: self.stands}
-
-        def read(facts: Facts) -> Facts:
-            known = {one: code[one] for one in facts.code if code.get(one) is not None}
-            return replace(facts, code=known)
-
-        world = World(sequence=self.sequence)
-        return judged(self.payload, self.promise, self.policy, world, self.memory, read)
-
-    def codes(self) -> set[str]:
-        return {one.code for one in self.verdict().findings if one.severity is Severity.REFUSE}
+def bundle(
+    version: EntryPointVersion = V07,
+    entry_point: str = ENTRY_POINT,
+    calls: Iterable[InnerCall] = tuple(transfers(PAYMENTS)),
+    **changed: Any,
+) -> Honest:
+    operation = replace(OPERATION, call_data=encode_batch(list(calls), version), **changed)
+    told = operation_json(operation, with_signature=False)
+    payload = OperationPayload(Purpose.BUNDLE, told, entry_point, version.value, CHAIN_ID)
+    return Honest(payload, PROMISE)
 
 
-def scene(**changed: Any) -> Scene:
-    return replace(Scene(), **changed)
+def paying(*payments: tuple[str, int], token: str = str(USDC.contract)) -> Honest:
+    return bundle(calls=transfers(payments, token))
 
 
-def operation(**changed: Any) -> Scene:
-    return scene(operation=replace(OPERATION, **changed))
-
-
-def promise(**changed: Any) -> Scene:
-    return scene(promise=replace(PROMISE, **changed))
-
-
-def deposits(**changed: Any) -> Scene:
-    first, *others = DEPOSITS
-    made = (replace(first, **changed), *others)
-    return promise(bundle=BundlePromise("group", 0, made))
-
-
-def paying(*calls: tuple[str, int], token: str = str(USDC.contract)) -> Scene:
-    made = [InnerCall(token, 0, TRANSFER.call(to, units)) for to, units in calls]
-    return operation(call_data=encode_batch(made))
-
-
-HONEST = list(zip(PAYEES, UNITS, strict=True))
+def with_first(honest: Honest, **changed: Any) -> Honest:
+    """Something else was promised for the first deposit."""
+    promised = honest.promise.bundle
+    first, *others = promised.deposits
+    return honest.promised(bundle=replace(promised, deposits=(replace(first, **changed), *others)))
 
 
 def signed(**changed: Any) -> PastSignature:
-    claim = read_bundle(Scene().payload)
-    fields: dict[str, Any] = {
-        "content": b"\1" * 32,
-        "act": Act.BUNDLE,
-        "quote_id": None,
-        "chain_id": CHAIN_ID,
-        "owner": ALICE,
-        "token": USDC.contract,
-        "contract": ENTRY_POINT,
-        "key": nonce_of(claim),
-        "step": 0,
-        "total": 1,
-    }
-    return PastSignature(**{**fields, **changed})
+    before = bundle().signed(
+        content=b"\1" * 32,
+        key=nonce_of(read_bundle(bundle().payload)),
+        step=0,
+        total=1,
+        taking=None,
+    )
+    return replace(before, **changed)
 
 
-def to_address(address: str) -> Scene:
+def to_address(address: str) -> Honest:
     """Both payload and promise name this address, so that only its kind is judged."""
-    first, *others = DEPOSITS
-    made = paying((address, UNITS[0]), *HONEST[1:])
-    bundle = BundlePromise("group", 0, (replace(first, address=address), *others))
-    return replace(made, promise=replace(PROMISE, bundle=bundle))
+    return with_first(paying((address, UNITS[0]), *PAYMENTS[1:]), address=address)
 
 
-Table = dict[str, tuple[list[Callable[[], Scene]], list[Callable[[], Scene]]]]
-TABLE: Table = {
+Row = Callable[[], Honest]
+Table = dict[str, tuple[list[Row], list[Row]]]
+BUNDLES: Table = {
     "BUNDLE_MISSING": (
         [
-            lambda: promise(bundle=None),
-            lambda: promise(bundle=BundlePromise("group", 0, ())),
-            lambda: promise(sell_units=0),
-            lambda: promise(gas_units=0),
+            lambda: bundle().promised(bundle=None),
+            lambda: bundle().promised(bundle=BundlePromise("group", 0, ())),
+            lambda: bundle().promised(sell_units=0),
+            lambda: bundle().promised(gas_units=0),
         ],
-        [scene],
+        [bundle],
     ),
     "ENTRY_POINT_UNKNOWN": (
         [
-            lambda: scene(entry_point=MALLORY),
-            lambda: scene(entry_point=ENTRY_POINT_08),
-            lambda: scene(version=V08, operation=_for_v08()),
+            lambda: bundle().sent(entry_point=MALLORY),
+            lambda: bundle().sent(entry_point=ENTRY_POINT_08),
+            lambda: bundle(V08),
         ],
-        [scene, lambda: scene(version=V08, entry_point=ENTRY_POINT_08, operation=_for_v08())],
+        [bundle, lambda: bundle(V08, ENTRY_POINT_08)],
     ),
     "SENDER_DIFFERS": (
         [
-            lambda: operation(sender=account_address(BOB)),
-            lambda: operation(sender=account_address(ALICE, 1)),
-            lambda: operation(sender=MALLORY),
-            lambda: scene(policy=replace(POLICY, accounts=None)),
-            lambda: scene(policy=replace(POLICY, accounts=AccountFactory(BOB, SANDBOX_ACCOUNT))),
+            lambda: bundle(sender=account_address(BOB)),
+            lambda: bundle(sender=account_address(ALICE, 1)),
+            lambda: bundle(sender=MALLORY),
+            lambda: bundle().holding(accounts=None),
+            lambda: bundle().holding(accounts=AccountFactory(BOB, SANDBOX_ACCOUNT)),
         ],
-        [scene],
+        [bundle],
     ),
     "FACTORY_DIFFERS": (
         [
-            lambda: operation(factory=MALLORY),
-            lambda: operation(factory_data=CREATE_ACCOUNT.call(BOB, 0)),
-            lambda: scene(stands=b"\x60"),
-            lambda: scene(stands=None),
+            lambda: bundle(factory=MALLORY),
+            lambda: bundle(factory_data=CREATE_ACCOUNT.call(BOB, 0)),
+            lambda: bundle().code(MINE, CODE),
+            lambda: bundle().code(MINE, None),
         ],
         [
-            lambda: replace(operation(factory=None, factory_data=b""), stands=b"\x60"),
+            lambda: bundle(factory=None, factory_data=b"").code(MINE, CODE),
             # Another operation of the group makes the account.
-            lambda: operation(factory=None, factory_data=b""),
+            lambda: bundle(factory=None, factory_data=b""),
         ],
     ),
     "OPERATION_NONCE": (
         [
-            lambda: operation(nonce=KEY << 64 | 1),
-            lambda: scene(sequence=1),
-            lambda: operation(nonce=0),
-            lambda: promise(bundle=BundlePromise("another", 0, DEPOSITS)),
-            lambda: promise(bundle=BundlePromise("group", 1, DEPOSITS)),
+            lambda: bundle(nonce=KEY << 64 | 1),
+            lambda: bundle().on(sequence=1),
+            lambda: bundle(nonce=0),
+            lambda: bundle().promised(bundle=BundlePromise("another", 0, DEPOSITS)),
+            lambda: bundle().promised(bundle=BundlePromise("group", 1, DEPOSITS)),
         ],
-        [lambda: replace(operation(nonce=KEY << 64 | 4), sequence=4)],
+        [lambda: bundle(nonce=KEY << 64 | 4).on(sequence=4)],
     ),
     "BUNDLE_CALLS_DIFFER": (
         [
-            lambda: paying(*HONEST, (MALLORY, 1)),
-            lambda: paying(*HONEST, HONEST[0]),
-            lambda: paying(*HONEST[:2]),
+            lambda: paying(*PAYMENTS, (MALLORY, 1)),
+            lambda: paying(*PAYMENTS, PAYMENTS[0]),
+            lambda: paying(*PAYMENTS[:2]),
         ],
-        [scene],
+        [bundle],
     ),
     "BUNDLE_RECIPIENT_DIFFERS": (
         [
-            lambda: paying((MALLORY, UNITS[0]), *HONEST[1:]),
-            lambda: paying(*HONEST, (MALLORY, 1)),
-            lambda: paying(HONEST[1], HONEST[0], HONEST[2]),
-            lambda: deposits(address=MALLORY),
+            lambda: paying((MALLORY, UNITS[0]), *PAYMENTS[1:]),
+            lambda: paying(*PAYMENTS, (MALLORY, 1)),
+            lambda: paying(PAYMENTS[1], PAYMENTS[0], PAYMENTS[2]),
+            lambda: with_first(bundle(), address=MALLORY),
         ],
-        [lambda: deposits(address=BOB.lower())],
+        [lambda: with_first(bundle(), address=BOB.lower())],
     ),
     "BUNDLE_AMOUNT_DIFFERS": (
         [
-            lambda: paying((BOB, UNITS[0] + 1), *HONEST[1:]),
-            lambda: paying((BOB, UNITS[0] - 1), *HONEST[1:]),
-            lambda: deposits(units=0),
+            lambda: paying((BOB, UNITS[0] + 1), *PAYMENTS[1:]),
+            lambda: paying((BOB, UNITS[0] - 1), *PAYMENTS[1:]),
+            lambda: with_first(bundle(), units=0),
         ],
-        [scene],
+        [bundle],
     ),
     "BUNDLE_TOKEN_DIFFERS": (
         [
-            lambda: paying(*HONEST, token=str(WETH.contract)),
-            lambda: promise(sell=WETH),
-            lambda: operation(call_data=encode_batch([InnerCall(BOB, UNITS[0])])),
+            lambda: paying(*PAYMENTS, token=str(WETH.contract)),
+            lambda: bundle().promised(sell=WETH),
+            lambda: bundle(calls=[InnerCall(BOB, UNITS[0])]),
         ],
-        [scene],
+        [bundle],
     ),
     "BUNDLE_ABOVE": (
-        [lambda: promise(sell_units=11_998_800)],
-        [lambda: promise(sell_units=11_998_801)],
+        [lambda: bundle().promised(sell_units=11_998_800)],
+        [lambda: bundle().promised(sell_units=11_998_801)],
     ),
     "BUNDLE_PAYEE_UNSAFE": (
         [
@@ -309,67 +260,486 @@ TABLE: Table = {
         [lambda: to_address(MALLORY)],
     ),
     "BUNDLE_ORDER_EXPIRED": (
-        [lambda: deposits(expires=NOW + timedelta(seconds=29))],
-        [lambda: deposits(expires=NOW + timedelta(seconds=30))],
+        [lambda: with_first(bundle(), expires=NOW + timedelta(seconds=29))],
+        [lambda: with_first(bundle(), expires=NOW + timedelta(seconds=30))],
     ),
-    "BUNDLE_TAG_NEEDED": ([lambda: deposits(tag="7")], [scene]),
+    "BUNDLE_TAG_NEEDED": ([lambda: with_first(bundle(), tag="7")], [bundle]),
     "BUNDLE_GAS_ABOVE": (
         [
-            lambda: operation(call_gas_limit=300_001),
-            lambda: operation(max_fee_per_gas=10**9 + 1),
-            lambda: promise(gas_units=GAS - 1),
-            lambda: operation(call_gas_limit=10**12),
+            lambda: bundle(call_gas_limit=300_001),
+            lambda: bundle(max_fee_per_gas=10**9 + 1),
+            lambda: bundle().promised(gas_units=GAS - 1),
+            lambda: bundle(call_gas_limit=10**12),
         ],
-        [scene],
+        [bundle],
     ),
     "BUNDLE_PAID_ALREADY": (
         [
-            lambda: scene(memory=(signed(key="another nonce"),)),
-            lambda: scene(memory=(signed(act=Act.PAY, key=None),)),
+            lambda: bundle().after(signed(key="another nonce")),
+            lambda: bundle().after(signed(act=Act.PAY, key=None)),
         ],
         [
-            lambda: scene(memory=(signed(),)),
-            lambda: scene(memory=(signed(key="another nonce", state=TransactionState.REPLACED),)),
-            lambda: scene(memory=(signed(act=Act.ALLOW, key="approve", taking=Taking(0)),)),
+            lambda: bundle().after(signed()),
+            lambda: bundle().after(signed(key="another nonce", state=TransactionState.REPLACED)),
+            lambda: bundle().after(signed(act=Act.ALLOW, key="approve", taking=Taking(0))),
         ],
     ),
 }
 
+COINS, DOLLARS, PREPAID = 3 * 10**17, 25_000_000, 4 * 10**14
+TAKEN = (TakenOut(ETH, COINS), TakenOut(USDC, DOLLARS))
+COIN_CALL = InnerCall(ALICE, COINS)
+DOLLAR_CALL = InnerCall(str(USDC.contract), 0, TRANSFER.call(ALICE, DOLLARS))
+GAS_CALL = InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(ALICE, PREPAID))
+CALLS = (COIN_CALL, DOLLAR_CALL, GAS_CALL)
+MOVED = changes(
+    (MINE, ETH, -COINS),
+    (MINE, USDC, -DOLLARS),
+    (ENTRY_POINT, ETH, -PREPAID),
+    (ALICE, ETH, COINS + PREPAID),
+    (ALICE, USDC, DOLLARS),
+)
 
-def _for_v08() -> UserOperation:
-    calls = [
-        InnerCall(str(USDC.contract), 0, TRANSFER.call(to, units))
-        for to, units in zip(PAYEES, UNITS, strict=True)
+
+def withdrawal(*calls: InnerCall) -> Honest:
+    data = "0x" + encode_batch(calls or CALLS).hex()
+    promise = replace(
+        SWAP,
+        sell=ETH,
+        sell_units=0,
+        buy=ETH,
+        least_units=0,
+        quoted_units=0,
+        venue=None,
+        quote_id=None,
+        withdrawal=WithdrawalPromise(TAKEN, PREPAID),
+    )
+    payload = TransactionPayload(Purpose.WITHDRAW, MINE, data, 0)
+    return Honest(payload, promise, World(MOVED, native=10**18)).code(MINE, CODE)
+
+
+def taking_out(*taken: TakenOut, prepaid: int = PREPAID) -> Honest:
+    return withdrawal().promised(withdrawal=WithdrawalPromise(taken, prepaid))
+
+
+def moving(*moved: tuple[str, Asset, int]) -> Honest:
+    return withdrawal().on(simulation=changes(*moved))
+
+
+OUT_BEFORE = withdrawal().signed(content=b"\1" * 32)
+WITHDRAWALS: Table = {
+    "WITHDRAWAL_MISSING": (
+        [
+            lambda: withdrawal().promised(withdrawal=None),
+            lambda: taking_out(prepaid=0),
+            lambda: taking_out(TakenOut(ETH, 0), TAKEN[1]),
+            lambda: taking_out(*TAKEN, prepaid=-1),
+            lambda: taking_out(TAKEN[0], TAKEN[0], TAKEN[1]),
+            lambda: withdrawal().promised(gas_units=0),
+        ],
+        [withdrawal],
+    ),
+    "WITHDRAWAL_PAYMENTS_DIFFER": (
+        [
+            lambda: withdrawal(COIN_CALL, DOLLAR_CALL),
+            lambda: withdrawal(*CALLS, COIN_CALL),
+            lambda: withdrawal(COIN_CALL),
+        ],
+        [withdrawal],
+    ),
+    "WITHDRAWAL_PAYEE_DIFFERS": (
+        [
+            lambda: withdrawal(InnerCall(MALLORY, COINS), DOLLAR_CALL, GAS_CALL),
+            lambda: withdrawal(
+                COIN_CALL, replace(DOLLAR_CALL, data=TRANSFER.call(MALLORY, DOLLARS)), GAS_CALL
+            ),
+            lambda: withdrawal(
+                COIN_CALL,
+                DOLLAR_CALL,
+                replace(GAS_CALL, data=WITHDRAW_TO.call(MALLORY, PREPAID)),
+            ),
+            lambda: withdrawal(InnerCall(MINE, COINS), DOLLAR_CALL, GAS_CALL),
+        ],
+        [withdrawal],
+    ),
+    "WITHDRAWAL_AMOUNT_DIFFERS": (
+        [
+            lambda: withdrawal(InnerCall(ALICE, COINS - 1), DOLLAR_CALL, GAS_CALL),
+            lambda: withdrawal(InnerCall(ALICE, COINS + 1), DOLLAR_CALL, GAS_CALL),
+            lambda: taking_out(*TAKEN, prepaid=PREPAID + 1),
+            lambda: withdrawal(DOLLAR_CALL, COIN_CALL, GAS_CALL),
+        ],
+        [withdrawal],
+    ),
+    "WITHDRAWAL_TOKEN_DIFFERS": (
+        [
+            lambda: withdrawal(COIN_CALL, replace(DOLLAR_CALL, to=str(WETH.contract)), GAS_CALL),
+            lambda: withdrawal(COIN_CALL, replace(DOLLAR_CALL, to=TRAP), GAS_CALL),
+            lambda: taking_out(TakenOut(ETH, COINS), TakenOut(WETH, DOLLARS)),
+        ],
+        [
+            lambda: taking_out(
+                TAKEN[0], TakenOut(replace(USDC, contract=str(USDC.contract).lower()), DOLLARS)
+            )
+        ],
+    ),
+    "WITHDRAWAL_KEEPER_DIFFERS": (
+        [
+            lambda: withdrawal(COIN_CALL, DOLLAR_CALL, replace(GAS_CALL, to=ENTRY_POINT_08)),
+            lambda: withdrawal(COIN_CALL, DOLLAR_CALL, replace(GAS_CALL, to=TRAP)),
+            lambda: withdrawal(COIN_CALL, DOLLAR_CALL, InnerCall(ALICE, PREPAID)),
+            lambda: withdrawal(GAS_CALL, DOLLAR_CALL, GAS_CALL),
+            lambda: taking_out(*TAKEN, prepaid=0),
+        ],
+        [
+            lambda: (
+                withdrawal(*CALLS[:2])
+                .promised(withdrawal=WithdrawalPromise(TAKEN, 0))
+                .on(
+                    simulation=changes(
+                        (MINE, ETH, -COINS),
+                        (MINE, USDC, -DOLLARS),
+                        (ALICE, ETH, COINS),
+                        (ALICE, USDC, DOLLARS),
+                    )
+                )
+            )
+        ],
+    ),
+    "WITHDRAWAL_MOVES_DIFFER": (
+        [
+            lambda: moving(
+                (MINE, ETH, -COINS - 1), (MINE, USDC, -DOLLARS), (ALICE, ETH, COINS + PREPAID),
+                (ALICE, USDC, DOLLARS),
+            ),
+            lambda: moving(
+                (MINE, ETH, -COINS), (MINE, USDC, -DOLLARS), (ALICE, ETH, COINS + PREPAID),
+                (ALICE, USDC, DOLLARS - 1),
+            ),
+            lambda: moving(
+                (MINE, ETH, -COINS), (MINE, USDC, -DOLLARS), (MINE, WETH, -1),
+                (ALICE, ETH, COINS + PREPAID), (ALICE, USDC, DOLLARS),
+            ),
+            lambda: moving(
+                (MINE, ETH, -COINS), (MINE, USDC, -DOLLARS), (ALICE, WETH, -5),
+                (ALICE, ETH, COINS + PREPAID), (ALICE, USDC, DOLLARS),
+            ),
+            lambda: moving(),
+        ],
+        [withdrawal],
+    ),
+}  # fmt: skip
+
+LAMPORTS = (70_000_000, 80_000_000, 100_000_000)
+GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
+OWNERS = tuple(Keypair.from_seed(bytes([20 + i]) * 32).pubkey() for i in range(3))
+RENT = 2_039_280
+
+
+def paid(sold: Asset) -> list[Any]:
+    """The instructions of each payment, one list a payment."""
+    payments = zip(OWNERS, LAMPORTS, strict=True)
+    if sold is SOL:
+        return [[Transfer(ME, to, units).build()] for to, units in payments]
+    return [
+        [CreateTokenAccount(ME, to, MINT).build(), tokens(ME, to, units)] for to, units in payments
     ]
-    return replace(OPERATION, call_data=encode_batch(calls, V08))
 
 
-def test_an_operation_for_another_chain_is_not_signed() -> None:
-    assert "CHAIN_ID_DIFFERS" in scene(chain_id=8453).codes()
+def moved(sold: Asset, *more: tuple[str, Asset, int]) -> Simulation:
+    fee = 6_000 + (0 if sold is SOL else 3 * RENT)
+    payments = [(str(to), sold, units) for to, units in zip(OWNERS, LAMPORTS, strict=True)]
+    return changes(*payments, (str(ME), sold, -sum(LAMPORTS)), (str(ME), SOL, -fee), *more)
+
+
+def on_solana(
+    sold: Asset, rows: list[Any] | None = None, *, memo: str | None = GROUP, makers=(), payer=ME
+) -> Honest:
+    memos = [] if memo is None else [Memo(memo).build()]
+    instructions = [one for row in (paid(sold) if rows is None else rows) for one in row]
+    text = solana.serialized([*solana.BUDGET, *memos, *instructions], makers, payer=payer)
+    deposits = tuple(
+        replace(one, address=str(to), units=units)
+        for one, to, units in zip(DEPOSITS, OWNERS, LAMPORTS, strict=True)
+    )
+    promise = replace(
+        solana.promise(sold, sold),
+        venue=None,
+        quote_id=None,
+        gas_units=20_000_000,
+        bundle=BundlePromise(GROUP, 0, deposits),
+    )
+    world = World(moved(sold), blocks_left=None)
+    return Honest(SolanaPayload(Purpose.BUNDLE, text), promise, world, solana.POLICY)
+
+
+SENT_BEFORE = PastSignature(b"another transaction", Act.BUNDLE, None, None, str(ME), None, None)
+REFUSED: dict[str, tuple[str, Row]] = {
+    "bundle: another chain": ("CHAIN_ID_DIFFERS", lambda: bundle().sent(chain_id=8453)),
+    "bundle: another chain of the key": ("KEY_CHAIN_DIFFERS", lambda: bundle().holding(chain_id=1)),
+    "bundle: another genesis": (
+        "GENESIS_DIFFERS",
+        lambda: bundle().holding(genesis_hash="0x" + "11" * 32),
+    ),
+    "bundle: the key of another account": (
+        "ACCOUNT_DIFFERS",
+        lambda: bundle().holding(account=BOB),
+    ),
+    "bundle: as a deposit": ("PURPOSE_DIFFERS", lambda: bundle().sent(purpose=Purpose.DEPOSIT)),
+    "bundle: as a swap": ("PURPOSE_DIFFERS", lambda: bundle().sent(purpose=Purpose.SWAP)),
+    "withdrawal: the account of another owner": (
+        "SENDER_DIFFERS",
+        lambda: withdrawal().sent(to=account_address(BOB)),
+    ),
+    "withdrawal: another contract": ("SENDER_DIFFERS", lambda: withdrawal().sent(to=TRAP)),
+    "withdrawal: no factory known": ("SENDER_DIFFERS", lambda: withdrawal().holding(accounts=None)),
+    "withdrawal: an account that does not stand": (
+        "CONTRACT_WITHOUT_CODE",
+        lambda: withdrawal().code(MINE, b""),
+    ),
+    "withdrawal: code that was not read": (
+        "CONTRACT_WITHOUT_CODE",
+        lambda: withdrawal().code(MINE, None),
+    ),
+    "withdrawal: coins sent along": ("VALUE_ABOVE", lambda: withdrawal().sent(value=1)),
+    "withdrawal: the key of another account": (
+        "ACCOUNT_DIFFERS",
+        lambda: withdrawal().holding(account=BOB),
+    ),
+    "withdrawal: another chain": ("KEY_CHAIN_DIFFERS", lambda: withdrawal().holding(chain_id=1)),
+    "withdrawal: another genesis": (
+        "GENESIS_DIFFERS",
+        lambda: withdrawal().holding(genesis_hash="0x" + "11" * 32),
+    ),
+    "withdrawal: asked for as a deposit": (
+        "PURPOSE_DIFFERS",
+        lambda: withdrawal().sent(purpose=Purpose.DEPOSIT),
+    ),
+    "withdrawal: asked for as a swap": (
+        "PURPOSE_DIFFERS",
+        lambda: withdrawal().sent(purpose=Purpose.SWAP),
+    ),
+    "withdrawal: a simulation that fails": (
+        "SIMULATION_FAILED",
+        lambda: withdrawal().on(simulation=replace(MOVED, failure="not Owner")),
+    ),
+    "withdrawal: no simulation": ("SIMULATION_MISSING", lambda: withdrawal().on(simulation=None)),
+    "withdrawal: gas above the bound": ("GAS_ABOVE", lambda: withdrawal().promised(gas_units=1)),
+    "withdrawal: no coin for gas": (
+        "GAS_UNFUNDED",
+        lambda: withdrawal().on(native=150_000 * 10**9 - 1),
+    ),
+    "withdrawal: signed before": ("PAID_ALREADY", lambda: withdrawal().after(OUT_BEFORE)),
+    "withdrawal: an approval inside": (
+        "WITHDRAWAL_CALLS",
+        lambda: withdrawal(replace(DOLLAR_CALL, data=APPROVE.call(MALLORY, 1))),
+    ),
+    "withdrawal: coins beside a transfer": (
+        "WITHDRAWAL_CALLS",
+        lambda: withdrawal(replace(DOLLAR_CALL, value=1)),
+    ),
+    "withdrawal: a deposit at the EntryPoint": (
+        "WITHDRAWAL_CALLS",
+        lambda: withdrawal(InnerCall(ENTRY_POINT, 1, DEPOSIT_TO.call(MALLORY))),
+    ),
+    "withdrawal: coins beside what gas gives back": (
+        "WITHDRAWAL_CALLS",
+        lambda: withdrawal(replace(GAS_CALL, value=1)),
+    ),
+    "withdrawal: another call of the EntryPoint": (
+        "WITHDRAWAL_CALLS",
+        lambda: withdrawal(replace(GAS_CALL, data=GAS_CALL.data + b"\0")),
+    ),
+    "withdrawal: lists of other lengths": (
+        "CALLDATA_UNREADABLE",
+        lambda: withdrawal().call(EXECUTE_BATCH.call([ALICE], [1, 2], [b""])),
+    ),
+    "withdrawal: no calls": (
+        "CALLDATA_UNREADABLE",
+        lambda: withdrawal().call(EXECUTE_BATCH.call([], [], [])),
+    ),
+    "on Solana: another recipient": (
+        "BUNDLE_RECIPIENT_DIFFERS",
+        lambda: on_solana(
+            SOL, [[Transfer(ME, solana.MALLORY, LAMPORTS[0]).build()], *paid(SOL)[1:]]
+        ),
+    ),
+    "on Solana: one payment more": (
+        "BUNDLE_CALLS_DIFFER",
+        lambda: on_solana(SOL, [*paid(SOL), [Transfer(ME, solana.MALLORY, 1).build()]]),
+    ),
+    "on Solana: one payment less": ("BUNDLE_CALLS_DIFFER", lambda: on_solana(SOL, paid(SOL)[1:])),
+    "on Solana: a payment twice": (
+        "BUNDLE_CALLS_DIFFER",
+        lambda: on_solana(SOL, [*paid(SOL), paid(SOL)[0]]),
+    ),
+    "on Solana: payments exchanged": (
+        "BUNDLE_RECIPIENT_DIFFERS",
+        lambda: on_solana(SOL, paid(SOL)[::-1]),
+    ),
+    "on Solana: another amount": (
+        "BUNDLE_AMOUNT_DIFFERS",
+        lambda: on_solana(
+            SOL, [[Transfer(ME, OWNERS[0], LAMPORTS[0] + 1).build()], *paid(SOL)[1:]]
+        ),
+    ),
+    "on Solana: another token": (
+        "BUNDLE_TOKEN_DIFFERS",
+        lambda: on_solana(
+            MINTED, [[tokens(ME, OWNERS[0], LAMPORTS[0], OTHER_MINT)], *paid(MINTED)[1:]]
+        ),
+    ),
+    "on Solana: coins for tokens": (
+        "BUNDLE_TOKEN_DIFFERS",
+        lambda: on_solana(
+            MINTED, [[Transfer(ME, OWNERS[0], LAMPORTS[0]).build()], *paid(MINTED)[1:]]
+        ),
+    ),
+    "on Solana: more than was confirmed": (
+        "BUNDLE_ABOVE",
+        lambda: on_solana(SOL).promised(sell_units=sum(LAMPORTS) // 2),
+    ),
+    "on Solana: nothing was confirmed": (
+        "BUNDLE_MISSING",
+        lambda: on_solana(SOL).promised(sell_units=0),
+    ),
+    "on Solana: expired": (
+        "BUNDLE_ORDER_EXPIRED",
+        lambda: with_first(on_solana(SOL), expires=NOW + timedelta(seconds=20)),
+    ),
+    "on Solana: a memo is needed": (
+        "BUNDLE_TAG_NEEDED",
+        lambda: with_first(on_solana(SOL), tag="7"),
+    ),
+    "on Solana: paid to itself": (
+        "BUNDLE_PAYEE_UNSAFE",
+        lambda: with_first(
+            on_solana(SOL, [[Transfer(ME, ME, LAMPORTS[0]).build()], *paid(SOL)[1:]]),
+            address=str(ME),
+        ),
+    ),
+    "on Solana: another memo": ("BUNDLE_MEMO", lambda: on_solana(SOL, memo="somebody else's")),
+    "on Solana: a fee above the bound": (
+        "BUNDLE_GAS_ABOVE",
+        lambda: on_solana(SOL).promised(gas_units=1),
+    ),
+    "on Solana: a blockhash that is gone": (
+        "BUNDLE_BLOCKHASH_OLD",
+        lambda: on_solana(SOL).on(blocks_left=0),
+    ),
+    "on Solana: a blockhash that ends": (
+        "BUNDLE_BLOCKHASH_OLD",
+        lambda: on_solana(SOL).on(blocks_left=19),
+    ),
+    "on Solana: rent for a stranger": (
+        "BUNDLE_RENT_FOR_STRANGER",
+        lambda: on_solana(
+            MINTED, [*paid(MINTED), [CreateTokenAccount(ME, solana.MALLORY, MINT).build()]]
+        ),
+    ),
+    "on Solana: rent for another token": (
+        "BUNDLE_RENT_FOR_STRANGER",
+        lambda: on_solana(
+            MINTED, [*paid(MINTED), [CreateTokenAccount(ME, OWNERS[0], OTHER_MINT).build()]]
+        ),
+    ),
+    "on Solana: less arrives": (
+        "BUNDLE_SIMULATION_DIFFERS",
+        lambda: on_solana(SOL).on(simulation=moved(SOL, (str(OWNERS[0]), SOL, -1))),
+    ),
+    "on Solana: more leaves": (
+        "BUNDLE_SIMULATION_DIFFERS",
+        lambda: on_solana(SOL).on(simulation=moved(SOL, (str(ME), SOL, -20_000_000))),
+    ),
+    "on Solana: another token leaves": (
+        "BUNDLE_SIMULATION_DIFFERS",
+        lambda: on_solana(SOL).on(simulation=moved(SOL, (str(ME), MINTED, -1))),
+    ),
+    "on Solana: it was not simulated": (
+        "BUNDLE_SIMULATION_DIFFERS",
+        lambda: on_solana(SOL).on(simulation=None),
+    ),
+    "on Solana: the programs refuse it": (
+        "BUNDLE_SIMULATION_DIFFERS",
+        lambda: on_solana(SOL).on(simulation=replace(moved(SOL), failure="the programs refuse it")),
+    ),
+    "on Solana: somebody else pays too": (
+        "COUNTERPARTY_UNKNOWN",
+        lambda: on_solana(
+            SOL, [*paid(SOL), [Transfer(MAKERS_KEY, OWNERS[0], 1).build()]], makers=[MAKER]
+        ),
+    ),
+    "on Solana: somebody else pays the fee": (
+        "FEE_PAYER_DIFFERS",
+        lambda: on_solana(SOL, payer=MAKERS_KEY, makers=[MAKER]),
+    ),
+    "on Solana: as a deposit": (
+        "PURPOSE_DIFFERS",
+        lambda: on_solana(SOL).sent(purpose=Purpose.DEPOSIT),
+    ),
+    "on Solana: signed before": (
+        "BUNDLE_PAID_ALREADY",
+        lambda: on_solana(SOL).after(SENT_BEFORE),
+    ),
+    "on Solana: a maker's tokens arrive": (
+        "PURPOSE_DIFFERS",
+        lambda: on_solana(SOL, [[tokens(MAKERS_KEY, ME, 1)], *paid(SOL)], makers=[MAKER]),
+    ),
+    "on Solana: a deposit address that is none": (
+        "BUNDLE_RECIPIENT_DIFFERS",
+        lambda: with_first(on_solana(SOL), address="not an address"),
+    ),
+}
+TABLE = BUNDLES | WITHDRAWALS
 
 
 def test_every_rule_has_its_row() -> None:
-    assert {rule.code for rule in rules.GROUP_RULES} == set(TABLE)
-    assert {id(rule) for rule in rules.GROUP_RULES} <= {id(rule) for rule in BUNDLE_RULES}
-    assert not {id(rule) for rule in rules.GROUP_RULES} & {id(rule) for rule in RULES}
+    own = {*bundle_rules.GROUP_RULES, *deposit_rules.WITHDRAWAL_RULES}
+    assert {rule.code for rule in own} == set(TABLE)
+    solana_rules = set(bundle_rules.SOLANA_RULES)
+    assert {rule.code for rule in solana_rules} <= {code for code, _ in REFUSED.values()}
+    assert own | solana_rules <= {*BUNDLE_RULES, *WITHDRAWAL_RULES}
+    assert not (own | solana_rules) & set(RULES)
 
 
-OUTSIDE = [(code, i) for code, (bad, _) in TABLE.items() for i in range(len(bad))]
-INSIDE = [(code, i) for code, (_, good) in TABLE.items() for i in range(len(good))]
-
-
-@pytest.mark.parametrize(("code", "i"), OUTSIDE)
+@pytest.mark.parametrize(
+    ("code", "i"), [(code, i) for code, (bad, _) in TABLE.items() for i in range(len(bad))]
+)
 def test_what_a_rule_objects_to(code: str, i: int) -> None:
     assert code in TABLE[code][0][i]().codes()
 
 
-@pytest.mark.parametrize(("code", "i"), INSIDE)
+@pytest.mark.parametrize(
+    ("code", "i"), [(code, i) for code, (_, good) in TABLE.items() for i in range(len(good))]
+)
 def test_what_stands_inside_its_bound(code: str, i: int) -> None:
     assert TABLE[code][1][i]().codes() == set()
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_anything_else_is_refused(name: str) -> None:
+    code, made = REFUSED[name]
+    verdict = made().verdict()
+    assert verdict.refused
+    assert code in codes(verdict)
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        # What comes out of the smart account is not what the wallet spends on gas.
+        withdrawal().on(native=150_000 * 10**9),
+        withdrawal().after(replace(OUT_BEFORE, state=TransactionState.REPLACED)),
+        on_solana(SOL).after(replace(SENT_BEFORE, state=TransactionState.REPLACED)),
+    ],
+    ids=["little for gas", "withdrawn by what was replaced", "paid by what was replaced"],
+)
+def test_what_takes_nothing_from_anybody_is_signed(honest: Honest) -> None:
+    assert honest.codes() == set()
+
+
 def test_the_honest_bundle_is_shown_line_by_line() -> None:
-    verdict = Scene().verdict()
+    verdict = bundle().verdict()
     assert not verdict.findings
     assert verdict.phrase is None
     assert verdict.content == user_operation_hash(OPERATION, ENTRY_POINT, CHAIN_ID)
@@ -381,46 +751,38 @@ def test_the_honest_bundle_is_shown_line_by_line() -> None:
 
 
 def test_a_line_that_differs_is_marked_alone() -> None:
-    verdict = paying(HONEST[0], (MALLORY, UNITS[1]), HONEST[2]).verdict()
+    verdict = paying(PAYMENTS[0], (MALLORY, UNITS[1]), PAYMENTS[2]).verdict()
     assert [line.field for line in verdict.lines if line.match is Match.DIFFERS] == ["Paid to 2"]
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"chain_id": CHAIN_ID + 1},
-        {"policy": replace(POLICY, chain_id=1)},
-        {"policy": replace(POLICY, genesis_hash="0x" + "11" * 32)},
-        {"policy": replace(POLICY, account=BOB)},
-        {"purpose": Purpose.DEPOSIT},
-        {"purpose": Purpose.SWAP},
-    ],
-    ids=["chain", "key's chain", "genesis", "account", "deposit", "swap"],
-)
-def test_chain_account_and_purpose_are_judged_as_of_everything(changed: dict[str, Any]) -> None:
-    assert scene(**changed).verdict().refused
 
 
 def test_other_payloads_are_no_bundle() -> None:
     for one in OTHERS.values():
-        payload = replace(one.payload, purpose=Purpose.BUNDLE)
-        promise = replace(one.promise, bundle=PROMISE.bundle)
-        assert judged(payload, promise, world=one.world).refused
+        assert one.sent(purpose=Purpose.BUNDLE).promised(bundle=PROMISE.bundle).refused
 
 
 def test_a_bundle_without_facts_is_not_signed() -> None:
-    claim = read_bundle(Scene().payload)
-    case = Case(claim, Purpose.BUNDLE, None, PROMISE, POLICY, Facts(NOW))
-    assert {"OPERATION_NONCE", "FACTORY_DIFFERS", "NODE_CHAIN_DIFFERS"} <= {
-        one.code for one in judge(case).findings
-    }
+    unread = replace(bundle(), read=lambda facts: Facts(facts.now))
+    assert {"OPERATION_NONCE", "FACTORY_DIFFERS", "NODE_CHAIN_DIFFERS"} <= unread.codes()
+
+
+@pytest.mark.parametrize("sold", [SOL, MINTED], ids=["coins", "tokens"])
+@pytest.mark.parametrize("memo", [GROUP, None])
+def test_an_honest_bundle_on_solana_is_signed(sold: Asset, memo: str | None) -> None:
+    """The service tells no height with its transactions; that it is good the node says."""
+    found = on_solana(sold, memo=memo).verdict()
+    assert (codes(found), found.phrase) == (set(), None)
+    assert found.title == "A bundle: 3 payments, all or none"
+    assert all(line.match is not Match.DIFFERS for line in found.lines)
+    price = next(line for line in found.lines if line.field.startswith("Priority fee"))
+    assert price.signed == "1,000 micro-lamports a unit"
+    assert price.promised == "counted in the network fee", "it costs, and is no label"
+    payees = [line for line in found.lines if line.field.startswith("Paid to")]
+    assert [line.match for line in payees] == [Match.EQUAL] * 3
+    assert all(line.promised.endswith(f"of order o-{i}") for i, line in enumerate(payees))
 
 
 def _calls(*calls: InnerCall) -> str:
     return "0x" + encode_batch(list(calls)).hex()
-
-
-TOKEN = str(USDC.contract)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +791,10 @@ TOKEN = str(USDC.contract)
         ({"sender": "0x"}, "OPERATION_UNREADABLE"),
         ({"callData": "0x01020304"}, "OPERATION_CALLS"),
         ({"callData": _calls(InnerCall(BOB, 1, TRANSFER.call(BOB, 1)))}, "OPERATION_CALLS"),
-        ({"callData": _calls(InnerCall(TOKEN, 0, APPROVE.call(MALLORY, 1)))}, "OPERATION_CALLS"),
+        (
+            {"callData": _calls(InnerCall(str(USDC.contract), 0, APPROVE.call(MALLORY, 1)))},
+            "OPERATION_CALLS",
+        ),
         ({"factoryData": "0x"}, "OPERATION_FACTORY"),
         ({"factoryData": "0x01020304"}, "OPERATION_FACTORY"),
         ({"factoryData": "0x" + CREATE_ACCOUNT.call(ALICE, 1).hex()}, "OPERATION_FACTORY"),
@@ -447,23 +812,58 @@ TOKEN = str(USDC.contract)
 def test_an_operation_that_does_anything_but_pay_is_not_read(
     changed: dict[str, str], code: str
 ) -> None:
-    payload = Scene().payload
+    payload = bundle().payload
     with pytest.raises(PayloadRefused) as refused:
         read_bundle(replace(payload, operation={**payload.operation, **changed}))
     assert refused.value.code == code
 
 
 @pytest.mark.parametrize(
-    ("version", "code"), [("0.8", "OPERATION_CALLS"), ("0.6", "OPERATION_VERSION")]
+    ("changed", "code"),
+    [
+        ({"version": "0.8"}, "OPERATION_CALLS"),
+        ({"version": "0.6"}, "OPERATION_VERSION"),
+        *(
+            ({"chain_id": one}, "CHAIN_ID_MISSING")
+            for one in (0, -1, 1 << 256, CHAIN_ID + (1 << 256), True)
+        ),
+    ],
 )
-def test_an_operation_is_read_by_its_version(version: str, code: str) -> None:
+def test_an_operation_is_read_by_its_version_and_chain(changed: dict[str, Any], code: str) -> None:
     with pytest.raises(PayloadRefused) as refused:
-        read_bundle(replace(Scene().payload, version=version))
+        read_bundle(replace(bundle().payload, **changed))
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize("chain_id", [0, -1, 1 << 256, CHAIN_ID + (1 << 256), True])
-def test_an_operation_is_for_a_chain_that_there_is(chain_id: int) -> None:
-    with pytest.raises(PayloadRefused) as refused:
-        read_bundle(replace(Scene().payload, chain_id=chain_id))
-    assert refused.value.code == "CHAIN_ID_MISSING"
+def test_the_honest_withdrawal_is_shown_line_by_line() -> None:
+    verdict = withdrawal().verdict()
+    assert not verdict.findings
+    assert verdict.phrase is None
+    assert {line.match for line in verdict.lines} == {Match.EQUAL}
+    shown = {line.field: (line.signed, line.promised) for line in verdict.lines}
+    assert shown["Amount 1"] == ("0.3 ETH", "0.3 ETH")
+    assert shown["Amount 2"] == ("25 USDC", "25 USDC")
+    assert shown["Paid to 3"][1].startswith("your account")
+    assert shown["Smart account"][1].startswith("the smart account of")
+    assert "Kept for gas 3" in shown
+    assert verdict.title.endswith("3 payments, all or none")
+
+
+def test_no_word_of_it_can_be_changed() -> None:
+    """Each word of the data to what a thief would put in."""
+    data = encode_batch(CALLS)
+    through = []
+    for at in range(4, len(data), 32):
+        word = data[at : at + 32]
+        fillings = (
+            b"\xff" * 32,
+            bytes(31) + b"\x01",
+            bytes(12) + bytes.fromhex(MALLORY[2:]),
+            b"\x01" + word[1:],
+            word[:-1] + bytes([word[-1] ^ 1]) if word else word,
+        )
+        for filled in fillings:
+            made = data[:at] + filled[: len(word)] + data[at + 32 :]
+            if made != data and not withdrawal().call(made).refused:
+                through.append((at, filled.hex()))
+    assert through == []

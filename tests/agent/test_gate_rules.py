@@ -37,13 +37,10 @@ from agent.gate_world import (
     World,
     changes,
     codes,
-    judged,
-    remembered,
 )
-from agent.honest import HONEST, SOON
-from agent.mutations import _with as with_value
+from agent.honest import HONEST, SOON, Honest
 from swapdesk.agent.gate import rules
-from swapdesk.agent.gate.case import GasPlan, PastSignature, Rule
+from swapdesk.agent.gate.case import Facts, GasPlan, PastSignature, Rule
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers.evm import EvmSigner
@@ -64,145 +61,55 @@ UNKNOWN_DOCUMENT = {
 }
 
 
-class Scene:
-    """An honest payload, changed in one or two places."""
-
-    def __init__(self, name: str, *, solana: bool = False) -> None:
-        honest = honest_solana.HONEST[name] if solana else HONEST[name]
-        self.payload, self.promise, self.world = honest.payload, honest.promise, honest.world
-        self.policy = honest_solana.POLICY if solana else POLICY
-        self.memory: tuple[PastSignature, ...] = ()
-        self.read: Any = lambda facts: facts
-        self.replaced: str | None = None
-        self.nonce: int | None = None
-
-    def field(self, path: str, value: object) -> Scene:
-        return self.document(with_value(self.payload.document, path, value))
-
-    def document(self, document: dict[str, Any]) -> Scene:
-        self.payload = replace(self.payload, document=document)
-        return self
-
-    def step(self, **fields: Any) -> Scene:
-        self.payload = replace(self.payload, step=replace(self.payload.step, **fields))
-        return self
-
-    def call(self, data: bytes, **fields: Any) -> Scene:
-        self.payload = replace(self.payload, data="0x" + data.hex(), **fields)
-        return self
-
-    def solana(self, instructions, makers=(honest_solana.MAKER,), **how: Any) -> Scene:
-        text = honest_solana.serialized(instructions, makers, **how)
-        self.payload = replace(self.payload, transaction=text)
-        return self
-
-    def sent(self, **fields: Any) -> Scene:
-        self.payload = replace(self.payload, **fields)
-        return self
-
-    def promised(self, **fields: Any) -> Scene:
-        self.promise = replace(self.promise, **fields)
-        return self
-
-    def deposit(self, **fields: Any) -> Scene:
-        return self.promised(deposit=replace(self.promise.deposit, **fields))
-
-    def holding(self, **fields: Any) -> Scene:
-        self.policy = replace(self.policy, **fields)
-        return self
-
-    def on(self, **fields: Any) -> Scene:
-        self.world = replace(self.world, **fields)
-        return self
-
-    def facts(self, **fields: Any) -> Scene:
-        self.read = lambda facts: replace(facts, **fields)
-        return self
-
-    def code(self, address: str, code: bytes | None) -> Scene:
-        def change(facts):
-            known = {one: what for one, what in facts.code.items() if one != address}
-            return replace(facts, code=known if code is None else {**known, address: code})
-
-        self.read = change
-        return self
-
-    def replacing(self, hash_: str | None) -> Scene:
-        self.replaced = hash_
-        return self
-
-    def at_nonce(self, nonce: int) -> Scene:
-        self.nonce = nonce
-        return self
-
-    def after(self, *given: PastSignature) -> Scene:
-        self.memory = given
-        return self
-
-    def codes(self) -> set[str]:
-        return codes(self.verdict())
-
-    def verdict(self):
-        return judged(
-            self.payload,
-            self.promise,
-            self.policy,
-            self.world,
-            self.memory,
-            self.read,
-            self.replaced,
-            self.nonce,
-        )
-
-
-def cancel() -> Scene:
+def cancel() -> Honest:
     """Nothing for the account itself, in the place of a transaction that waits."""
-    scene = Scene("payment").promised(deposit=None, sell_units=0, least_units=0, quoted_units=0)
-    scene.payload = TransactionPayload(Purpose.CANCEL, ALICE, "0x", 0)
-    return scene.on(simulation=Simulation(100, (), 21_000)).replacing("0x" + "ab" * 32)
+    payment = HONEST["payment"].promised(deposit=None, sell_units=0, least_units=0, quoted_units=0)
+    return replace(
+        payment.on(simulation=Simulation(100, (), 21_000)),
+        payload=TransactionPayload(Purpose.CANCEL, ALICE, "0x", 0),
+        replaces="0x" + "ab" * 32,
+    )
 
 
-def order() -> Scene:
-    return Scene("Order")
+def order() -> Honest:
+    return HONEST["Order"]
 
 
-def permit() -> Scene:
-    return Scene("Permit")
+def permit() -> Honest:
+    return HONEST["Permit"]
 
 
-def swap() -> Scene:
-    return Scene("swapExactTokensForTokens")
+def swap() -> Honest:
+    return HONEST["swapExactTokensForTokens"]
 
 
-def sol(name: str = "buy tokens") -> Scene:
-    return Scene(name, solana=True)
+def sol(name: str = "buy tokens") -> Honest:
+    return honest_solana.HONEST[name]
 
 
-def pay() -> Scene:
-    return Scene("transfer")
+def built(instructions, makers=(honest_solana.MAKER,), name: str = "buy tokens", **how: Any):
+    return sol(name).sent(transaction=honest_solana.serialized(instructions, makers, **how))
 
 
-def call() -> Scene:
+def pay() -> Honest:
+    return HONEST["transfer"]
+
+
+def call() -> Honest:
     """A call of the API, paid by a signature that ends soon."""
-    scene = Scene("TransferWithAuthorization").sent(purpose=Purpose.CALL)
+    scene = HONEST["TransferWithAuthorization"].sent(purpose=Purpose.CALL)
     return scene.field("message.validBefore", SECONDS + 60)
 
 
-def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
+def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Honest:
     """What a bundle needs, sent to the account's own smart account."""
     scene = pay().promised(deposit=None)
     scene = scene.call(erc20.TRANSFER.call(to, units)).sent(purpose=Purpose.FUND)
     return scene.on(simulation=moved((to, USDC, units), bought=0))
 
 
-def given(name: str, **fields: Any) -> PastSignature:
-    """What was signed before, from an honest payload."""
-    one = HONEST[name]
-    return remembered(one.payload, one.promise, **fields)
-
-
 OTHER = b"\x01" * 32
-FIRST = given("Permit", key="order", step=0, total=2, complete=False)
+FIRST = HONEST["Permit"].signed(key="order", step=0, total=2, complete=False)
 IN_A_DAY = SECONDS + 86_400
 HALF_HOUR_AFTER = int((NOW + timedelta(minutes=35)).timestamp())
 TWO_PAYMENTS = [
@@ -220,8 +127,8 @@ def moved(*more, sold=-SELL, bought=QUOTED) -> Simulation:
     return changes((ALICE, USDC, sold), (ALICE, WETH, bought), *more)
 
 
-def native_value(value: int) -> Scene:
-    return Scene("send").sent(value=value)
+def native_value(value: int) -> Honest:
+    return HONEST["send"].sent(value=value)
 
 
 SIGNER = EvmSigner(
@@ -231,11 +138,11 @@ SIGNER = EvmSigner(
 """The key of the account, which every development chain knows."""
 
 
-def permitted(content: bytes, key: str | None = "permit") -> Scene:
+def permitted(content: bytes, key: str | None = "permit") -> Honest:
     """A swap that brings a permit of the account with it, after one of ``content`` was given."""
-    permit_ = given("Permit")
+    permit_ = HONEST["Permit"].signed()
     signature = bytes.fromhex(SIGNER.sign_digest(permit_.content)[2:])
-    scene = Scene("swapWithPermit")
+    scene = HONEST["swapWithPermit"]
     arguments = venues.SWAP_WITH_PERMIT.read(bytes.fromhex(scene.payload.data[2:]))
     parts = {"v": signature[64], "r": signature[:32], "s": signature[32:64]}
     scene = scene.call(venues.SWAP_WITH_PERMIT.call(*{**arguments, **parts}.values()))
@@ -246,12 +153,18 @@ def permitted(content: bytes, key: str | None = "permit") -> Scene:
 TABLE: dict[str, tuple[Any, Any]] = {
     # code: what it objects to, what it lets pass
     "CHAIN_ID_MISSING": (
-        lambda: permit().document(
-            {**HONEST["Permit"].payload.document, "domain": {"verifyingContract": USDC.contract}}
+        lambda: permit().sent(
+            document={
+                **HONEST["Permit"].payload.document,
+                "domain": {"verifyingContract": USDC.contract},
+            }
         ),
         permit,
     ),
-    "PERMIT_DIFFERS": (lambda: permitted(OTHER), lambda: permitted(given("Permit").content)),
+    "PERMIT_DIFFERS": (
+        lambda: permitted(OTHER),
+        lambda: permitted(HONEST["Permit"].signed().content),
+    ),
     "CHAIN_ID_DIFFERS": (lambda: permit().field("domain.chainId", OTHER_CHAIN_ID), permit),
     "KEY_CHAIN_DIFFERS": (lambda: permit().holding(chain_id=1), permit),
     "NODE_CHAIN_DIFFERS": (lambda: permit().on(chain_id=None), permit),
@@ -259,28 +172,24 @@ TABLE: dict[str, tuple[Any, Any]] = {
     "ACCOUNT_DIFFERS": (lambda: permit().holding(account=BOB), permit),
     "OWNER_DIFFERS": (lambda: permit().field("message.owner", BOB), permit),
     "FEE_PAYER_DIFFERS": (
-        lambda: sol().solana(
-            honest_solana.BUY_TOKENS,
-            (honest_solana.MAKER,),
-            payer=honest_solana.MAKERS_KEY,
-        ),
+        lambda: built(honest_solana.BUY_TOKENS, payer=honest_solana.MAKERS_KEY),
         sol,
     ),
     "COSIGNER_UNKNOWN": (
-        lambda: sol().solana(honest_solana.BUY_TOKENS, signed=False),
+        lambda: built(honest_solana.BUY_TOKENS, signed=False),
         sol,
     ),
     "COUNTERPARTY_UNKNOWN": (lambda: sol().promised(venue="bt"), sol),
     "RENT_FOR_STRANGER": (
-        lambda: sol().solana(OPENED_FOR_MAKER),
+        lambda: built(OPENED_FOR_MAKER),
         sol,
     ),
     "SHAPE_UNKNOWN": (
-        lambda: permit().document(UNKNOWN_DOCUMENT),
-        lambda: permit().document(UNKNOWN_DOCUMENT).holding(blind=True),
+        lambda: permit().sent(document=UNKNOWN_DOCUMENT),
+        lambda: permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True),
     ),
     "SHAPE_BLIND": (
-        lambda: permit().document(UNKNOWN_DOCUMENT).holding(blind=True),
+        lambda: permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True),
         lambda: permit().holding(blind=True),
     ),
     "PURPOSE_DIFFERS": (lambda: permit().sent(purpose=Purpose.ORDER), permit),
@@ -320,14 +229,14 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: permit().field("message.value", str(SELL)),
     ),
     "ALLOWANCE_SPLIT": (
-        lambda: Scene("PermitBatch").field(
+        lambda: HONEST["PermitBatch"].field(
             "message.details", HONEST["PermitBatch"].payload.document["message"]["details"] * 2
         ),
-        lambda: Scene("PermitBatch"),
+        lambda: HONEST["PermitBatch"],
     ),
     "NOT_A_REVOCATION": (
-        lambda: Scene("approve nothing").call(erc20.APPROVE.call(ROUTER, 1)),
-        lambda: Scene("approve nothing").call(erc20.APPROVE.call(MALLORY, 0)),
+        lambda: HONEST["approve nothing"].call(erc20.APPROVE.call(ROUTER, 1)),
+        lambda: HONEST["approve nothing"].call(erc20.APPROVE.call(MALLORY, 0)),
     ),
     "SOLD_ABOVE": (
         lambda: order().field("message.feeAmount", "1000001"),
@@ -335,7 +244,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "SOLD_BELOW": (lambda: order().field("message.feeAmount", "999999"), order),
     "NOTHING_SOLD": (
-        lambda: sol("sol").solana(TWO_PAYMENTS, ()),
+        lambda: built(TWO_PAYMENTS, (), name="sol"),
         lambda: sol("sol"),
     ),
     "LEAST_BELOW": (
@@ -369,14 +278,14 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: order().holding(known=frozenset({ALICE, ALICE[:8] + "1" * 28 + ALICE[-6:]})),
     ),
     "DESTINATION_DIFFERS": (
-        lambda: Scene("send").promised(chain_out_id=None),
-        lambda: Scene("send"),
+        lambda: HONEST["send"].promised(chain_out_id=None),
+        lambda: HONEST["send"],
     ),
     "FUNDING_PAYEE_DIFFERS": (lambda: fund(MALLORY), fund),
     "FUNDING_ABOVE": (lambda: fund(units=SELL + 1), fund),
     "SALT_DIFFERS": (
-        lambda: Scene("createAccount").call(CREATE_ACCOUNT.call(ALICE, 1)),
-        lambda: Scene("createAccount"),
+        lambda: HONEST["createAccount"].call(CREATE_ACCOUNT.call(ALICE, 1)),
+        lambda: HONEST["createAccount"],
     ),
     "DEPOSIT_MISSING": (lambda: pay().promised(deposit=None), pay),
     "DEPOSIT_ADDRESS_DIFFERS": (lambda: pay().deposit(address=BOB), pay),
@@ -433,8 +342,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: order().field("message.validTo", IN_A_DAY),
     ),
     "NOT_YET_VALID": (
-        lambda: Scene("TransferWithAuthorization").field("message.validAfter", SECONDS),
-        lambda: Scene("TransferWithAuthorization").field("message.validAfter", SECONDS - 1),
+        lambda: HONEST["TransferWithAuthorization"].field("message.validAfter", SECONDS),
+        lambda: HONEST["TransferWithAuthorization"].field("message.validAfter", SECONDS - 1),
     ),
     "BLOCKHASH_OLD": (
         lambda: sol().on(blocks_left=19),
@@ -450,10 +359,10 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "STEP_TOO_MANY": (
         lambda: order().after(
-            *(given("Permit", key=f"k{i}", content=bytes([i]) * 32) for i in range(8))
+            *(HONEST["Permit"].signed(key=f"k{i}", content=bytes([i]) * 32) for i in range(8))
         ),
         lambda: order().after(
-            *(given("Permit", key=f"k{i}", content=bytes([i]) * 32) for i in range(7))
+            *(HONEST["Permit"].signed(key=f"k{i}", content=bytes([i]) * 32) for i in range(7))
         ),
     ),
     "STEP_TOTAL_CHANGED": (
@@ -462,11 +371,11 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "STEP_NOT_FORWARD": (
         lambda: order().after(replace(FIRST, step=1, content=OTHER)),
-        lambda: order().after(given("Order")),
+        lambda: order().after(HONEST["Order"].signed()),
     ),
     "STEP_DIGEST_REPEATED": (
-        lambda: order().after(given("Order", step=0, complete=False)),
-        lambda: order().after(given("Order")),
+        lambda: order().after(HONEST["Order"].signed(step=0, complete=False)),
+        lambda: order().after(HONEST["Order"].signed()),
     ),
     "STEP_AFTER_COMPLETE": (
         lambda: order().after(replace(FIRST, complete=True)),
@@ -477,18 +386,20 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: order().after(FIRST),
     ),
     "PAID_ALREADY": (
-        lambda: order().after(given("Order", key="z", content=OTHER)),
+        lambda: order().after(HONEST["Order"].signed(key="z", content=OTHER)),
         lambda: order().after(
-            given("Order", key="z", content=OTHER, state=TransactionState.REPLACED)
+            HONEST["Order"].signed(key="z", content=OTHER, state=TransactionState.REPLACED)
         ),
     ),
     "ALLOWED_ALREADY": (
-        lambda: permit().after(given("swapExactTokensForTokens")),
-        lambda: permit().after(given("Order", key="z")),
+        lambda: permit().after(HONEST["swapExactTokensForTokens"].signed()),
+        lambda: permit().after(HONEST["Order"].signed(key="z")),
     ),
     "ALLOWANCE_SUM": (
-        lambda: order().after(given("PermitSingle"), given("PermitTransferFrom")),
-        lambda: order().after(given("PermitSingle")),
+        lambda: order().after(
+            HONEST["PermitSingle"].signed(), HONEST["PermitTransferFrom"].signed()
+        ),
+        lambda: order().after(HONEST["PermitSingle"].signed()),
     ),
     "GAS_ABOVE": (
         lambda: swap().facts(gas=GasPlan(2, GAS // 2 + 1)),
@@ -503,9 +414,9 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: swap().on(simulation=replace(SWAPPED, failure="no pool for this pair")),
         swap,
     ),
-    "CANCELS_NOTHING": (lambda: cancel().replacing(None), cancel),
+    "CANCELS_NOTHING": (lambda: replace(cancel(), replaces=None), cancel),
     "CANCEL_MAY_FAIL": (cancel, swap),
-    "MAY_BE_EITHER": (lambda: swap().replacing("0x" + "11" * 32), cancel),
+    "MAY_BE_EITHER": (lambda: replace(swap(), replaces="0x" + "11" * 32), cancel),
     "SIMULATION_TAKES_MORE": (
         lambda: swap().on(simulation=moved(sold=-SELL - 1)),
         lambda: swap().on(simulation=moved()),
@@ -574,19 +485,12 @@ class _Short(dict):
 
 @pytest.mark.parametrize("name", MISSING)
 def test_a_fact_that_is_missing_refuses(name):
-    assert MISSING[name]().verdict().refused
+    assert MISSING[name]().refused
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_without_any_fact_nothing_is_signed(name):
-    honest = HONEST[name]
-    verdict = judged(
-        honest.payload,
-        honest.promise,
-        world=honest.world,
-        facts=lambda facts: type(facts)(now=facts.now),
-    )
-    assert verdict.refused
+    assert replace(HONEST[name], read=lambda facts: Facts(facts.now)).refused
 
 
 def test_unlimited_is_the_tokens_own_number_and_by_consent_alone():
@@ -596,7 +500,7 @@ def test_unlimited_is_the_tokens_own_number_and_by_consent_alone():
     scene = permit().field("message.value", nearly).promised(unlimited=True)
     assert "ALLOWANCE_ABOVE" in scene.codes()
     half = permit2.APPROVE.call(USDC.contract, ROUTER, (1 << 160) - 1, SOON)
-    scene = Scene("Permit2 approve").call(half)
+    scene = HONEST["Permit2 approve"].call(half)
     assert "ALLOWANCE_ABOVE" in scene.codes()
     assert "ALLOWANCE_ABOVE" not in scene.promised(unlimited=True).codes()
 
@@ -608,7 +512,7 @@ def test_text_of_a_document_cannot_steer_the_terminal():
         "domain": {**UNKNOWN_DOCUMENT["domain"], "name": "\x1b[2JUSD\u202eCoin"},
         "message": {"text": "pay\u200b[bold]\nnow"},
     }
-    lines = permit().document(document).holding(blind=True).verdict().lines
+    lines = permit().sent(document=document).holding(blind=True).verdict().lines
     shown = {line.field: line.signed for line in lines}
     assert shown["Signed for"] == "<U+001B>[2JUSD<U+202E>Coin"
     assert shown["message.text"] == "pay<U+200B>[bold]<U+000A>now"
@@ -626,7 +530,7 @@ def test_a_new_payee_of_calls_is_agreed_to_by_the_end_of_its_address():
 
 
 def test_a_document_of_unknown_shape_asks_for_its_digest():
-    verdict = permit().document(UNKNOWN_DOCUMENT).holding(blind=True).verdict()
+    verdict = permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True).verdict()
     assert not verdict.refused
     assert verdict.phrase == "0x" + verdict.content.hex()
     assert all(line.weight for line in verdict.lines if line.field != "Chain")
@@ -640,7 +544,7 @@ def test_a_document_of_unknown_shape_asks_for_its_digest():
 
 @pytest.mark.parametrize("domain", [{"name": "X"}, {"name": "X", "verifyingContract": TRAP}])
 def test_a_document_for_every_chain_is_not_even_signed_blindly(domain):
-    scene = permit().document({**UNKNOWN_DOCUMENT, "domain": domain}).holding(blind=True)
+    scene = permit().sent(document={**UNKNOWN_DOCUMENT, "domain": domain}).holding(blind=True)
     assert "CHAIN_ID_MISSING" in scene.codes()
 
 
@@ -650,35 +554,35 @@ def test_a_transaction_is_never_signed_blindly():
 
 
 def test_a_reset_of_an_allowance_is_an_approval():
-    scene = Scene("approve").call(erc20.APPROVE.call(ROUTER, 0))
+    scene = HONEST["approve"].call(erc20.APPROVE.call(ROUTER, 0))
     assert scene.codes() == set()
 
 
 def test_two_orders_of_one_swap_are_never_both_signed():
     # The same quote, another key, another nonce: the settlement would fill both.
-    before = given("Order")
+    before = HONEST["Order"].signed()
     scene = order().field("message.nonce", "18").step(key="other", step=0, total=1).after(before)
     assert scene.codes() == {"PAID_ALREADY", "ALLOWANCE_SUM"}
 
 
-def transferred(nonce: int) -> Scene:
+def transferred(nonce: int) -> Honest:
     """A transfer by Permit2 with a nonce and a key of its own."""
-    return Scene("PermitTransferFrom").field("message.nonce", str(nonce)).step(key=f"k{nonce}")
+    return HONEST["PermitTransferFrom"].field("message.nonce", str(nonce)).step(key=f"k{nonce}")
 
 
-def after(*scenes: Scene, **fields: Any) -> tuple[PastSignature, ...]:
-    return tuple(remembered(one.payload, one.promise, **fields) for one in scenes)
+def after(*scenes: Honest, **fields: Any) -> tuple[PastSignature, ...]:
+    return tuple(one.signed(**fields) for one in scenes)
 
 
 def test_what_is_the_way_of_the_same_money_counts_once():
-    path = Scene("approve Permit2")
-    reset = Scene("approve").promised(venue="is").call(erc20.APPROVE.call(SETTLEMENT, 0))
-    single = Scene("PermitSingle")
+    path = HONEST["approve Permit2"]
+    reset = HONEST["approve"].promised(venue="is").call(erc20.APPROVE.call(SETTLEMENT, 0))
+    single = HONEST["PermitSingle"]
     before = (*after(reset, nonce=1), *after(path, nonce=2), *after(single))
     assert single.after(*before[:2]).codes() == set()
     assert order().after(*before).codes() == set()
     # The same nonce is used once, whatever else stands in the document.
-    later = Scene("PermitSingle").field("message.sigDeadline", SOON + 1).step(key="later")
+    later = HONEST["PermitSingle"].field("message.sigDeadline", SOON + 1).step(key="later")
     assert later.after(*before).codes() == set()
     # A half and a half are a whole.
     half = transferred(1).field("message.permitted.amount", str(SELL // 2))
@@ -689,11 +593,11 @@ def test_what_is_the_way_of_the_same_money_counts_once():
 
 
 def test_a_transaction_and_its_replacement_are_one():
-    approve = Scene("approve")
-    assert "ALLOWANCE_SUM" in approve.after(*after(approve, nonce=7)).at_nonce(8).codes()
-    assert approve.after(*after(approve, nonce=7)).at_nonce(7).codes() == set()
+    approve = HONEST["approve"]
+    assert "ALLOWANCE_SUM" in replace(approve.after(*after(approve, nonce=7)), nonce=8).codes()
+    assert replace(approve.after(*after(approve, nonce=7)), nonce=7).codes() == set()
     gone = after(approve, nonce=7, state=TransactionState.REPLACED)
-    assert approve.after(*gone).at_nonce(8).codes() == set()
+    assert replace(approve.after(*gone), nonce=8).codes() == set()
 
 
 def test_a_permit_that_ended_unused_counts_no_longer():
@@ -710,12 +614,12 @@ def test_a_permit_that_ended_unused_counts_no_longer():
 
 def test_a_record_of_before_counts_for_everything():
     """It tells no amount."""
-    old = given("Permit", key="before", taking=None)
+    old = HONEST["Permit"].signed(key="before", taking=None)
     assert "ALLOWANCE_SUM" in order().after(old).codes()
-    assert permit().after(given("Permit", taking=None)).codes() == set(), "the same once more"
-    assert "ALLOWANCE_SUM" not in Scene("approve nothing").after(old).codes()
+    assert permit().after(permit().signed(taking=None)).codes() == set(), "the same once more"
+    assert "ALLOWANCE_SUM" not in HONEST["approve nothing"].after(old).codes()
     swapped = after(swap(), taking=None, nonce=7)
-    assert swap().after(*swapped).at_nonce(7).codes() == set()
+    assert replace(swap().after(*swapped), nonce=7).codes() == set()
 
 
 def test_an_unbounded_allowance_by_consent_is_all_of_it():
@@ -726,7 +630,7 @@ def test_an_unbounded_allowance_by_consent_is_all_of_it():
 
 
 def test_the_same_step_may_be_signed_again():
-    assert order().after(FIRST, given("Order")).codes() == set()
+    assert order().after(FIRST, HONEST["Order"].signed()).codes() == set()
 
 
 def test_a_refused_field_is_marked_and_the_others_are_not():
@@ -739,38 +643,38 @@ def test_a_refused_field_is_marked_and_the_others_are_not():
 
 @pytest.mark.parametrize("name", HONEST)
 def test_a_promise_in_lower_case_is_the_same_promise(name):
-    scene = Scene(name)
+    scene = HONEST[name]
     promise = scene.promise
 
     def lower(asset):
         return replace(asset, contract=asset.contract and asset.contract.lower())
 
-    scene.promised(
+    scene = scene.promised(
         account=promise.account.lower(),
         recipient=promise.recipient.lower(),
         sell=lower(promise.sell),
         buy=lower(promise.buy),
     ).holding(account=POLICY.account.lower())
     if promise.deposit is not None:
-        scene.deposit(address=DEPOSIT.lower(), refund=ALICE.lower())
+        scene = scene.deposit(address=DEPOSIT.lower(), refund=ALICE.lower())
     assert scene.codes() == set()
 
 
-def _permit_lines(scene: Scene):
+def _permit_lines(scene: Honest):
     return {(one.match, one.promised) for one in scene.verdict().lines if "Permit s" in one.field}
 
 
 def test_a_permit_of_the_swap_is_called_so_and_any_other_is_not():
-    known = given("Permit").content
+    known = HONEST["Permit"].signed().content
     promised = "the permit that you signed for this swap"
     assert _permit_lines(permitted(known)) == {(Match.EQUAL, promised)}
     assert _permit_lines(permitted(OTHER)) == {(Match.DIFFERS, promised)}
     none = {(Match.EQUAL, "none: you allowed the token before")}
-    assert _permit_lines(Scene("swapWithPermit")) == none
+    assert _permit_lines(HONEST["swapWithPermit"]) == none
     for stranger in (
         permitted(known).after(),
-        permitted(known).after(given("approve", content=known)),
-        permitted(known).after(given("Permit", contract=WETH.contract)),
+        permitted(known).after(HONEST["approve"].signed(content=known)),
+        permitted(known).after(HONEST["Permit"].signed(contract=WETH.contract)),
         permitted(known, key=None),
     ):
         assert "PERMIT_DIFFERS" in stranger.codes()
@@ -820,11 +724,11 @@ def test_swaps_of_an_account_into_another_recipient_are_simulated_there():
 
 def test_payloads_of_other_families_are_refused():
     call = TransactionPayload(Purpose.SWAP, ROUTER, "0x", 1)
-    promise = honest_solana.HONEST["sol"].promise
-    verdict = judged(call, promise, honest_solana.POLICY, World())
-    assert "CHAIN_ID_DIFFERS" in codes(verdict)
-    scene = sol("sol").promised(chain_id=POLICY.chain_id)
-    assert "CHAIN_ID_DIFFERS" in scene.codes()
+    for other in (
+        replace(sol("sol"), payload=call, world=World()),
+        sol("sol").promised(chain_id=POLICY.chain_id),
+    ):
+        assert "CHAIN_ID_DIFFERS" in other.codes()
 
 
 def test_an_act_has_a_purpose_or_is_unknown():

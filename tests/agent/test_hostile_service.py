@@ -203,9 +203,7 @@ async def approval(trader: Trader, service: Service) -> bool:
 
 
 def document(name: str, domain: dict[str, Any], **message: Any) -> dict[str, Any]:
-    payload = DOCUMENTS[name].payload
-    told = payload.document
-    return {**told, "domain": domain, "message": {**told["message"], **message}}
+    return DOCUMENTS[name].message(**message).payload.document | {"domain": domain}
 
 
 def signable(purpose: Purpose, told: dict[str, Any], key: str) -> TypedDataPayload:

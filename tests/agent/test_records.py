@@ -1,29 +1,38 @@
-"""What was signed: one confirmation pays once, one nonce belongs to one payment."""
+"""What was signed: one confirmation pays once, one nonce belongs to one payment. A payment on
+Solana may be executed until its blockhash has expired: only then is it lost."""
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from agent.honest_solana import HONEST
+from http_clients import node_transport
 from sampling import examples as how_many
 from swapdesk.agent.gate.case import PastSignature, Taking
+from swapdesk.agent.process.payload_assessment import read_solana_facts
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, NonceKind
+from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import FILE, RecordsFile
 from swapdesk.agent.transactions.records import Records, TransactionDraft
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.transactions import FINAL, TransactionState
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -278,36 +287,25 @@ def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_p
 def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
     records: Records,
 ) -> None:
-    first = draft("aa")
-    records.write(first, given(first), 0, NOW)
-    records.move("0xaa", State.SENT, among=OPEN)
+    put(records, draft("aa"), State.SENT)
     alone = draft("ca", purpose=Purpose.CANCEL, content=b"", nonce=1)
-    with refused(Code.STALE_REVIEW):
-        records.write(alone, given(alone), 1, NOW)
     cheap = replace(alone, nonce=0, replaces="0xaa", fee=109, priority=11)
-    with refused(Code.STALE_REVIEW):
-        records.write(cheap, given(cheap), 1, NOW)
-    elsewhere = replace(cheap, fee=110, intent_id="another")
-    with refused(Code.STALE_REVIEW):
-        records.write(elsewhere, given(elsewhere), 1, NOW)
     back = replace(cheap, fee=110)
-    records.write(back, given(back), 1, NOW)
+    for wrong in (alone, cheap, replace(back, intent_id="another")):
+        with refused(Code.STALE_REVIEW):
+            write(records, wrong, 1)
+    write(records, back, 1)
     # It may be raised as often as it waits, and what it took back is not paid again.
-    dearer = replace(back, hash="0xcb", fee=130, priority=20, replaces="0xca")
-    records.write(dearer, given(dearer), 1, NOW)
-    dearest = replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb")
-    records.write(dearest, given(dearest), 1, NOW)
-    bumped = draft("ab", fee=200, priority=40, replaces="0xaa")
+    write(records, replace(back, hash="0xcb", fee=130, priority=20, replaces="0xca"), 1)
+    write(records, replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb"), 1)
     with refused(Code.ALREADY_SIGNED):
-        records.write(bumped, given(bumped), 1, NOW)
+        write(records, draft("ab", fee=200, priority=40, replaces="0xaa"), 1)
     for name in ("0xaa", "0xca", "0xcb"):
         records.move(name, State.REPLACED, among=OPEN)
     records.move("0xcc", State.SUCCEEDED, among=OPEN)
-    again = draft("ad", nonce=1)
     with refused(Code.ALREADY_SIGNED):
-        records.write(again, given(again), 1, NOW)
-    other = draft("ae", nonce=1, intent_id="another")
-    records.write(other, given(other), 1, NOW)
+        write(records, draft("ad", nonce=1), 1)
+    write(records, draft("ae", nonce=1, intent_id="another"), 1)
 
 
 def test_a_file_of_an_earlier_release_is_taken_on(tmp_path: Path) -> None:
@@ -345,9 +343,113 @@ def test_the_dearest_of_a_nonce_that_is_on_its_way_is_the_one_to_keep(records: R
     put(records, first, State.SENT)
     cheap, dear = records.find("0xa"), replace(first, hash="0xb", fee=120, priority=12)
     assert records.outbidding(cheap) is None
-    records.write(replace(dear, replaces="0xa"), given(dear), None, NOW)
+    write(records, replace(dear, replaces="0xa"))
     assert records.outbidding(cheap) is None, "it has not left the wallet"
     records.move("0xb", State.SENDING, among=frozenset({State.SIGNED}))
     found = records.outbidding(cheap)
     assert found.hash == "0xb"
     assert records.outbidding(found) is None
+
+
+LAST_VALID = 1_150
+
+
+class Node:
+    """Answers by method; the height of its chain by how certain it shall be."""
+
+    def __init__(self, heights: dict[str, int], **results: Any) -> None:
+        self._heights = heights
+        self._results = results
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        asked = json.loads(request.content)
+        if asked["method"] == "getBlockHeight":
+            result: Any = self._heights[asked["params"][0]["commitment"]]
+        else:
+            result = self._results[asked["method"]]
+        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+
+class Silent(SolanaClient):
+    """A client of a node that nobody can reach."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        super().__init__("http://127.0.0.1/", transport=httpx2.MockTransport(self._hear))
+
+    def _hear(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked += 1
+        raise httpx2.ConnectError("nobody is there", request=request)
+
+
+@pytest.fixture
+def signed(records: Records) -> SignedTransaction:
+    payment = draft("aa", None, chain="solana", raw=b"\1" + bytes(100), last_valid=LAST_VALID)
+    write(records, payment)
+    return records.find(payment.hash)
+
+
+@pytest.fixture
+def sent(records: Records, signed: SignedTransaction) -> SignedTransaction:
+    assert records.move(signed.hash, State.SENT, among=frozenset({State.SIGNED}))
+    return records.find(signed.hash)
+
+
+@pytest.mark.parametrize(
+    ("height", "status", "state"),
+    [
+        (1_000, None, State.SENT),
+        (LAST_VALID, None, State.SENT),
+        (LAST_VALID + 1, None, State.LOST),
+        (LAST_VALID + 1, {"slot": 9, "confirmationStatus": "confirmed", "err": None}, State.MINED),
+        (1_000, {"slot": 9, "confirmationStatus": "finalized", "err": None}, State.SUCCEEDED),
+        (1_000, {"slot": 9, "confirmationStatus": "finalized", "err": {}}, State.FAILED),
+    ],
+)
+async def test_what_may_still_be_executed_is_not_lost(
+    records: Records,
+    sent: SignedTransaction,
+    height: int,
+    status: dict[str, Any] | None,
+    state: State,
+) -> None:
+    node = Node({"finalized": height}, getSignatureStatuses={"value": [status]})
+    async with SolanaClient("http://127.0.0.1/", transport=node_transport(node)) as client:
+        found = await SolanaDelivery(client, records).resolve(sent, resend=False)
+    assert found.state is state
+
+
+async def test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave(
+    records: Records, sent: SignedTransaction
+) -> None:
+    """The request to send it was read before it was given up, and had its turn afterwards."""
+    assert records.move(sent.hash, State.ABANDONED, among=frozenset({State.SENT}))
+    async with Silent() as client:
+        found = await SolanaDelivery(client, records).send(sent)
+    assert (found.state, client.asked) == (State.ABANDONED, 0)
+
+
+async def test_what_no_node_heard_of_is_where_it_was(
+    records: Records, signed: SignedTransaction
+) -> None:
+    """No byte has left, so it may still be given up."""
+    async with Silent() as client:
+        with pytest.raises(AgentRefusal, match="it was not sent"):
+            await SolanaDelivery(client, records).send(signed)
+    assert (records.find(signed.hash).state, client.asked) == (State.SIGNED, 1)
+
+
+async def test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash() -> None:
+    """Its blockhash may be of a block that is not confirmed yet."""
+    honest = next(iter(HONEST.values()))
+    node = Node(
+        {"confirmed": 1_000, "processed": 1_010},
+        getGenesisHash="genesis",
+        getBalance={"value": 1},
+        getLatestBlockhash={"value": {"blockhash": "newest", "lastValidBlockHeight": LAST_VALID}},
+        isBlockhashValid={"value": True},
+        simulateTransaction={"value": {"err": None}},
+    )
+    async with SolanaClient("http://127.0.0.1/", transport=node_transport(node)) as client:
+        read = await read_solana_facts(client, honest.payload, honest.promise, NOW)
+    assert (read.last_valid, read.problem) == (1_010 + 150, None)

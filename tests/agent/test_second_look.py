@@ -1,7 +1,10 @@
-"""A signature is given for what was seen: whatever differs at the second look refuses it."""
+"""What stands between a review and its signature: a second look, which refuses whatever differs;
+the chain, which is a sandbox's for keys of the sandbox alone; and a rest, after which keys are
+dropped."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,10 +13,14 @@ from msgspec.structs import replace
 from agent.gate_world import MALLORY, NOW
 from swapdesk.agent.gate.case import Facts
 from swapdesk.agent.gate.verdict import GateVerdict
+from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import ChainReading, Looked
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.signing import require_agreement
+from swapdesk.agent.process.wallet_session import IdleLock
 from swapdesk.agent.signers.evm import EvmTransaction
+from swapdesk.clock import ManualClock
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import RuleFinding, Severity
 
@@ -48,3 +55,73 @@ def test_whatever_differs_is_not(changed: dict[str, Any], code: Code) -> None:
     with pytest.raises(AgentRefusal) as refused:
         require_agreement(SEEN, replace(SEEN, verdict=verdict, **of_look))
     assert refused.value.code is code
+
+
+def account(profile: str, origin: KeyOrigin = KeyOrigin.CREATED, kind: Kind = Kind.EVM) -> Account:
+    return Account("0x00", kind, "", profile, origin, None, NOW)
+
+
+def link(chain_id: int | None, kind: Kind = Kind.EVM) -> ChainLink:
+    return ChainLink("base", kind, chain_id, "http://127.0.0.1:1/", 2)
+
+
+@pytest.mark.parametrize(
+    ("of", "chain_id", "allowed"),
+    [
+        (account("sandbox"), 1_337_008_453, True),
+        (account("sandbox", KeyOrigin.MNEMONIC), 1_337_008_453, True),
+        # A sandbox that stands in for real chains, and keys that hold nothing on them.
+        (account("sandbox"), 8453, True),
+        (account("sandbox", KeyOrigin.MNEMONIC), 8453, False),
+        (account("sandbox", KeyOrigin.RAW), 8453, False),
+        (account("sandbox", KeyOrigin.KEYSTORE), 1, False),
+        (account("desk"), 8453, True),
+        (account("desk", KeyOrigin.MNEMONIC), 8453, True),
+        (account("desk"), 1_337_008_453, False),
+    ],
+)
+def test_evm_ids(of: Account, chain_id: int, allowed: bool) -> None:
+    if allowed:
+        refuse_foreign_chain(of, link(chain_id), "0xaa")
+        return
+    with pytest.raises(AgentRefusal) as refused:
+        refuse_foreign_chain(of, link(chain_id), "0xaa")
+    assert refused.value.code is Code.OTHER_CHAIN
+
+
+def test_solana_is_told_by_its_genesis() -> None:
+    place = link(None, Kind.SOLANA)
+    refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, "of a sandbox")
+    refuse_foreign_chain(account("desk", kind=Kind.SOLANA), place, MAINNET_SOLANA)
+    with pytest.raises(AgentRefusal):
+        refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, MAINNET_SOLANA)
+
+
+def test_a_chain_is_asked_for_by_name_and_kind() -> None:
+    chains = Chains([link(8453)])
+    assert chains.link("base", Kind.EVM).chain_id == 8453
+    for name, kind in (("base", Kind.SOLANA), ("polygon", Kind.EVM)):
+        with pytest.raises(AgentRefusal):
+            chains.link(name, kind)
+
+
+async def test_keys_are_dropped_once_nothing_was_asked_for_so_long() -> None:
+    clock, dropped = ManualClock(), asyncio.Event()
+    idle = IdleLock(clock, 900.0, dropped.set)
+    idle.start()
+    await asyncio.sleep(0)
+    clock.advance(899.0)
+    idle.used()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    clock.advance(899.0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not dropped.is_set()
+    clock.advance(1.0)
+    await dropped.wait()
+    dropped.clear()
+    idle.start()
+    await asyncio.sleep(0)
+    clock.advance(900.0)
+    await dropped.wait()

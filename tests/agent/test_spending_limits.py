@@ -89,29 +89,25 @@ class Made(Struct, frozen=True):
     nonce: int | None = None
 
 
-def document(name: str, promise: Promise, **message: object) -> TypedDataPayload:
-    payload = DOCUMENTS[name].payload
-    told = {**payload.document, "message": {**payload.document["message"], **message}}
-    return replace(payload, document=told)
+def document(name: str, **message: object) -> TypedDataPayload:
+    return DOCUMENTS[name].message(**message).payload
 
 
 def permit(units: int, nonce: int) -> Made:
-    payload = document("Permit", PROMISE, value=str(units), nonce=nonce)
+    payload = document("Permit", value=str(units), nonce=nonce)
     return Made(payload, PROMISE, ((DOLLAR, SETTLEMENT, True, units),), f"permit {nonce}")
 
 
 def permit2_single(units: int, nonce: int) -> Made:
     details = {"token": USDC.contract, "amount": str(units), "expiration": SOON, "nonce": nonce}
-    payload = document("PermitSingle", PROMISE, details=details, spender=ROUTER)
+    payload = document("PermitSingle", details=details, spender=ROUTER)
     return Made(payload, PROMISE, ((DOLLAR, ROUTER, True, units),), f"single {nonce}")
 
 
 def batch_transfer(units: int, nonce: int) -> Made:
     permitted = {**PERMITTED, "amount": str(units)}
     other = {"token": WETH.contract, "amount": str(2 * units)}
-    payload = document(
-        "PermitBatchTransferFrom", PROMISE, permitted=[permitted, other], nonce=str(nonce)
-    )
+    payload = document("PermitBatchTransferFrom", permitted=[permitted, other], nonce=str(nonce))
     moves = (
         (DOLLAR, SETTLEMENT, True, units),
         ((CHAIN_ID, WETH.contract), SETTLEMENT, True, 2 * units),
@@ -120,7 +116,7 @@ def batch_transfer(units: int, nonce: int) -> Made:
 
 
 def order(units: int, nonce: int) -> Made:
-    payload = document("Order", PROMISE, sellAmount=str(units), feeAmount="3", nonce=str(nonce))
+    payload = document("Order", sellAmount=str(units), feeAmount="3", nonce=str(nonce))
     return Made(payload, PROMISE, ((DOLLAR, SETTLEMENT, False, units + 3),), f"order {nonce}")
 
 
@@ -128,7 +124,6 @@ def witness(units: int, nonce: int) -> Made:
     sold = {**ORDER, "sellAmount": str(units), "feeAmount": "0"}
     payload = document(
         "PermitWitnessTransferFrom",
-        PROMISE,
         permitted={**PERMITTED, "amount": str(units + 1)},
         witness=sold,
         nonce=str(nonce),
@@ -138,7 +133,7 @@ def witness(units: int, nonce: int) -> Made:
 
 def authorization(units: int, nonce: int) -> Made:
     text = "0x" + nonce.to_bytes(32, "big").hex()
-    payload = document("TransferWithAuthorization", PROMISE, value=str(units), nonce=text)
+    payload = document("TransferWithAuthorization", value=str(units), nonce=text)
     return Made(payload, PROMISE, ((DOLLAR, "", True, units),), f"authorization {nonce}")
 
 
@@ -406,7 +401,7 @@ def test_everything_is_held_to_every_rule(spent, kind) -> None:  # type: ignore[
 
 
 def test_what_nobody_can_read_has_no_bound(spent: RecordsFile) -> None:
-    unknown = document("Permit", PROMISE)
+    unknown = document("Permit")
     types = {**unknown.document["types"], "Other": unknown.document["types"]["Permit"]}
     payload = replace(
         unknown, document={**unknown.document, "types": types, "primaryType": "Other"}

@@ -4,21 +4,25 @@ Through a real agent and chain the rule is met in ``tests/wallet``."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from msgspec.structs import replace
 
 from agent import honest_solana
-from agent.gate_world import PROMISE, USDC, WETH, changed, codes, judged, word
+from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH, codes
 from agent.honest import HONEST, Honest
-from agent.node import octets_of, text_word
-from corpus import load
-from swapdesk.agent.gate.case import Facts, decimals_read
+from agent.node import Answer, Contract, Node, chains, octets_of, text_word, token, word
+from corpus import Case, load
+from swapdesk.agent.gate.case import decimals_read
 from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
+from swapdesk.agent.process.chain_handlers import evm_balances, payment_fee
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.erc20 import read_symbol
 from swapdesk.chain.deployments import CALL_ASSETS, call_asset, coin_symbols
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
-from swapdesk.sandbox.token_rows import HONEST_ROWS
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.sandbox.tables import CHAIN_ROWS, HONEST_ROWS
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.promise import Purpose
 
 CODE = "TOKEN_DECIMALS"
 PAYING = {
@@ -32,71 +36,51 @@ DECIMALS_TOLD = {one.id: octets_of(one.input) for one in load("decimals", name="
 """What a contract says instead of its decimals; nothing is one that has none, or reverts."""
 
 
-def found(honest: Honest, promise: Promise, facts=None) -> set[str]:
-    return codes(judged(honest.payload, promise, world=honest.world, facts=facts))
+def counted(honest: Honest, contract: str, answer: bytes) -> Honest:
+    """Its contract says ``answer`` of its decimals."""
+    told = {decimals_read(contract): answer}
+    return replace(honest, read=lambda facts: replace(facts, answers=facts.answers | told))
 
 
 @pytest.mark.parametrize("name", PAYING)
-@pytest.mark.parametrize("decimals", [0, 5, 8, 24, 255])
-def test_no_payload_is_signed_by_decimals_of_a_list(name: str, decimals: int) -> None:
+def test_no_payload_is_signed_by_decimals_of_a_list(name: str) -> None:
     honest = PAYING[name]
-    assert CODE not in found(honest, honest.promise)
-    promise = honest.promise
-    assert CODE in found(honest, replace(promise, sell=replace(promise.sell, decimals=decimals)))
-
-
-@pytest.mark.parametrize("name", PAYING)
-@pytest.mark.parametrize("answer", DECIMALS_TOLD)
-def test_no_payload_is_signed_by_a_contract_that_does_not_say(name: str, answer: str) -> None:
-    honest = PAYING[name]
+    assert CODE not in honest.codes()
+    for decimals in (0, 5, 8, 24, 255):
+        assert CODE in honest.selling(decimals=decimals).codes()
+    # The coin's decimals follow from the kind of chain, and nobody is asked.
     contract = honest.promise.sell.contract
-    if contract is None:
-        return  # The coin's decimals follow from the kind of chain, and nobody is asked.
-
-    def told(facts: Facts) -> Facts:
-        return replace(
-            facts, answers={**facts.answers, decimals_read(contract): DECIMALS_TOLD[answer]}
-        )
-
-    assert CODE in found(honest, honest.promise, told)
+    for name, answer in DECIMALS_TOLD.items() if contract is not None else ():
+        assert CODE in counted(honest, contract, answer).codes(), name
 
 
 @pytest.mark.parametrize("name", BUYING)
 def test_the_least_that_arrives_is_counted_as_its_contract_does(name: str) -> None:
     honest = HONEST[name]
-    buy = honest.promise.buy
-    promise = changed(honest.promise, buy=replace(buy, decimals=buy.decimals - 2))
-    assert CODE not in found(honest, honest.promise)
-    assert CODE in found(honest, promise, lambda facts: _counted(facts, buy.decimals))
+    decimals = honest.promise.buy.decimals
+    # The other chain says what is true, whatever was promised.
+    lied = honest.buying(decimals=decimals - 2).facts(bought_decimals=decimals)
+    assert CODE in lied.codes()
     if honest.promise.chain_out != honest.promise.chain:
         # Nobody read the chain that it arrives on.
-        unread = lambda facts: replace(facts, bought_decimals=None)  # noqa: E731
-        assert CODE in found(honest, honest.promise, unread)
-
-
-def _counted(facts: Facts, decimals: int) -> Facts:
-    """The other chain says what is true, whatever was promised."""
-    return replace(facts, bought_decimals=decimals)
+        assert CODE in honest.facts(bought_decimals=None).codes()
 
 
 @pytest.mark.parametrize("name", [n for n in HONEST if n not in PAYING])
 def test_an_allowance_ends_whatever_its_token_says(name: str) -> None:
-    honest = HONEST[name]
-    promise = replace(honest.promise, sell=replace(honest.promise.sell, decimals=77))
-    assert CODE not in found(honest, promise)
+    assert CODE not in HONEST[name].selling(decimals=77).codes()
 
 
 @pytest.mark.parametrize("name", honest_solana.HONEST)
 def test_a_coin_of_solana_has_nine_decimals(name: str) -> None:
     honest = honest_solana.HONEST[name]
-    promise = honest.promise
-    for side in ("sell", "buy"):
-        asset = getattr(promise, side)
-        if asset.contract is None and honest.payload.purpose is not Purpose.REVOKE:
-            other = replace(promise, **{side: replace(asset, decimals=18)})
-            verdict = judged(honest.payload, other, honest_solana.POLICY, honest.world)
-            paid = side == "sell" or honest.payload.purpose is Purpose.SWAP
-            assert (CODE in codes(verdict)) is paid
+    if honest.payload.purpose is Purpose.REVOKE:
+        return
+    if honest.promise.sell.contract is None:
+        assert CODE in honest.selling(decimals=18).codes()
+    if honest.promise.buy.contract is None:
+        paid = honest.payload.purpose is Purpose.SWAP
+        assert (CODE in honest.buying(decimals=18).codes()) is paid
 
 
 def test_what_calls_are_paid_in_is_known_here() -> None:
@@ -105,33 +89,23 @@ def test_what_calls_are_paid_in_is_known_here() -> None:
     assert call_asset(known.chain_id, known.contract.lower()) is known
     assert call_asset(known.chain_id, WETH.contract) is None
     assert call_asset(1, known.contract) is None
-    lied = replace(USDC, contract=known.contract, decimals=24)
-    promise = changed(PROMISE, sell=lied, chain_id=known.chain_id)
-    honest = HONEST["transfer"]
-    agreeing = {decimals_read(known.contract): word(24)}
-    facts = lambda read: replace(read, answers={**read.answers, **agreeing})  # noqa: E731
-    assert CODE in found(honest, promise, facts)
+    lied = HONEST["transfer"].selling(contract=known.contract, decimals=24)
+    lied = lied.promised(chain_id=known.chain_id)
+    assert CODE in counted(lied, known.contract, word(24)).codes()
 
 
 @pytest.mark.parametrize("name", PAYING)
 def test_a_token_of_another_name_is_signed_by_a_phrase_alone(name: str) -> None:
     """Behind PEPE the list has the contract of the dollar, or no contract, which is the coin."""
-    honest = PAYING[name]
-    verdict = judged(honest.payload, honest.promise, world=honest.world)
+    verdict = PAYING[name].verdict()
     assert verdict.phrase is None or "TOKEN_SYMBOL" not in codes(verdict)
-    promise = replace(honest.promise, sell=replace(honest.promise.sell, symbol="PEPE"))
-    verdict = judged(honest.payload, promise, world=honest.world)
-    assert "TOKEN_SYMBOL" in codes(verdict)
-    assert verdict.phrase == WEIGHT_PHRASE
-
-
-@pytest.mark.parametrize("name", BUYING)
-def test_what_is_bought_under_another_name_is_too(name: str) -> None:
-    honest = HONEST[name]
-    promise = changed(honest.promise, buy=replace(honest.promise.buy, symbol="PEPE"))
-    crossing = lambda facts: replace(facts, bought_symbol="WETH")  # noqa: E731
-    verdict = judged(honest.payload, promise, world=honest.world, facts=crossing)
-    assert verdict.phrase == WEIGHT_PHRASE
+    named = [PAYING[name].selling(symbol="PEPE")]
+    if name in BUYING:
+        named.append(PAYING[name].buying(symbol="PEPE").facts(bought_symbol="WETH"))
+    for one in named:
+        verdict = one.verdict()
+        assert "TOKEN_SYMBOL" in codes(verdict)
+        assert verdict.phrase == WEIGHT_PHRASE
 
 
 def test_names_are_read_as_contracts_write_them() -> None:
@@ -149,3 +123,51 @@ def test_coins_are_called_by_their_chain() -> None:
         chain = next(one for one in CHAIN_ROWS if one.short_name == row.chain)
         if row.native and chain.chain_id is not None:
             assert row.symbol.upper() in coin_symbols(chain.chain_id), row
+
+
+UNITS = 3_000_000_000
+NONE = replace(USDC, contract=BOB)
+
+
+def node(decimals: Answer | int) -> Node:
+    odd = token(decimals, balance=UNITS)
+    return Node(CHAIN_ID, GENESIS, {str(USDC.contract): odd, str(WETH.contract): token(18)})
+
+
+def told(read: Node, *assets):
+    nodes = chains(eth=read)
+    return asyncio.run(evm_balances(nodes, nodes.link("eth", Kind.EVM), ALICE, assets))[0]
+
+
+def test_a_list_that_says_otherwise_changes_no_amount() -> None:
+    wrong = [replace(one, decimals=one.decimals + 2) for one in (USDC, ETH)]
+    found = told(node(6), *wrong)
+    assert [(one.units, one.asset.decimals) for one in found] == [(UNITS, 6), (10**19, 18)]
+
+
+SILENT = [one for one in load("decimals", name="token_answers") if one.expect["told"] is None]
+
+
+@pytest.mark.parametrize("case", SILENT, ids=lambda one: one.id)
+def test_a_token_that_does_not_say_has_no_amount(case: Case) -> None:
+    read = node(None if case.input is None else octets_of(case.input))
+    assert [one.units for one in told(read, USDC, ETH)] == [None, 10**19]
+
+
+def test_nobody_is_asked_for_the_decimals_of_nothing() -> None:
+    asked: list[int] = []
+
+    def decimals(_: bytes) -> bytes:
+        asked.append(1)
+        return word(18)
+
+    read = node(6)
+    read.contracts[str(WETH.contract)] = Contract({erc20.DECIMALS.selector: decimals})
+    found = told(read, WETH, USDC, NONE)
+    assert [one.units for one in found] == [0, UNITS, None]
+    assert asked == []
+
+
+def test_what_a_payment_in_the_coin_takes_is_told_by_the_node() -> None:
+    """Twice a transfer at the price that the wallet would bid: 2 x 21,000 gas at 3 Gwei."""
+    assert asyncio.run(payment_fee(node(6))) == 2 * 21_000 * 3 * 10**9

@@ -21,7 +21,7 @@ from cli.desks import run_here
 from cli.lying_service import rewriting_service
 from cli.newer_answers import Newer, without_added
 from harness import Result, Sandbox, home_of, wait_for
-from swapdesk.cli.command_list import commands
+from swapdesk.cli.contract_commands import commands
 from swapdesk.cli.main import swapdesk
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.chain_links import sandbox_links

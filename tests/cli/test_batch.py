@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cli.desks import Desk
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home

@@ -13,7 +13,7 @@ from cli.desks import Desk, account_of, rpc_of
 from harness import Sandbox
 from sandbox.chain_money import Chain
 from sandbox.running import until
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 from swapdesk.sandbox.world import find_token
 
 USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")

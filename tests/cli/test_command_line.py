@@ -18,10 +18,9 @@ from harness import environment
 from patience import PATIENCE
 from swapdesk import __version__
 from swapdesk.cli.cli_context import named
-from swapdesk.cli.command_list import OF_ALL, commands
-from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.main import COMMANDS, run
-from swapdesk.cli.removed import REMOVED
+from swapdesk.cli.command_error import Exit
+from swapdesk.cli.contract_commands import OF_ALL, commands
+from swapdesk.cli.main import COMMANDS, REMOVED, run
 
 RUN = {
     "quote": ("1", "btc", "eth"),

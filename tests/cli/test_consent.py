@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.consent import consent, require_consent, says_yes
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.output import Form, Output
+from swapdesk.cli.wallet_session import consent, require_consent, says_yes
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.review import Match, Review, ReviewLine, RuleFinding, Severity
 

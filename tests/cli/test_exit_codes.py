@@ -12,9 +12,16 @@ import pytest
 from cli.desks import InProcess
 from harness import Result, environment
 from patience import PATIENCE
-from swapdesk.cli.command_error import of_client_error, of_unusable_file
-from swapdesk.cli.dex_creation import _not_swapped
-from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
+from swapdesk.cli.command_error import (
+    MEANINGS,
+    NOT_CREATED,
+    Exit,
+    exit_of,
+    exit_of_refused_create,
+    of_client_error,
+    of_unusable_file,
+)
+from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING

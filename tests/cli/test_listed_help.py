@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from swapdesk.cli.main import swapdesk
-from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
+from swapdesk.sandbox.tables import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.operations import OPERATIONS
 
 

@@ -29,7 +29,7 @@ from cli.scenes import (
     told,
 )
 from harness import Result, Sandbox
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 
 ALWAYS = {"quote", "swap", "send", "tokens", "orders show"}
 """Scenes of every run; all others belong to a full one. Frames of the stream are in the session

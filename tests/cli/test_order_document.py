@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from flows.orders import DEPOSIT, NOW, intent, order
-from swapdesk.cli.order_document import (
+from swapdesk.cli.order_reports import (
     deposit_facts,
     order_document,
     order_facts,
     order_row,
-    order_sentence,
 )
 from swapdesk.cli.output import members
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import swapdesk.cli
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.output import SCHEMA_VERSION, Form, Output, cells, json_text
 
 HOSTILE = ["\x1b[2J", "\x9b31m", "a\u202eb", "a\u200bb", "\r\b\x7f", "\ud83d", "\U000e0041x", "…é"]

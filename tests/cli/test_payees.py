@@ -14,7 +14,7 @@ from flows.marketplace import api, clock, venues, world
 from flows.orders import NOW, created_here, order
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.creation import Payees, read_payees
 from swapdesk.cli.quote_options import CreateRequest, RouteWish
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock

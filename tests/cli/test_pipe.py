@@ -9,7 +9,7 @@ import pytest
 
 from cli.desks import Desk
 from harness import Result
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.tables import CHAIN_ROWS
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
 

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from cli.desks import run_here
-from swapdesk.cli.command_list import commands
-from swapdesk.cli.effects import EFFECTS, Effect
+from swapdesk.cli.cli_context import EFFECTS, Effect
+from swapdesk.cli.contract_commands import commands
 
 WRITING = sorted(name for name, one in EFFECTS.items() if not one.read_only)
 

@@ -12,10 +12,10 @@ import pytest
 
 from cli.desks import run_here
 from printed_documents import check_printed
-from swapdesk.cli.command_list import commands
-from swapdesk.cli.effects import EFFECTS, Effect
+from swapdesk.cli.cli_context import EFFECTS, Effect
+from swapdesk.cli.contract_commands import commands
+from swapdesk.cli.main import REMOVED
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
-from swapdesk.cli.removed import REMOVED
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,7 @@ import click
 import pytest
 
 from patience import PATIENCE
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.main import swapdesk
 from swapdesk.cli.output import Exact, Form, Output
 from swapdesk.flows.webhooks import AttemptDocument

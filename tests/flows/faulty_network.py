@@ -53,6 +53,10 @@ def refuse_connection(request: httpx2.Request) -> None:
         raise httpx2.ConnectError("connection refused", request=request)
 
 
+def nobody_there(request: httpx2.Request) -> None:
+    raise httpx2.ConnectError("connection refused", request=request)
+
+
 def lose_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     if request.method == "POST":
         raise httpx2.RemoteProtocolError("server disconnected", request=request)

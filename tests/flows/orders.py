@@ -19,6 +19,15 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
+from swapdesk.flows.journal.batch_records import (
+    Built,
+    BundleDeposit,
+    BundleItem,
+    FundingNeed,
+    JournaledBundle,
+    NewGroup,
+    NewRow,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import JournaledOrder, JournaledStep
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -115,3 +124,31 @@ def tracked(
     """The order of an intent as the stream told it a while ago."""
     one = order(of, **changes)
     return TrackedOrder(one, of, withheld, False, NOW, "stream", standing=standing)
+
+
+NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
+
+
+def batch_of_one(journal: Journal, number: int = 1) -> str:
+    """A batch of one row, written down and not sent."""
+    batch_id = f"{number:032x}"
+    row = NewRow(1, 2, {"to": "@bob"})
+    groups = [NewGroup("base", "bundle", "{}", (row,))]
+    journal.batches.add(batch_id, "payout.csv", f"digest{number}", groups)
+    return batch_id
+
+
+def built(*paid: str) -> Built:
+    """A bundle with an operation for each order, at least one."""
+    expires = NOW + timedelta(minutes=30)
+    items = tuple(
+        BundleItem("usdc", "USDC", 6, "0xdd", at, (deposit,), 1, {})
+        for at, deposit in enumerate(BundleDeposit(1, one, "0x01", 1, expires) for one in paid)
+    )
+    return Built("evm", "base", "0x5e", "0x5e", items, (NEED,))
+
+
+def signed_bundle(journal: Journal, batch_id: str, *paid: str) -> JournaledBundle:
+    bundle = journal.bundles.add(batch_id, 1, built(*paid))
+    assert journal.bundles.signed(bundle, ["0x51"] * len(paid))
+    return bundle

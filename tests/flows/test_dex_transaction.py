@@ -44,8 +44,8 @@ WHOLE = {**CALL, "from": ME, "chainId": CHAIN_ID, "deadline": "1795000000", "gas
 
 def order(metadata: object) -> Order:
     """As it comes off the wire."""
-    told = {"serviceId": "xLAR4Vivifmyf6BCgG3omA", "isDex": True, "metadata": metadata}
-    return decode(Order, encode_json(told), side="client")
+    told = {"serviceId": "xLAR4Vivifmyf6BCgG3omA", "isDex": True, "depositAddress": ME}
+    return decode(Order, encode_json({**told, "metadata": metadata}), side="client")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,7 @@ def test_an_approval_is_for_the_chain_and_account_that_were_confirmed() -> None:
 
 def test_an_order_that_is_read_again_says_the_same() -> None:
     created = order(WHOLE)
+    assert created.deposit_address is None, "the sender echoed is no place to pay to"
     for read in (WHOLE, encode_json(WHOLE).decode(), {**CALL, "gasPrice": "1"}, None):
         assert same_transaction(created, order(read))
     assert same_transaction(created, order({**WHOLE, "to": ROUTER.upper().replace("X", "x")}))

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import timedelta
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -21,21 +20,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from flows.orders import NOW, intent, order
+from flows.orders import NEED, NOW, batch_of_one, intent, order, signed_bundle
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.group_transactions import _PaymentEntry
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
 from swapdesk.flows.dex.dex_permission import _Step
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleDeposit,
-    BundleItem,
     BundleState,
-    FundingNeed,
-    JournaledBundle,
-    NewGroup,
-    NewRow,
     Paying,
     RowEnd,
     RowState,
@@ -46,7 +38,6 @@ from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
 from swapdesk.flows.journal.wallet_payment_log import Taken
 
-NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
 LENGTH = 3
 
 
@@ -131,16 +122,8 @@ def a_step(journal: Journal, number: int) -> Act:
     return Act(laws, lambda j: j.swaps.steps(one.id)[seq - 1].state)
 
 
-def _batch(journal: Journal, number: int) -> str:
-    batch_id = f"{number:032x}"
-    row = NewRow(1, 2, {"to": "@bob"})
-    groups = [NewGroup("base", "bundle", "{}", (row,))]
-    journal.batches.add(batch_id, "payout.csv", f"digest{number}", groups)
-    return batch_id
-
-
 def a_group(journal: Journal, number: int) -> Act:
-    batch_id = _batch(journal, number)
+    batch_id = batch_of_one(journal, number)
     assert journal.batches.mark_sent(batch_id, 1, NOW)
     sent, unknown = StepState.SENT, StepState.UNKNOWN
     left = (sent, unknown)
@@ -181,13 +164,13 @@ def a_group(journal: Journal, number: int) -> Act:
 
 
 def a_bundle(journal: Journal, number: int) -> Act:
-    batch_id, paid = _batch(journal, number), f"paid{number}"
-    deposit = BundleDeposit(1, paid, "0x01", 243 * 10**6, NOW + timedelta(minutes=30))
-    item = BundleItem("usdc", "USDC", 6, "0xdd", 0, (deposit,), 243 * 10**6, {})
-    built = Built("evm", "base", "0x5e", "0x5e", (item,), (NEED,))
-    one: JournaledBundle = journal.bundles.add(batch_id, 1, built)
-    assert journal.bundles.signed(one, ["0x51"])
+    batch_id, paid = batch_of_one(journal, number), f"paid{number}"
+    one = signed_bundle(journal, batch_id, paid)
+    assert payable(journal, paid)
     assert journal.bundles.sent(one, NOW)
+    assert not payable(journal, paid)
+    with pytest.raises(ValueError, match="on its way"):
+        signed_bundle(journal, batch_id, paid)
     state = BundleState
     under_way = (state.SENT, state.UNKNOWN, state.SUBMITTED)
     open_ = (state.SIGNED, *under_way)
@@ -216,7 +199,7 @@ def a_bundle(journal: Journal, number: int) -> Act:
 
 def a_payment(journal: Journal, number: int) -> Act:
     """A part of a group on Solana, which pays an order itself."""
-    batch_id, paid = _batch(journal, number), f"paid{number}"
+    batch_id, paid = batch_of_one(journal, number), f"paid{number}"
     one: WalletPayment = journal.payments.begin(
         batch_id, 1, Paying.PART, NEED, f"part{number}", [paid]
     )
@@ -408,26 +391,25 @@ def test_an_approval_that_was_mined_stays_so_when_the_swap_is_refused(
 def test_a_bundle_that_never_left_says_nothing_of_what_an_earlier_one_may_have_paid(
     both: tuple[Journal, Journal],
 ) -> None:
-    batch_id = _batch(both[0], 1)
-    deposits = [
-        BundleDeposit(place, f"paid{place}", "0x01", 1, NOW + timedelta(minutes=30))
-        for place in (1, 2)
-    ]
-    items = tuple(
-        BundleItem("usdc", "USDC", 6, "0xdd", place, (deposit,), 1, {})
-        for place, deposit in enumerate(deposits)
-    )
-    built = Built("evm", "base", "0x5e", "0x5e", items, (NEED,))
-    bundles = both[0].bundles
-    first = bundles.add(batch_id, 1, built)
-    assert bundles.signed(first, ["0x51", "0x52"])
+    batch_id, bundles = batch_of_one(both[0]), both[0].bundles
+    first = signed_bundle(both[0], batch_id, "paid1", "paid2")
     assert bundles.sent(first, NOW)
     assert bundles.ended(first, BundleState.FAILED)
-    second = bundles.add(batch_id, 1, built)
-    assert bundles.signed(second, ["0x53", "0x54"])
+    second = signed_bundle(both[0], batch_id, "paid1", "paid2")
     assert not payable(both[1], "paid1")
     assert bundles.ended(second, BundleState.REFUSED)
     assert not payable(both[1], "paid1")
+
+
+def test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle(
+    both: tuple[Journal, Journal],
+) -> None:
+    batch_id = batch_of_one(both[0])
+    bundle = signed_bundle(both[0], batch_id, "paid1")
+    both[1].calls.add_payment("paid1", b"{}")
+    with pytest.raises(PaidBefore):
+        both[0].bundles.sent(bundle, NOW)
+    assert both[1].bundles.newest(batch_id, 1).state is BundleState.SIGNED
 
 
 def test_a_deposit_that_is_signed_after_it_was_refused_is_a_payment_of_its_own(
@@ -452,7 +434,7 @@ def test_a_part_of_a_group_that_is_signed_after_it_was_refused_is_one_of_its_own
     both: tuple[Journal, Journal],
 ) -> None:
     here, there = both
-    batch_id = _batch(here, 1)
+    batch_id = batch_of_one(here)
     one = here.payments.begin(batch_id, 1, Paying.PART, NEED, "part", ["paid1"])
     entry = _PaymentEntry(here.payments, batch_id, 1, one, True)
     assert there.payments.set(batch_id, 1, one, StepState.REFUSED, code="NOT_SIGNED")

@@ -20,7 +20,7 @@ from service.world import BITCOIN
 from service.world import BTC as LISTED
 from service.world import USDC as TOKEN
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.order_document import deposit_of
+from swapdesk.cli.order_reports import deposit_of
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.order_verification import (
     agreed_output,

@@ -15,7 +15,7 @@ from flows import old_journals, orders
 from flows.orders import DEPOSIT, NOW, intent, known_order, order
 from flows.test_deposit_hash import HASH, OTHER, PAID
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal

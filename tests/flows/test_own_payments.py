@@ -9,7 +9,7 @@ import pytest
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_deposit_hash import HASH, OTHER
-from swapdesk.cli.order_document import deposit_of, order_facts
+from swapdesk.cli.order_reports import deposit_of, order_facts
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT

@@ -23,7 +23,7 @@ import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
-from swapdesk.cli.error_table import OWN_ROWS, UNSENT, Row
+from swapdesk.cli.command_error import OWN_ROWS, UNSENT, Row
 from swapdesk.client.exchange_log import MASK, Exchange
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows import notation as n

@@ -90,7 +90,7 @@ EVM = (
     Defect(
         "evm-other-world-taken",
         "A data directory of other contracts and keys is opened; its balances are nobody's.",
-        f"{_EVM}/beginning.py",
+        f"{_EVM}/chain.py",
         "    if beginning.genesis != genesis:\n",
         "    if not genesis:\n",
         (f"{_EVM_CHAIN}::test_another_world_is_refused",),
@@ -98,7 +98,7 @@ EVM = (
     Defect(
         "evm-older-release-forgotten",
         "The chain of an earlier release is left lying there, and a new one begins beside it.",
-        f"{_EVM}/beginning.py",
+        f"{_EVM}/chain.py",
         '    if place.with_suffix(".db").exists():\n',
         '    if place.with_suffix(".sqlite").exists():\n',
         (f"{_EVM_CHAIN}::test_a_chain_of_another_release_is_refused",),
@@ -125,7 +125,7 @@ EVM = (
         f"{_EVM}/mempool.py",
         "        if candidate.nonce < nonce:\n            raise",
         "        if candidate.nonce < 0:\n            raise",
-        ("tests/sandbox/evm/test_evm_pool.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "evm-failed-payment-arrives",
@@ -133,7 +133,7 @@ EVM = (
         f"{_EVM}/wallets.py",
         "    if not one.succeeded:\n        return\n",
         "",
-        ("tests/sandbox/evm/test_inner_payments.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "evm-failed-operation-pays",
@@ -141,12 +141,12 @@ EVM = (
         f"{_EVM}/wallets.py",
         "            if outcome is not None and outcome.success:\n",
         "            if outcome is not None:\n",
-        ("tests/sandbox/evm/test_inner_payments.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
     Defect(
         "bundler-forgets-what-it-took",
         "An operation that was taken is gone after the node was killed: its group waits for ever.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "        self._log.append(msgspec.msgpack.encode(entry))\n",
         "",
         (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
@@ -154,7 +154,7 @@ EVM = (
     Defect(
         "bundler-silent-about-the-past",
         "What came into a block just before a kill is told to nobody afterwards.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "                self._landed([operation_hash])\n",
         "                self.taken.end([operation_hash])\n",
         (f"{_BUNDLER}::test_what_was_taken_is_executed_once_after_a_restart",),
@@ -162,7 +162,7 @@ EVM = (
     Defect(
         "bundler-takes-up-the-replaced",
         "After a restart an operation is executed that a dearer one has taken the place of.",
-        f"{_EVM}/bundler/submission.py",
+        f"{_EVM}/bundler.py",
         "        gone = [] if replaced is None else [(replaced, None)]\n",
         "        gone: list[tuple[bytes, None]] = []\n",
         (f"{_BUNDLER}::test_one_that_was_replaced_or_executed_is_not_taken_up_again",),
@@ -172,8 +172,8 @@ EVM = (
 _CHAIN = "swapdesk/sandbox/node/solana/chain.py"
 _METHODS = "swapdesk/sandbox/node/solana/methods.py"
 _SOLANA_CHAIN = "tests/sandbox/solana/test_solana_chain.py"
-_SOLANA_SHAPES = "tests/sandbox/solana/test_solana_shapes.py"
-_SOLANA_PAYMENTS = "tests/sandbox/solana/test_solana_payments.py"
+_SOLANA_SHAPES = "tests/sandbox/solana/test_solana_chain.py"
+_SOLANA_PAYMENTS = "tests/sandbox/test_chain_books.py"
 
 SOLANA = (
     Defect(
@@ -242,7 +242,7 @@ SOLANA = (
         "for each in range(newest - WINDOW, newest + 1))\n",
         "for each in range(newest - 2 * WINDOW, newest + 1))\n",
         (
-            "tests/sandbox/solana/test_solana_blocks.py"
+            "tests/sandbox/solana/test_solana_chain.py"
             "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
             f"{_SOLANA_CHAIN}::test_an_expired_transaction_is_never_executed",
         ),
@@ -274,7 +274,7 @@ SOLANA = (
     Defect(
         "solana-newest-block-read",
         "A deposit in a block that was read before it was complete is never seen.",
-        "swapdesk/sandbox/node/solana/wallets.py",
+        "swapdesk/sandbox/node/solana/node.py",
         "        return self._chain.blocks.now().height - 1\n",
         "        return self._chain.blocks.now().height\n",
         (f"{_SOLANA_PAYMENTS}::test_deposits_are_read_in_blocks_and_counted",),
@@ -282,7 +282,7 @@ SOLANA = (
     Defect(
         "solana-payment-refused-for-ever",
         "A payout whose bytes expired unseen is given up instead of signed anew.",
-        "swapdesk/sandbox/node/solana/wallets.py",
+        "swapdesk/sandbox/node/solana/node.py",
         "        if not outcome.charged and outcome.error not in (EXPIRED, REPEATED):\n",
         "        if not outcome.charged:\n",
         (f"{_SOLANA_PAYMENTS}::test_what_expired_unseen_is_signed_anew_and_executed_once",),

@@ -38,7 +38,7 @@ CREATING = (
     Defect(
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
-        "swapdesk/cli/batch_creation.py",
+        "swapdesk/cli/batch_making.py",
         "tell_plan(session, plan, output.before_a_question)",
         "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
@@ -62,7 +62,7 @@ CREATING = (
     Defect(
         "route-type-unheard",
         "A swap that was to be private goes over one exchange, which sees both ends.",
-        "swapdesk/cli/quote_choice.py",
+        "swapdesk/cli/quotes.py",
         "return request.wish.read(request.types)",
         "return request.wish.read()",
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
@@ -70,7 +70,7 @@ CREATING = (
     Defect(
         "another-allowance-ended",
         "The allowance that was to end stays, and another one ends in its place.",
-        "swapdesk/cli/wallet_acts.py",
+        "swapdesk/cli/wallet_chains.py",
         "return kept and token.lower() in tokens and spender.lower() in spenders",
         "return kept and token.lower() in tokens",
         (
@@ -81,7 +81,7 @@ CREATING = (
     Defect(
         "least-output-unheard",
         "Less arrives than the command names with --min-out.",
-        "swapdesk/cli/quote_choice.py",
+        "swapdesk/cli/quotes.py",
         "if request.min_out is not None:",
         "if request.min_out is not None and request.fund:",
         ("tests/cli/test_refusals.py::test_bad_input_is_refused_and_creates_nothing",),
@@ -216,6 +216,25 @@ CREATING = (
         "if outcome.verdict.standing is DepositRelease.FOREIGN:",
         "if outcome.verdict is None:",
         ("tests/flows/dex/test_dex_swap.py::test_an_order_of_a_swap_that_is_over_is_not_paid",),
+    ),
+    Defect(
+        "approval-signed-anew",
+        "What was approved before a kill is approved once more, while the first may be executed.",
+        "swapdesk/flows/dex/dex_permission.py",
+        "            if signed.state not in FINAL:",
+        "            if signed.state in FINAL:",
+        ("tests/flows/dex/test_dex_kill.py",),
+    ),
+    Defect(
+        "gone-wallet-ends-a-swap",
+        "A swap is called over because its wallet stopped, with the payment signed.",
+        "swapdesk/flows/dex/dex_ending.py",
+        "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
+        "        if getattr(error, 'code', None) not in AGAIN_LATER:",
+        (
+            "tests/flows/dex/test_dex_kill.py"
+            "::test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once",
+        ),
     ),
     Defect(
         "older-order-adopted",
@@ -593,7 +612,7 @@ PAYING = (
         "                raise PaidBefore(_call_of(row))\n            added",
         (
             "tests/flows/test_funding.py::test_of_two_processes_one_pays",
-            "tests/flows/batch/test_bundle_log.py::test_a_deposit_that_a_bundle_pays_is_not_paid_by_itself",
+            "tests/flows/test_late_answers.py::test_what_was_decided_first_stands",
         ),
     ),
     Defect(
@@ -609,7 +628,7 @@ PAYING = (
         "            StepState.SENT,\n"
         "            LEFT_STEP,\n",
         (
-            "tests/flows/batch/test_bundle_log.py"
+            "tests/flows/test_late_answers.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
         ),
     ),
@@ -619,7 +638,7 @@ PAYING = (
         "swapdesk/flows/journal/bundle_log.py",
         "            (BundleState.SIGNED,),\n            sent_at=",
         "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
-        ("tests/flows/batch/test_bundle_log.py::test_signatures_leave_once",),
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "revocation-sent-twice",

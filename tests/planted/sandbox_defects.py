@@ -5,10 +5,10 @@ from __future__ import annotations
 from .defect import Defect
 
 NODE = "tests/sandbox/test_node.py::"
-TERMS = "tests/sandbox/test_node_terms.py::"
+TERMS = "tests/sandbox/test_node.py::"
 SERVE = "tests/sandbox/test_serve.py::"
 CHAINS = "tests/sandbox/test_chain_books.py::"
-SOLANA = "tests/sandbox/solana/test_solana_payments.py::"
+SOLANA = "tests/sandbox/test_chain_books.py::"
 
 BOOKS = (
     Defect(
@@ -38,7 +38,7 @@ BOOKS = (
     Defect(
         "signed-again-in-time",
         "A payment is signed anew while its bytes may still be executed: it is paid twice.",
-        "swapdesk/sandbox/node/chain_books.py",
+        "swapdesk/sandbox/node/settlement.py",
         "payment.expires is None or payment.expires >= height",
         "payment.expires is None",
         (f"{SOLANA}test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once",),
@@ -46,7 +46,7 @@ BOOKS = (
     Defect(
         "bounced-payout-done",
         "A payout that its receiver refused counts as paid, and nobody is told.",
-        "swapdesk/sandbox/node/chain_books.py",
+        "swapdesk/sandbox/node/settlement.py",
         "            if succeeded:\n",
         "            if included is not None:\n",
         (f"{CHAINS}test_a_payout_that_its_receiver_refuses_stays_with_the_exchange",),
@@ -96,7 +96,7 @@ BOOKS = (
     Defect(
         "executed-payment-unseen",
         "What was executed while the node was down is taken for expired, and signed anew.",
-        "swapdesk/sandbox/node/chain_books.py",
+        "swapdesk/sandbox/node/settlement.py",
         "            included, succeeded = wallets.mined(payment.hash) or (None, False)\n",
         "            known = wallets.mined(payment.hash) if payment.expires is None else None\n"
         "            included, succeeded = known or (None, False)\n",
@@ -105,7 +105,7 @@ BOOKS = (
     Defect(
         "blocks-read-again",
         "After a restart the books credit deposits that they have credited.",
-        "swapdesk/sandbox/node/chain_books.py",
+        "swapdesk/sandbox/node/settlement.py",
         '                    self._database.put(f"read {name}", str(last))\n',
         "                    pass\n",
         (f"{CHAINS}test_what_was_paid_in_time_and_read_late_is_a_deposit",),
@@ -113,7 +113,7 @@ BOOKS = (
     Defect(
         "deposit-read-late",
         "What was paid in time is taken for late, because the node read it late.",
-        "swapdesk/sandbox/node/chain_books.py",
+        "swapdesk/sandbox/node/settlement.py",
         "        at = Moment(min(here.now, arrival.seconds * 1000), here.world)\n",
         "        at = here\n",
         (f"{CHAINS}test_what_was_paid_in_time_and_read_late_is_a_deposit",),
@@ -153,7 +153,7 @@ BOOKS = (
     Defect(
         "memo-of-nobody",
         "A payment with a wrong memo is credited to whoever has the address.",
-        "swapdesk/sandbox/node/account_rows.py",
+        "swapdesk/sandbox/node/database.py",
         "        if found is None and tag is not None:\n",
         "        if found is None:\n"
         '            query = "SELECT * FROM accounts WHERE chain = ? AND address = ?"\n'
@@ -188,7 +188,7 @@ BOOKS = (
     Defect(
         "world-of-other-tables",
         "A sandbox goes on with orders of coins that have other decimals now.",
-        "swapdesk/sandbox/node/issued_world.py",
+        "swapdesk/sandbox/node/ledger.py",
         "{token.row.chain} {token.row.decimals} {token.tradable}",
         "{token.row.chain} {token.tradable}",
         (f"{TERMS}test_the_tables_of_a_world_decide_who_gets_how_much",),
@@ -291,7 +291,7 @@ DISHONEST: tuple[Defect, ...] = (
         "swapdesk/agent/gate/rules/envelope.py",
         "    elif left < LEAST_BLOCKS:\n",
         "    elif left < 0:\n",
-        ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "bundle-to-another-address",
@@ -304,10 +304,10 @@ DISHONEST: tuple[Defect, ...] = (
     Defect(
         "permit-over-another-document",
         "A create is accepted with a signature over another document, and its payment fails.",
-        "swapdesk/service/venues/onchain/fathom.py",
+        "swapdesk/service/venues/onchain/pool_venue.py",
         "        if permit is None:\n            raise DexRefused",
         "        if permit is NO_SIGNATURE:\n            raise DexRefused",
-        ("tests/service/dex/test_fathom.py",),
+        ("tests/service/dex/test_evm_venues.py",),
     ),
 )
 
@@ -323,10 +323,10 @@ FAULTS: tuple[Defect, ...] = (
     Defect(
         "hold-that-nobody-ends",
         "What an exchange holds stays there for ever, though its hold was released.",
-        "swapdesk/sandbox/node/order_faults.py",
+        "swapdesk/sandbox/node/venue_accounts.py",
         "        for row in begun:\n            self._go_on(row)\n",
         "        for row in begun[:0]:\n            self._go_on(row)\n",
-        ("tests/sandbox/test_node_terms.py::test_a_hold_lasts_until_it_is_released",),
+        ("tests/sandbox/test_node.py::test_a_hold_lasts_until_it_is_released",),
     ),
     Defect(
         "held-deposit-unsaid-by-its-exchange",
@@ -350,15 +350,15 @@ FAULTS: tuple[Defect, ...] = (
     Defect(
         "fallback-by-the-same-wallet",
         "A payout that failed is paid again by the wallet that cannot pay.",
-        "swapdesk/sandbox/node/order_faults.py",
+        "swapdesk/sandbox/node/venue_accounts.py",
         "        return 1 if FALLBACK in faults_of(row) else 0\n",
         "        return 0 if FALLBACK in faults_of(row) else 0\n",
-        ("tests/sandbox/test_node_terms.py::test_a_fallback_is_paid_from_another_wallet",),
+        ("tests/sandbox/test_node.py::test_a_fallback_is_paid_from_another_wallet",),
     ),
     Defect(
         "fault-on-the-other-leg",
         "A fault of the second leg of a private order meets its first one.",
-        "swapdesk/sandbox/node/order_faults.py",
+        "swapdesk/sandbox/node/venue_accounts.py",
         "self._leg(fault.service_id, fault.leg)\n",
         "self._leg(fault.service_id, None)\n",
         ("tests/sandbox/test_order_faults.py::test_an_order_ends_as_its_story_says",),
@@ -409,7 +409,7 @@ FAULTS: tuple[Defect, ...] = (
     Defect(
         "lost-before-it-was-done",
         "The answer that is lost on purpose is lost with the order, so nothing is practised.",
-        "swapdesk/sandbox/answer_faults.py",
+        "swapdesk/sandbox/fault_layer.py",
         "    await request.carry_out(_nowhere)\n    request.cut()\n",
         "    request.cut()\n",
         (

@@ -22,7 +22,7 @@ SERVING = (
         "swapdesk/service/store/database.py",
         '            connection.execute("COMMIT")\n',
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n',
-        ("tests/service/test_store_writer.py::test_an_answer_follows_the_commit",),
+        ("tests/service/test_store.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
         "order-state-overwritten",
@@ -63,10 +63,7 @@ SERVING = (
         "swapdesk/service/store/rows.py",
         '" WHERE number = :number AND partner_id = :partner_id AND state = :expected"',
         "\" WHERE number = :number AND partner_id = :partner_id AND :expected <> ''\"",
-        (
-            "tests/service/test_multi_claims.py::"
-            "test_each_bundle_is_claimed_once_over_several_connections",
-        ),
+        ("tests/service/test_store.py::test_each_bundle_is_claimed_once_over_several_connections",),
     ),
     Defect(
         "replay-with-another-body",
@@ -98,7 +95,7 @@ SERVING = (
         "swapdesk/service/store/rows.py",
         '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
         '"SELECT version, created FROM orders WHERE service_id = ?2 AND told"',
-        ("tests/service/test_written_orders.py::test_nobody_else_reads_what_was_written",),
+        ("tests/service/test_orders_api.py::test_nobody_else_reads_what_was_written",),
     ),
     Defect(
         "unpaid-order-told",
@@ -158,7 +155,7 @@ SERVING = (
         "        if await self._cannot_pay(deal.token_out, plan.out):\n",
         "        if plan.out < 0:\n",
         (
-            "tests/service/dex/test_meridian.py::"
+            "tests/service/dex/test_evm_venues.py::"
             "test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more",
         ),
     ),
@@ -281,7 +278,7 @@ SERVING = (
         "swapdesk/service/browsers.py",
         '    if _is_foreign(origin, sent.get("host", "")):',
         '    if stream and _is_foreign(origin, sent.get("host", "")):',
-        ("tests/service/test_browsers.py::test_a_key_is_not_taken_from_a_page_of_another_site",),
+        ("tests/service/test_access.py::test_a_key_is_not_taken_from_a_page_of_another_site",),
     ),
     Defect(
         "public-id-uses-up-the-key",
@@ -297,7 +294,7 @@ SERVING = (
     Defect(
         "received-bounds-of-floating-rates",
         "An amount to receive that the limits promise is refused when it is asked for.",
-        "swapdesk/service/pair_limits.py",
+        "swapdesk/service/quoting/engine.py",
         "        if limits is None or out is None:",
         "        if limits is not None:",
         (
@@ -400,6 +397,6 @@ CHAINS = (
         "swapdesk/sandbox/node/evm/mempool.py",
         "            _require_bump(before, candidate)\n",
         "            pass\n",
-        ("tests/sandbox/evm/test_evm_pool.py",),
+        ("tests/sandbox/evm/test_evm_chain.py",),
     ),
 )

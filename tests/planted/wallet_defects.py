@@ -34,8 +34,7 @@ SIGNING = (
         "    told = None if words is None else words[0]\n",
         "    told = asset.decimals\n",
         (
-            "tests/agent/test_token_decimals.py"
-            "::test_no_payload_is_signed_by_a_contract_that_does_not_say",
+            "tests/agent/test_token_decimals.py::test_no_payload_is_signed_by_decimals_of_a_list",
             "tests/agent/test_hostile_service.py",
         ),
     ),
@@ -56,10 +55,7 @@ SIGNING = (
         "swapdesk/agent/process/chain_handlers.py",
         "    return Balance(replace(asset, decimals=decimals), units)\n",
         "    return Balance(asset, units)\n",
-        (
-            "tests/agent/test_counted_balances.py"
-            "::test_a_list_that_says_otherwise_changes_no_amount",
-        ),
+        ("tests/agent/test_token_decimals.py::test_a_list_that_says_otherwise_changes_no_amount",),
     ),
     Defect(
         "bought-decimals-of-the-list",
@@ -129,7 +125,9 @@ SIGNING = (
         "swapdesk/agent/gate/rules/deposit.py",
         "        if units != deposit.units:",
         "        if units < deposit.units:",
-        ("tests/agent/test_gate_solana.py::test_no_dishonest_transaction_is_let_through",),
+        (
+            "tests/agent/test_gate_mutations.py::test_no_dishonest_transaction_on_solana_is_let_through",
+        ),
     ),
     Defect(
         "nonce-given-twice",
@@ -143,12 +141,28 @@ SIGNING = (
         ),
     ),
     Defect(
+        "sent-payment-given-up",
+        "A payment that a node has is given up, and the same is signed and paid once more.",
+        "swapdesk/agent/process/chain_handlers.py",
+        "    unsent = frozenset({TransactionState.SIGNED})\n",
+        "    unsent = frozenset({TransactionState.SIGNED, TransactionState.SENT})\n",
+        ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+    ),
+    Defect(
+        "chain-never-known",
+        "A node of another chain of the same id has signed what was signed for once.",
+        "swapdesk/agent/process/payload_assessment.py",
+        '            genesis_hash=self._records.genesis(link.name) or "",\n',
+        '            genesis_hash="",\n',
+        ("tests/wallet/test_live_profile.py::test_it_signs_after_its_pass_phrase_and_pays",),
+    ),
+    Defect(
         "forged-receipt-believed",
         "A node tells a failure of what was paid, and the same is signed and paid once more.",
         "swapdesk/agent/transactions/delivery.py",
         "        problem = _contradiction(one, receipt, known, hash_there)\n",
         "        problem: str | None = None\n",
-        ("tests/wallet/test_lying_node.py::test_a_forged_failure_ends_nothing",),
+        ("tests/wallet/test_signing.py::test_a_forged_failure_ends_nothing",),
     ),
     Defect(
         "forgotten-transaction-left",
@@ -156,7 +170,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "        await self.send(self._found(kept))\n        return self._found(one)\n",
         "        return self._found(one)\n",
-        ("tests/wallet/test_lying_node.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
+        ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
     ),
     Defect(
         "old-blockhash-signed",
@@ -164,7 +178,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/envelope.py",
         "    elif left < LEAST_BLOCKS:",
         "    elif left < 0:",
-        ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "last-valid-height-ignored",
@@ -172,7 +186,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "        if expired and height > (one.last_valid_height or 0):",
         "        if expired:",
-        ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
+        ("tests/agent/test_records.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
         "given-up-leaves",
@@ -185,7 +199,7 @@ SIGNING = (
         "            return self._found(one)\n",
         "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
         (
-            "tests/agent/test_solana_delivery.py"
+            "tests/agent/test_records.py"
             "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
         ),
     ),
@@ -206,7 +220,9 @@ SIGNING = (
         "swapdesk/paths.py",
         'if os.name == "posix" and status.st_mode & _OTHERS:',
         'if os.name == "posix" and directory and status.st_mode & _OTHERS:',
-        ("tests/wallet/test_agent_keys.py::test_loose_files_links_and_strangers_are_not_opened",),
+        (
+            "tests/wallet/test_agent_process.py::test_loose_files_links_and_strangers_are_not_opened",
+        ),
     ),
     Defect(
         "withdrawal-to-somebody-else",
@@ -214,7 +230,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/deposit.py",
         "        if payee != case.policy.account:",
         "        if payee == case.claim.contract:",
-        ("tests/agent/test_gate_withdrawal.py::test_what_a_rule_objects_to",),
+        ("tests/agent/test_gate_bundle.py::test_what_a_rule_objects_to",),
     ),
     Defect(
         "policy-counts-nothing",
@@ -321,7 +337,7 @@ SIGNING = (
         "        self._records.write_given(\n",
         "        isinstance(payload, TypedDataPayload) and self._records.write_given(\n",
         (
-            "tests/wallet/test_signing_bundles.py"
+            "tests/wallet/test_signing.py"
             "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
         ),
     ),
@@ -348,7 +364,7 @@ SIGNING = (
         "last_valid=max(newest.last_height, tip + LIFETIME)",
         "last_valid=newest.last_height",
         (
-            "tests/agent/test_solana_delivery.py"
+            "tests/agent/test_records.py"
             "::test_a_payment_may_be_executed_until_the_newest_block_forgets_its_blockhash",
         ),
     ),
@@ -359,7 +375,7 @@ SIGNING = (
         "        memory = self._records.given(promise.intent_id)\n",
         "        memory = ()\n",
         (
-            "tests/wallet/test_signing_bundles.py"
+            "tests/wallet/test_signing.py"
             "::test_a_group_is_signed_for_again_only_where_one_of_both_can_land",
         ),
     ),
@@ -426,7 +442,7 @@ SIGNING = (
         "swapdesk/agent/transactions/delivery.py",
         "self._note(one, str(error), State.SIGNED if first else State.SENDING)",
         "self._note(one, str(error))",
-        ("tests/agent/test_solana_delivery.py::test_what_no_node_heard_of_is_where_it_was",),
+        ("tests/agent/test_records.py::test_what_no_node_heard_of_is_where_it_was",),
     ),
     Defect(
         "imported-key-on-real-ids",

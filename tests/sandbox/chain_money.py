@@ -14,15 +14,14 @@ from plain_http import PLAIN
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.evm_world.pools import COINS
+from swapdesk.sandbox.evm_world.genesis import COINS
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
-from swapdesk.sandbox.node.issued_world import hot_wallet_name, reserves_of
+from swapdesk.sandbox.node.ledger import hot_wallet_name, reserves_of
 from swapdesk.sandbox.node.solana.chain import sandbox_keypair
 from swapdesk.sandbox.node.solana.genesis import WALLET_LAMPORTS
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.partner_keys import load_key
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
+from swapdesk.sandbox.tables import EVM_CHAINS, PAYOUT_WALLETS
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
 

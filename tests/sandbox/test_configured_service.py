@@ -25,7 +25,7 @@ from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.paths import write_private
-from swapdesk.sandbox.evm_world.pools import (
+from swapdesk.sandbox.evm_world.genesis import (
     BASALT,
     TREASURY,
     address_of,

@@ -34,12 +34,11 @@ from sandbox.test_node import audit
 from service.orders_fixtures import EVERYTHING, START, caller
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.exchange import SimulatedExchange
+from swapdesk.sandbox.exchange import DOWN, SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.venue_faults import DOWN
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
 from swapdesk.service.access import Directory
 from swapdesk.service.catalog import ServiceCatalog

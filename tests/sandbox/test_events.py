@@ -14,10 +14,11 @@ from standardwebhooks import Webhook
 import manual_time
 from sandbox.running import Running, create_order, ended, until
 from sandbox.test_serve import ALICE, BTC, ETH
+from sandbox.traffic import Traffic, bundle
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.node.event_sender import MOST_WAITING, WAITS, EventSender
 from swapdesk.sandbox.partner_keys import webhook_secret
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 
 KEY = bytes(32)
 
@@ -87,3 +88,18 @@ async def test_events_are_tried_a_few_times_and_wait_in_a_bounded_queue() -> Non
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
+
+
+def bundler_events(running: Running) -> set[str]:
+    """Ids of the events of the bundler that the service took: signed by it, and known to nobody
+    before."""
+    with closing(sqlite3.connect(running.data / "service.db")) as db:
+        rows = db.execute("SELECT event_id FROM webhooks WHERE source = 'bundler'")
+        return {row[0] for row in rows}
+
+
+def test_the_node_tells_the_service_of_each_operation_of_a_bundle(everyones: Running) -> None:
+    before = bundler_events(everyones)
+    bundle(Traffic(everyones, random.Random(2)), 70_000)
+    told = "the events of the bundler"
+    until(lambda: len(bundler_events(everyones) - before) >= 2, told)

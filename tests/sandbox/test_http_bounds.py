@@ -1,20 +1,24 @@
-"""What a server of the sandbox takes and how long it waits, by the clock that it is given."""
+"""What a server of the sandbox takes and how long it waits, by the clock that it is given; that it
+ends quietly, and a defect keeps its stack."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import pytest
 from msgspec import Struct
 
 import manual_time
 from patience import PATIENCE, eventually
+from plain_http import PLAIN
 from service.loopback import on_port
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.sandbox import http_server
 from swapdesk.sandbox.http_server import (
@@ -22,7 +26,10 @@ from swapdesk.sandbox.http_server import (
     STUCK_SECONDS,
     _Server,
     build_server,
+    serve_until,
+    started,
 )
+from swapdesk.sandbox.processes import listen
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STREAM = (
@@ -273,3 +280,35 @@ async def test_a_connection_is_kept_no_longer_where_the_answer_came_before_the_b
         await served.pass_on(3)
         assert not served.server.server_state.connections
         assert await rest(reader) == b""
+
+
+async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = asyncio.Event()
+
+    async def app(scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+        if scope["path"] == "/defect":
+            raise LookupError("a defect")
+        begun.set()
+        await asyncio.Event().wait()
+
+    stop = asyncio.Event()
+    server = build_server(app, SystemClock())
+    with listen("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        serving = asyncio.create_task(serve_until(stop, (server, listener)))
+        assert await started(server, stop)
+        async with httpx2.AsyncClient(trust_env=False, verify=PLAIN) as client:
+            answer = await client.get(f"{url}/defect")
+            assert (answer.status_code, answer.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
+            assert answer.json()["requestId"] == answer.headers["x-request-id"]
+            waiting = asyncio.create_task(client.get(f"{url}/waits"))
+            await begun.wait()
+            stop.set()
+            await serving
+            # The server answers what it cuts off, or only closes.
+            await asyncio.gather(waiting, return_exceptions=True)
+    said = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert [type(one.exc_info[1]) for one in said if one.exc_info] == [LookupError]
+    assert len(said) == 1, [one.getMessage() for one in said]

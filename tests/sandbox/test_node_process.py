@@ -33,7 +33,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.processes import listen
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,
@@ -193,7 +193,32 @@ async def test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter(
     node.collect()
 
 
-def test_a_node_without_orders_ends() -> None:
-    command = [sys.executable, "-m", "swapdesk.sandbox.node"]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
-    assert ended.returncode == 1
+@pytest.mark.parametrize("told", [True, False])
+def test_a_starter_that_left_hears_nothing_and_is_not_complained_of(
+    tmp_path: Path, told: bool
+) -> None:
+    """``told``: it had time to say what is to be done."""
+    with listen("127.0.0.1", 0) as listener:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk.sandbox.node"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+        process.stdout.close()
+        if told:
+            orders = {"fd": listener.fileno(), "token": "secret", "data": str(tmp_path), "seed": 7}
+            process.stdin.write(json.dumps(orders).encode() + b"\n")
+            process.stdin.flush()
+            # It serves, and says so, before the end of its pipe is seen.
+            httpx2.get(
+                f"http://127.0.0.1:{listener.getsockname()[1]}",
+                timeout=PATIENCE,
+                trust_env=False,
+                verify=PLAIN,
+            )
+        process.stdin.close()
+        with process.stderr as words:
+            assert words.read() == b""
+        assert process.wait(PATIENCE) == (0 if told else 1)

@@ -1,11 +1,16 @@
-"""Life of a whole sandbox: its ready line, its children, its data."""
+"""Life of a whole sandbox, its ready line, its children, its data; and of ``swapdesk node``, the
+chains alone.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +20,7 @@ from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from cli.desks import run_here
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
 from sandbox.chain_money import chain_of
@@ -155,3 +161,23 @@ def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:
     for damaged in ("", "{", "[]", "null", '{"url": 1}'):
         path.write_text(damaged)
         assert read_run_file(tmp_path) is None
+
+
+def test_it_says_where_its_chains_are_and_what_it_does_not_serve(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "swapdesk", "node", "--data", str(tmp_path / "node")]
+    env = {**os.environ, "SWAPDESK_HOME": str(tmp_path / "home")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env) as process:
+        chains = json.loads(process.stdout.readline())["chains"]
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+    names = ["ethereum", "base", "arbitrum", "polygon", "bsc", "solana"]
+    assert [each["shortName"] for each in chains] == names
+    place = chains[-1]["rpc"].removesuffix("/solana")
+    told = {"kind": "evm", "chainId": 1_337_042_161, "rpc": f"{place}/evm/arbitrum"}
+    assert chains[2] == {"shortName": "arbitrum", **told}
+    real = [*command, "--chain-ids", "real"]
+    ended = subprocess.run(real, capture_output=True, timeout=PATIENCE, check=False, env=env)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert b"holds chain id" in ended.stderr
+    refused = run_here("node", "--host", "0.0.0.0", home=tmp_path)
+    assert (refused.code, "this machine alone" in refused.stderr) == (2, True)

@@ -1,24 +1,52 @@
+"""The world of the sandbox: its catalogue on the wire, its chains against the decoders, the
+verdicts of its scanner, and generated catalogues, which are the same for the same seed.
+"""
+
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cache
 
 import pytest
 
 from swapdesk.chain.addresses.checking import check_address, pattern_fits
-from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.token_rows import ASSETS, HONEST_ROWS, HOSTILE_ROWS
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.chain.addresses.display import transaction_link
+from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
+from swapdesk.cli.sandbox_commands import FEWEST_TOKENS, MOST_TOKENS
+from swapdesk.clock import ManualClock
+from swapdesk.sandbox.partner_keys import partner_keys
+from swapdesk.sandbox.scans import RETRY_LIFE, SCAN_LIFE, Scanner
+from swapdesk.sandbox.service_process import build_partners
+from swapdesk.sandbox.tables import (
+    ASSETS,
+    CHAIN_ROWS,
+    EVM_CHAINS,
+    HONEST_ROWS,
+    HOSTILE_ROWS,
+    VENUE_ROWS,
+    ChainIds,
+    ChainRow,
+    chain_terms,
+)
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
+    build_chains,
+    build_tokens,
     find_token,
     provider_of,
+    rows_by_id,
     trades,
     world_tokens,
 )
+from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens
+from swapdesk.service.access import Tier
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.providers import SwapProvider
-from swapdesk.wire.tokens import ScanResult, Token, UnscannedReason
+from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
 from world import sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -241,3 +269,315 @@ def test_providers_and_intermediaries() -> None:
     assert {"Halyard", "Cobalt", "Alder", "Juniper", "Kestrel", "Gantry"} <= names
     for place in INTERMEDIARIES:
         assert sum(trades(row, find_token(*place)) for row in VENUE_ROWS if row.enabled) >= 2
+
+
+SCANNER = Scanner(7, ManualClock(), rows_by_id())
+
+
+def named(symbol: str, chain: str) -> Token:
+    return next(each for each in TOKENS if each.symbol == symbol and each.chain == chain)
+
+
+def verdicts(at: datetime = NOW) -> list[TokenSecurityScan]:
+    return [SCANNER.verdict(token, at) for token in TOKENS]
+
+
+def test_a_scan_is_the_same_for_the_same_seed_token_and_time() -> None:
+    again = Scanner(7, ManualClock(), rows_by_id())
+    assert [again.verdict(token, NOW) for token in TOKENS] == verdicts()
+
+
+def test_every_verdict_and_most_reasons_are_found_in_the_world() -> None:
+    found = Counter(str(scan.result_type) for scan in verdicts())
+    assert set(found) == {each.value for each in ScanResult}
+    assert found["Benign"] > len(TOKENS) / 2
+    reasons = {scan.unscanned_reason for scan in verdicts()} - {None}
+    later = {scan.unscanned_reason for scan in verdicts(NOW + timedelta(hours=1))} - {None}
+    assert len(reasons | later) >= 8
+
+
+def test_every_kind_of_finding_is_found_and_no_other() -> None:
+    found = {finding.type for scan in verdicts() for finding in scan.features}
+    assert found == {"Malicious", "Warning", "Benign", "Info"}
+
+
+def test_what_was_selected_before_stays_what_it_is() -> None:
+    for token in TOKENS:
+        before = token.security_scan
+        if before is None or before.result_type == ScanResult.UNSCANNED:
+            continue
+        now = SCANNER.verdict(token, NOW)
+        assert now.result_type == before.result_type, token.symbol
+        assert now.expires_at > NOW
+
+
+def test_how_long_a_scan_stands() -> None:
+    passing = {"RATE_LIMITED", "TIMEOUT", "PROVIDER_ERROR", "SCAN_PENDING"}
+    for scan in verdicts():
+        short = scan.unscanned_reason in passing
+        assert scan.expires_at - scan.scanned_at == (RETRY_LIFE if short else SCAN_LIFE)
+        assert (scan.unscanned_reason is None) == (scan.result_type != ScanResult.UNSCANNED)
+        assert (scan.malicious_score is None) == (scan.result_type == ScanResult.UNSCANNED)
+
+
+def test_a_reason_that_passes_has_passed_at_some_later_look() -> None:
+    token = named("DAI", "arbitrum")
+    results = {
+        str(SCANNER.verdict(token, NOW + timedelta(minutes=15 * look)).result_type)
+        for look in range(40)
+    }
+    assert results == {"Benign", "Unscanned"}
+
+
+def test_natives_copies_and_bridged_tokens() -> None:
+    native = SCANNER.verdict(named("ETH", "base"), NOW)
+    assert native.unscanned_reason == UnscannedReason.NATIVE_TOKEN
+    copy = next(each for each in TOKENS if each.name == "USDCoin")
+    assert {f.type for f in SCANNER.verdict(copy, NOW).features} == {"Malicious"}
+    bridged = SCANNER.verdict(named("USDC.e", "arbitrum"), NOW)
+    assert bridged.result_type == ScanResult.WARNING
+    assert "BRIDGED" in {feature.feature_id for feature in bridged.features}
+
+
+def test_tokens_without_a_row_are_scanned_too() -> None:
+    made = list(generate_tokens(3, 600, CHAINS, NOW))
+    found = Counter(str(SCANNER.verdict(token, NOW).result_type) for token in made)
+    assert set(found) == {each.value for each in ScanResult}
+
+
+async def test_scanning_takes_a_moment_of_the_clock() -> None:
+    class _Asleep(ManualClock):
+        slept = 0.0
+
+        async def sleep(self, seconds: float) -> None:
+            self.slept += seconds
+            self.advance(seconds)
+
+    clock = _Asleep(NOW)
+    token = named("UNI", "ethereum")
+    scan = await Scanner(7, clock, rows_by_id()).scan(token)
+    assert clock.slept > 0
+    assert scan.scanned_at == clock.now() > NOW
+
+
+def test_accounts_differ_in_markup_and_fixed_rates() -> None:
+    stored = build_partners(partner_keys(b"k" * 32), NOW)
+    first, second, free, suspended, narrow = (each.as_partner() for each in stored)
+    assert (first.tier, second.tier, free.tier) == (Tier.PRO, Tier.PRO, Tier.FREE)
+    assert first.default_markup == Decimal("0.5")
+    assert second.default_markup == free.default_markup == 0
+    assert first.fixed_rates
+    assert second.fixed_rates
+    assert not free.fixed_rates
+    assert [(len(each.keys), each.suspended) for each in (first, suspended, narrow)] == [
+        (3, False),
+        (1, True),
+        (1, False),
+    ]
+    assert narrow.read_limits.per_minute == 5
+
+
+@cache
+def catalog() -> tuple[Sequence[Chain], Sequence[Token]]:
+    """Made where it is used and not where tests are collected, which each worker does."""
+    return build_catalog(7, 5_000, NOW)
+
+
+def chains() -> Sequence[Chain]:
+    return catalog()[0]
+
+
+def tokens() -> Sequence[Token]:
+    return catalog()[1]
+
+
+@cache
+def own() -> Sequence[Token]:
+    return build_tokens(chains(), NOW)
+
+
+@cache
+def made() -> Sequence[Token]:
+    return tokens()[len(own()) :]
+
+
+def test_so_many_with_ids_and_contracts_of_their_own() -> None:
+    assert len(tokens()) == 5_000
+    assert tokens()[: len(own())] == own()
+    assert len({token.id for token in tokens()}) == len(tokens())
+    assert len({(token.chain, token.address) for token in made()}) == len(made())
+
+
+def test_the_same_for_the_same_seed_and_the_first_of_a_larger_one() -> None:
+    again = list(generate_tokens(7, 300, chains(), NOW))
+    assert again == made()[:300]
+    other = list(generate_tokens(8, 300, chains(), NOW))
+    assert not {token.id for token in other} & {token.id for token in made()}
+    assert [token.name for token in other] != [token.name for token in again]
+
+
+def test_every_token_is_one_on_the_wire() -> None:
+    data = encode_json(made()[:1_000])
+    read = decode(list[Token], data, side="client", max_bytes=32 << 20)
+    assert [token.id for token in read] == [token.id for token in made()[:1_000]]
+    assert [token.price for token in read] == [token.price for token in made()[:1_000]]
+    assert encode_json(decode(list[Token], data, side="service", max_bytes=32 << 20)) == data
+
+
+def test_contracts_are_those_of_their_chain() -> None:
+    seen = Counter[str]()
+    for token in made()[:1500]:
+        kind = token.chain_data.kind
+        seen[kind] += 1
+        assert pattern_fits(token.chain_data.token_address_validation, token.address)
+        address = token.address.partition("::")[0]
+        verdict = check_address(kind, address, chain_name=token.chain_data.name)
+        assert verdict.normalized == address, (token.chain, token.address, verdict.reason)
+    assert set(seen) == {"evm", "sol", "tron", "sui", "ton"}
+
+
+def test_names_are_like_those_of_public_lists() -> None:
+    symbols = Counter(token.symbol for token in made())
+    assert len(symbols) > len(made()) / 3
+    assert symbols["USDC"] > 5
+    lengths = sorted(len(token.symbol) for token in made())
+    assert 3 <= lengths[len(lengths) // 2] <= 6
+    assert any(not token.name.isascii() for token in made())
+    assert {0, 2, 6, 9, 18, 24} <= {token.decimals for token in made()}
+    assert len({token.chain for token in made()}) >= 15
+
+
+def test_every_verdict_and_every_reason() -> None:
+    scans = [token.security_scan for token in made() if token.security_scan is not None]
+    assert 0.3 < len(scans) / len(made()) < 0.5
+    assert {scan.result_type for scan in scans} == {each.value for each in ScanResult}
+    reasons = {scan.unscanned_reason for scan in scans} - {None}
+    assert reasons == {each.value for each in UnscannedReason} - {"NATIVE_TOKEN"}
+    assert 0 < sum(scan.expires_at < NOW for scan in scans) < len(scans) / 2
+
+
+def test_some_are_disabled_unverified_and_without_a_price() -> None:
+    assert 0.2 < sum(token.unverified for token in made()) / len(made()) < 0.4
+    assert 0.2 < sum(token.price is None for token in made()) / len(made()) < 0.4
+    assert any(not token.enabled and token.chain_data.enabled for token in made())
+    for token in made():
+        assert not token.has_cex  # nobody trades what was made up
+        assert not token.has_self_private
+        assert token.priority is None or not token.unverified
+
+
+@pytest.mark.parametrize("count", [FEWEST, FEWEST - 1, 0, -1, MOST + 1])
+def test_bounds_of_the_count(count: int) -> None:
+    if count == FEWEST:
+        assert len(build_catalog(1, count, NOW)[1]) == FEWEST
+        return
+    with pytest.raises(ValueError, match="1000 to 100000"):
+        build_catalog(1, count, NOW)
+
+
+def test_the_command_takes_the_same_counts() -> None:
+    assert (FEWEST_TOKENS, MOST_TOKENS) == (FEWEST, MOST)
+
+
+def test_generating_is_lazy_up_to_the_largest_count() -> None:
+    tokens = generate_tokens(7, MOST, build_chains(), NOW)
+    assert next(tokens) == made()[0]
+
+
+BY_NAME = {row.short_name: row for row in CHAIN_ROWS}
+SEEDS = [number.to_bytes(32, "big") for number in range(20)]
+HONEST = [
+    ("bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+    ("bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"),
+    ("litecoin", "LT2KVaAy1ppRuxRgrS5RNU3vBsy7RibPeA"),
+    ("litecoin", "MHrYRxAiMNBTku3eoDHwhA1LQGDjUStZW2"),
+    ("dogecoin", "DEQU7G2Chw4r1gSKZt2GfKBpGbkbQSwp3S"),
+    ("dogecoin", "9tg8sLnB9okjuNSdgtAWrNPcgijs1yMwBE"),
+    ("bitcoincash", "ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq"),
+    ("tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
+    ("stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"),
+    ("cardano", "addr1vx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzers66hrl8"),
+    (
+        "cardano",
+        "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfgse35a3x",
+    ),
+    ("cardano", "addr1gx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer5pnz75xxcrzqf96k"),
+    ("cardano", "Ae2tdPwUPEZDMm8GdfnY8ibhFPd5GBjyRARL7A5DbatemFheedMwB4WTj7z"),
+    ("polkadot", "1qnJN7FViy3HZaxZK9tGAA71zxHSBeUweirKqCaox4t8GT7"),
+    ("kusama", "DR6pMC4GJiVbgPtNNuw1xgxJyEsYYuXKXq7ZCVBjfFrh3V5"),
+    ("cosmos", "cosmos1qckcmp3uw7qa5407qy3dlw8fzzc9c67yvrf7c6"),
+    ("algorand", "VQD6TBRL6BH6NAGIPEUG6JZUCPJVXB3GPTHEU5WTKX5DDGSR3AXNKBN5FQ"),
+]
+"""Published addresses; where each comes from stands with the vectors of its decoder."""
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_addresses_of_a_chain_are_good_there_and_nowhere_by_accident(row: ChainRow) -> None:
+    pattern = row.address_pattern
+    for seed in SEEDS:
+        address = row.address(seed)
+        verdict = check_address(row.kind, address, chain_name=row.name)
+        assert (verdict.ok, verdict.normalized) == (True, address)
+        assert pattern_fits(pattern, address)
+        assert pattern_fits(pattern, address + "\n") is False
+        assert pattern_fits(pattern, address[:20]) is False
+        for other in CHAIN_ROWS:
+            if other.kind != row.kind:
+                assert not check_address(other.kind, address, chain_name=other.name).ok
+
+
+@pytest.mark.parametrize(("chain", "address"), HONEST)
+def test_patterns_take_what_wallets_of_the_chain_give(chain: str, address: str) -> None:
+    row = BY_NAME[chain]
+    assert check_address(row.kind, address, chain_name=row.name).ok
+    assert pattern_fits(row.address_pattern, address)
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_contract_patterns_take_contracts_alone(row: ChainRow) -> None:
+    pattern = row.contract_pattern
+    has_tokens = row.kind in ("evm", "sol", "xrp", "xlm", "ton", "tron", "sui")
+    assert pattern_fits(pattern, derive_address(row.kind, SEEDS[1])) is has_tokens
+    if row.kind == "sui":
+        assert pattern_fits(pattern, "0x" + "ab" * 32 + "::usdc::USDC")
+    if row.kind == "algo":
+        assert pattern_fits(pattern, "31566704")
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_explorers_are_linked_over_https_with_what_the_chain_calls_its_hashes(
+    row: ChainRow,
+) -> None:
+    for template, link in (
+        (
+            f"{row.explorer}/{row.transaction_page}/{{txHash}}",
+            transaction_link(
+                f"{row.explorer}/{row.transaction_page}/{{txHash}}",
+                derive_transaction_hash(row.kind, SEEDS[0]),
+            ),
+        ),
+        (
+            f"{row.explorer}/{row.address_page}/{{address}}",
+            transaction_link(
+                f"{row.explorer}/{row.address_page}/{{txHash}}", row.address(SEEDS[0])
+            ),
+        ),
+    ):
+        assert template.count("//") == 1
+        assert link.startswith("https://")
+
+
+def test_a_deposit_confirms_within_minutes_of_the_world() -> None:
+    for row in CHAIN_ROWS:
+        assert 0 < row.block_ms * row.confirmations <= 200_000, row.short_name
+        assert row.confirmations >= 2
+        assert row.first_height > 1_000_000 or row.kind in ("bitcoin", "bch")
+
+
+@pytest.mark.parametrize("ids", ["sandbox", "real"])
+def test_the_catalogue_has_the_ids_of_the_chains_that_run(ids: ChainIds) -> None:
+    """What is signed for a chain is signed for the id that the service names."""
+    named = {chain.short_name: chain.chain_id for chain in build_chains(ids)}
+    assert {name: named[name] for name in chain_terms(ids)} == {
+        name: terms.chain_id for name, terms in chain_terms(ids).items()
+    }

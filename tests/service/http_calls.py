@@ -11,13 +11,14 @@ from typing import Any
 import httpx2
 from starlette.types import ASGIApp, Receive
 
-from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, PARTNERS, TOKENS
+from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, PARTNERS, TOKENS, WEBHOOK_SECRETS
 from swapdesk.clock import Clock
 from swapdesk.service.access import Partner
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.webhook_signature import signature
 
 BASE = "http://service/v2"
 JSON = {"content-type": "application/json"}
@@ -93,3 +94,22 @@ async def raw_get(service: ServiceParts, path: str, query: bytes) -> tuple[int, 
         service, receive, [AUTHORIZED], method="GET", path=path, query_string=query
     )
     return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+# Events as their sources sign them
+
+
+def signed_headers(
+    body: bytes, at: int, *, source: str = "aa", event_id: str = "evt_1"
+) -> dict[str, str]:
+    """The headers of a source's delivery, signed at this second; without the kind of the body."""
+    return {
+        "webhook-id": event_id,
+        "webhook-timestamp": str(at),
+        "webhook-signature": signature(WEBHOOK_SECRETS[source], event_id, at, body),
+    }
+
+
+def delivery(body: bytes, at: int, **more: str) -> dict[str, str]:
+    """All headers of one."""
+    return {**JSON, **signed_headers(body, at, **more)}

@@ -6,21 +6,24 @@ import asyncio
 import json
 import logging
 import uuid
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.http_calls import code, raw_call
+from service.http_calls import AUTHORIZED, JSON, code, fields, raw_call, raw_get
+from service.quote_calls import asked, refusal
 from service.test_access import path_of
-from service.world import BTC, ETH, FIRST
+from service.world import BTC, ETH, EVM, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
-from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 # Headers of every answer
 
@@ -210,3 +213,329 @@ async def test_order_of_matching(api: httpx2.AsyncClient) -> None:
     assert (await api.get(f"/tokens/{ETH.id.upper()}")).json()["symbol"] == "ETH"
     assert (await api.get("/quotes/private-send")).json()["fields"].keys() == {"amount", "from"}
     assert PREFIX == "/v2"
+
+
+# What a body and a parameter may be, and how a wrong one is told
+
+
+MULTI_ID = "a" * 22
+
+POSTS = [
+    operation.path.replace("{multiId}", MULTI_ID)
+    for operation in OPERATIONS
+    if operation.method == "POST" and not operation.signed
+]
+
+CREATES = [path for path in POSTS if path.startswith("/exchanges") and "multi" not in path]
+"""One order each; what groups take has tests of its own."""
+
+OTHER_KINDS = [
+    "",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "application/jsonp",
+    "application/json; charset=latin-1",
+    "application/json; x=1; charset=latin-1",
+]
+
+ENCODINGS = ["gzip", "br", "identity, gzip", "x", ""]
+"""Of a body; the service reads none of them."""
+
+NO_OBJECTS = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b'"text"',
+    b"12",
+    b"true",
+    b"{} {}",
+    b'{"quoteId":"a","quoteId":"b"}',
+    b'{"quoteId":' + b"[" * 40 + b"]" * 40 + b"}",
+    b'{"quoteId":NaN}',
+    b'{"quoteId":1e999999}',
+    b'{"quoteId":"\xff"}',
+    b"\xef\xbb\xbf{}",
+    b"{'quoteId':'a'}",
+]
+
+
+@pytest.fixture
+def store(unwritten_store: SqliteStore) -> SqliteStore:
+    return unwritten_store
+
+
+@pytest.mark.proves("code UNSUPPORTED_MEDIA_TYPE")
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "content_type",
+    OTHER_KINDS,
+)
+async def test_bodies_are_application_json(
+    api: httpx2.AsyncClient, path: str, content_type: str
+) -> None:
+    headers = {"content-type": content_type} if content_type else {}
+    answer = await api.post(path, content=b"{}", headers=headers)
+    assert code(answer) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_bodies_are_not_encoded(api: httpx2.AsyncClient, path: str, encoding: str) -> None:
+    answer = await api.post(path, content=b"{}", headers=JSON | {"content-encoding": encoding})
+    assert code(answer) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+async def test_identity_is_no_encoding(api: httpx2.AsyncClient) -> None:
+    headers = JSON | {"content-encoding": "Identity"}
+    assert (await api.post("/exchanges", content=b"{}", headers=headers)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        'application/json; charset="utf-8"; x=1',
+        "application/json; x=1",
+    ],
+)
+async def test_accepted_content_types(api: httpx2.AsyncClient, content_type: str) -> None:
+    answer = await api.post("/exchanges", content=b"{}", headers={"content-type": content_type})
+    assert answer.status_code == 422
+
+
+@pytest.mark.proves("code BAD_REQUEST")
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "body",
+    NO_OBJECTS,
+)
+async def test_bodies_that_are_no_json_object(
+    api: httpx2.AsyncClient, path: str, body: bytes
+) -> None:
+    answer = await api.post(path, content=body, headers=JSON)
+    assert code(answer) == (400, "BAD_REQUEST")
+    assert answer.json().keys() == {"message", "code", "requestId"}
+
+
+def body_of(size: int) -> bytes:
+    frame = b'{"quoteId":"%b"}'
+    return frame % (b"a" * (size - len(frame) + 2))
+
+
+@pytest.mark.proves("code PAYLOAD_TOO_LARGE")
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
+async def test_body_limit(api: httpx2.AsyncClient, announced: bool, size: int, status: int) -> None:
+    body = body_of(size)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for begin in range(0, len(body), 4096):
+            yield body[begin : begin + 4096]
+
+    content = body if announced else pieces()
+    answer = await api.post("/exchanges", content=content, headers=JSON)
+    assert answer.status_code == status
+    if status == 413:
+        assert answer.json()["code"] == "PAYLOAD_TOO_LARGE"
+
+
+async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> None:
+    pulled = 0
+
+    async def endless() -> Any:
+        nonlocal pulled
+        pulled += 1
+        return {"type": "http.request", "body": b" " * 65536, "more_body": True}
+
+    headers = [AUTHORIZED, (b"content-type", b"application/json")]
+    sent = await raw_call(service, endless, headers, path="/v2/exchanges")
+    assert sent[0]["status"] == 413
+    assert pulled <= BODY_LIMIT // 65536 + 1
+
+
+@pytest.mark.proves("code VALIDATION_ERROR")
+@pytest.mark.parametrize("path", CREATES)
+async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient, path: str) -> None:
+    body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}
+    wrong = fields(await api.post(path, json=body))
+    assert wrong.keys() == {"quoteId", "addressTo", "destinationTag", "quote_id", "useXmr"}
+    assert "value" not in wrong["quoteId"]
+    assert wrong["destinationTag"]["value"] == "x" * 65
+    assert wrong["useXmr"]["value"] is True
+    assert all(problem["message"] for problem in wrong.values())
+
+
+# Parameters
+
+
+WALLET = "0x" + "ab" * 20
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [each for each in OPERATIONS if each.name != "health" and not each.signed],
+    ids=lambda operation: operation.name,
+)
+async def test_unknown_parameters_are_refused(
+    api: httpx2.AsyncClient, operation: Operation
+) -> None:
+    answer = await api.request(
+        operation.method, path_of(operation), params={"dateFrom": "2026-01-01"}
+    )
+    wrong = fields(answer)
+    assert wrong["dateFrom"] == {
+        "message": "is no parameter of this operation",
+        "value": "2026-01-01",
+    }
+
+
+@pytest.mark.parametrize("name", ["nonsense", "apiKey"])
+async def test_health_takes_no_parameters(anyone: httpx2.AsyncClient, name: str) -> None:
+    assert fields(await anyone.get("/health", params={name: "1"})).keys() == {name}
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("page=1&page=1", "page"),
+        ("term=a&term=b", "term"),
+        ("page=", "page"),
+        ("term=", "term"),
+        ("page", "page"),
+        ("hasCex=", "hasCex"),
+        ("Page=1", "Page"),
+        ("has_cex=true", "has_cex"),
+    ],
+)
+async def test_repeated_empty_and_misspelled_parameters(
+    api: httpx2.AsyncClient, query: str, name: str
+) -> None:
+    assert fields(await api.get(f"/tokens?{query}")).keys() == {name}
+
+
+@pytest.mark.parametrize(
+    "query", ["term=%FF", "term=%C3%28", "term=\xff", "%FF=1", "term=%ED%A0%80"]
+)
+async def test_parameters_are_utf8(service: ServiceParts, query: str) -> None:
+    status, body = await raw_get(service, "/v2/tokens", query.encode("latin-1"))
+    assert (status, body["code"]) == (422, "VALIDATION_ERROR")
+
+
+async def test_path_parameters_are_validated(api: httpx2.AsyncClient) -> None:
+    assert fields(await api.get("/tokens/xyz")) == {
+        "id": {"message": "must match ^[a-fA-F0-9]{24}$", "value": "xyz"}
+    }
+
+
+@pytest.mark.parametrize("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
+async def test_what_is_no_id_of_ours_is_unknown(api: httpx2.AsyncClient, text: str) -> None:
+    """These ids are bounded by their length alone (contract 1.16)."""
+    body = {"json": {"signatures": ["0xab"]}}
+    for call in (
+        api.get(f"http://service/v2/orders/{text}"),
+        api.get(f"http://service/v2/exchanges/multi/{text}"),
+        api.post(f"http://service/v2/exchanges/multi/{text}/tx", **body),
+    ):
+        answer = await call
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("text", ["%00", "a%0ab", "%e2%80%ae", "%c3%a9", "%ff"])
+async def test_what_is_no_line_of_ascii_is_no_id(api: httpx2.AsyncClient, text: str) -> None:
+    answer = await api.get(f"http://service/v2/orders/{text}")
+    assert fields(answer).keys() == {"serviceId"}
+
+
+async def test_many_wrong_parameters_are_bounded(api: httpx2.AsyncClient) -> None:
+    wrong = fields(await api.get("/tokens", params={f"p{n}": "1" for n in range(200)}))
+    assert len(wrong) == 50
+
+
+# What is refused is told as it was sent (contract 3.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("markup", "9.50"),
+        ("amount", "0.0000010"),
+        ("amount", "0.50000000010"),
+        ("rotateFallback", "true"),
+        ("swaps", "zz"),
+        ("swaps", ["aa", "zz"]),
+        ("inLegIncludedSwaps", ["aa", "zz", "bb"]),
+        ("types", ["dex", "zz"]),
+        ("rotationLookback", ["1", "2"]),
+        ("dateFrom", ["1", "2"]),
+        ("dateFrom", ""),
+    ],
+)
+async def test_a_query_sends_texts_and_a_repeated_name_a_list(
+    api: httpx2.AsyncClient, name: str, sent: Any
+) -> None:
+    body = (await api.get("/quotes", params={**asked(), name: sent})).json()
+    assert body["fields"][name]["value"] == sent
+
+
+async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx2.AsyncClient) -> None:
+    for name, sent in (("markup", "1.50"), ("fixed", "true"), ("amountType", "receive")):
+        more = {"fixed": "true"} if name == "amountType" else {}
+        body = await refusal(api, "/quotes", {**asked(types="dex"), **more, name: sent})
+        assert body["fields"] == {
+            name: {"message": "is not supported with types=dex", "value": sent}
+        }
+
+
+async def posted(api: httpx2.AsyncClient, path: str, body: str) -> dict[str, Any]:
+    answer = await api.post(path, content=body, headers={"content-type": "application/json"})
+    return json.loads(answer.content, parse_float=lambda text: f"number {text}")
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "told"),
+    [
+        ("markup", "9.50", "number 9.50"),
+        ("markup", "12", 12),
+        ("markup", '"1"', "1"),
+        ("walletInfo", "true", True),
+        ("destinationTag", "12", 12),
+        ("addressTo", '["a", 1]', ["a", 1]),
+        ("signatures", '{"a": 1}', {"a": 1}),
+        ("inLegIncludedSwaps", '"aa"', "aa"),
+    ],
+)
+async def test_a_body_sends_values_of_every_kind(
+    api: httpx2.AsyncClient, name: str, sent: str, told: Any
+) -> None:
+    others = {"quoteId": "a" * 24, "addressTo": EVM}
+    body = json.dumps({key: each for key, each in others.items() if key != name})
+    refused = await posted(api, "/exchanges", f'{body[:-1]}, "{name}": {sent}}}')
+    assert refused["fields"][name]["value"] == told
+
+
+async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx2.AsyncClient) -> None:
+    row = {"from": BTC.id, "to": ETH.id, "amount": 0.5, "addressTo": EVM}
+    sent = {"orders": [row], "filters": {"onlySwaps": ["aa", "zz"]}}
+    answer = await posted(api, "/exchanges/multi", json.dumps(sent))
+    assert answer["fields"]["filters.onlySwaps"]["value"] == ["aa", "zz"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("w" * 256, "w" * 256),
+        ("w" * 257, "w" * 256 + "…"),
+        (["w" * 252], ["w" * 252]),
+        (["w" * 120] * 3, ["w" * 120, "w" * 120, "…"]),
+        (["w" * 253], ["…"]),
+        ({"a": "w" * 248}, {"a": "w" * 248}),
+        ({"a": "w" * 249}, '{"a":"' + "w" * 249 + '"…'),
+    ],
+)
+async def test_the_begin_of_a_long_value(api: httpx2.AsyncClient, sent: Any, told: Any) -> None:
+    body = json.dumps({"quoteId": sent, "addressTo": EVM})
+    assert (await posted(api, "/exchanges", body))["fields"]["quoteId"]["value"] == told

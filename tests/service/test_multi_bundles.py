@@ -11,6 +11,8 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
+from hypothesis import given
+from hypothesis import strategies as st
 
 from patience import PATIENCE
 from service.groups import opened, row, set_up
@@ -20,12 +22,13 @@ from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, ETH, TOKENS, USDC
 from swapdesk.chain.calldata import erc20
+from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.smart_account import account_address, decode_batch
-from swapdesk.chain.user_operation import read_operation, user_operation_hash
+from swapdesk.chain.smart_account import MOST_CALLS, account_address, decode_batch, encode_batch
+from swapdesk.chain.user_operation import nonce_key, read_operation, user_operation_hash
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
-from swapdesk.service.bundling import BundleRefused
+from swapdesk.service.bundling import BundleRefused, OperationPayment, parts_of
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
 from swapdesk.service.store.sqlite import SqliteStore
@@ -514,3 +517,79 @@ async def test_a_foreign_group_is_no_group(
     await service.bundles.step()
     assert bundler.taken == []
     assert (await submit(api, multi_id, signatures)).status_code == 200
+
+
+# How payments become operations: every payment in exactly one, as few operations as fit
+
+
+BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+PAID_IN = (
+    None,
+    "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    "0x4200000000000000000000000000000000000006",
+)
+
+drawn = st.lists(
+    st.builds(
+        OperationPayment,
+        token=st.sampled_from(PAID_IN),
+        to=st.just(BOB),
+        units=st.integers(1, 2**100),
+    ),
+    min_size=1,
+    max_size=160,
+)
+
+
+@given(drawn)
+def test_every_payment_is_made_once_and_in_order(asked):
+    parts = parts_of(asked)
+    assert sorted(place for part in parts for place in part.places) == list(range(len(asked)))
+    for part in parts:
+        assert list(part.places) == sorted(part.places)
+        assert 1 <= len(part.calls) <= MOST_CALLS
+        assert part.units == sum(asked[place].units for place in part.places)
+        for place, call in zip(part.places, part.calls, strict=True):
+            payment = asked[place]
+            assert payment.token == part.token
+            if payment.token is None:
+                assert (call.to, call.value, call.data) == (BOB, payment.units, b"")
+            else:
+                assert (call.to, call.value) == (payment.token, 0)
+                assert TRANSFER.read(call.data) == {"to": BOB, "amount": payment.units}
+        encode_batch(part.calls)
+
+
+@given(drawn)
+def test_there_are_as_few_operations_as_fit(asked):
+    counts = {token: sum(one.token == token for one in asked) for token in PAID_IN}
+    least = sum(-(-count // MOST_CALLS) for count in counts.values())
+    assert len(parts_of(asked)) == least
+
+
+@given(drawn)
+def test_no_two_operations_of_a_group_have_one_nonce(asked):
+    keys = [nonce_key("group", part.token, part.number) for part in parts_of(asked)]
+    assert len(set(keys)) == len(keys)
+    assert all(0 <= key < 1 << 192 for key in keys)
+
+
+def test_a_token_is_one_token_however_it_is_written():
+    token = PAID_IN[1]
+    parts = parts_of([OperationPayment(token, BOB, 1), OperationPayment(token.lower(), BOB, 2)])
+    assert [part.places for part in parts] == [(0, 1)]
+    assert nonce_key("group", token, 0) == nonce_key("group", token.lower(), 0)
+    assert nonce_key("group", token, 0) != nonce_key("grouq", token, 0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [],
+        [OperationPayment(None, BOB, 0)],
+        [OperationPayment(None, BOB, 1), OperationPayment(None, BOB, -1)],
+    ],
+)
+def test_nothing_is_not_paid(asked):
+    with pytest.raises(ValueError, match=r"pay"):
+        parts_of(asked)

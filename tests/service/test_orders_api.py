@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
+from service.http_calls import calling
+from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
+from service.valid import HeldAnswers, require_valid
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, BTC_ADDRESS, ETH, SOL
+from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL
 from swapdesk.clock import ManualClock
+from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.wire.encoding.codec import decode, rfc3339
+from swapdesk.service.orders.presentation import delete_order
+from swapdesk.service.orders.states import display, rank
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.dialect import Dialect
-from swapdesk.wire.orders import LegStatus, Order
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
+from swapdesk.wire.tokens import ScanResult, TokenSecurityScan
 
 
 @pytest.fixture
@@ -289,3 +302,160 @@ async def test_a_foreign_quote_tells_nothing_by_its_addresses(api: httpx2.AsyncC
     body["quoteId"] = "f" * 24
     unknown = await api.post("/exchanges", json=body, headers=AS_SECOND)
     assert without_id(foreign) == without_id(unknown)
+
+
+# Order details that were written once: told again only while they are still true
+
+
+class CountingStore(SqliteStore):
+    """Counts the whole rows of orders that are read."""
+
+    rows_read = 0
+
+    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        self.rows_read += 1
+        return await super().get_order(partner_id, service_id)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = open_new(tmp_path / "service.db", CountingStore)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def order(api: httpx2.AsyncClient) -> dict[str, Any]:
+    """An order whose details were asked for twice."""
+    query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
+    quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
+    body = {"quoteId": quote, "addressTo": BTC_ADDRESS}
+    service_id = (await api.post("/exchanges", json=body)).json()["serviceId"]
+    for _ in range(2):
+        answer = await api.get(f"/orders/{service_id}")
+    return answer.json()
+
+
+async def test_a_whole_row_is_read_once_for_a_version(
+    api: httpx2.AsyncClient, order: dict[str, Any], store: CountingStore
+) -> None:
+    store.rows_read = 0
+    for _ in range(3):
+        assert (await api.get(f"/orders/{order['serviceId']}")).json() == order
+    assert store.rows_read == 0
+
+
+async def test_another_verdict_of_its_token_is_told_at_once(
+    api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+) -> None:
+    until = clock.now() + timedelta(days=1)
+    verdict = TokenSecurityScan(
+        result_type=ScanResult.WARNING, scanned_at=clock.now(), expires_at=until
+    )
+    service.catalog.put_scan(ETH.id, verdict)
+    told = (await api.get(f"/orders/{order['serviceId']}")).json()
+    assert told["inToken"]["securityScan"]["resultType"] == "Warning"
+
+
+async def test_nobody_else_reads_what_was_written(
+    api: httpx2.AsyncClient, order: dict[str, Any]
+) -> None:
+    answer = await api.get(f"/orders/{order['serviceId']}", headers=AS_SECOND)
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_of_a_deleted_order_its_state_alone_is_left(
+    api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+) -> None:
+    row = await service.store.get_order(FIRST.partner_id, order["serviceId"])
+    assert await delete_order(service.store, row, clock.now())
+    left = {
+        "serviceId": order["serviceId"],
+        "status": 8,
+        "statusLabel": "DELETED",
+        "displayStatus": "DELETED",
+    }
+    assert (await api.get(f"/orders/{order['serviceId']}")).json() == left
+    assert (await api.get("/orders")).json()["orders"] == [left]
+    require_valid((await api.get("/openapi.json")).json(), "Order", left)
+
+
+# A whole session of three partners: every answer is what the served document states
+
+
+PARTNERS = (AS_FIRST, AS_SECOND, AS_FREE)
+
+
+@pytest.fixture
+async def held(
+    service: ServiceParts,
+) -> AsyncIterator[tuple[list[httpx2.AsyncClient], HeldAnswers]]:
+    """A client of each partner."""
+    app = build_service(service)
+    async with calling(app, AS_FIRST) as client:
+        held = HeldAnswers((await client.get("/openapi.json")).json())
+    hooks = {"response": [held.later]}
+    clients = [calling(app, each, event_hooks=hooks) for each in PARTNERS]
+    yield clients, held
+    for client in clients:
+        await client.aclose()
+
+
+READS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/health", {}),
+    ("/openapi.json", {}),
+    ("/chains", {}),
+    ("/tokens", {"pageSize": 5}),
+    (f"/tokens/{ETH.id}", {}),
+    ("/swaps", {}),
+    ("/minMax", {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}),
+    ("/quotes", {"amount": "0.5", "from": ETH.id, "to": BTC.id}),
+    ("/quotes/private-send", {"amount": "0.5", "from": ETH.id}),
+    ("/rateLimits", {}),
+    ("/commissions/summary", {}),
+    ("/stats/volume", {}),
+    ("/stats/weeklyVolume", {}),
+    ("/stats/chart", {"metric": "volume", "granularity": "day"}),
+    ("/orders", {}),
+    ("/orders/nobodysorder1234567890", {}),
+    ("/exchanges/multi/nogroup", {}),
+    ("/quotes", {"amount": "x"}),
+)
+
+
+async def test_every_answer_is_what_the_document_states(
+    held: tuple[list[httpx2.AsyncClient], HeldAnswers], service: ServiceParts
+) -> None:
+    clients, answers = held
+    for client in clients:
+        for path, query in READS:
+            await client.get(path, params=query)
+        for path in ("/exchanges", "/exchanges/private-send", "/exchanges/multi", "/dex/approve"):
+            await client.post(path, json={})
+    states = 0
+    for client, partner in zip(clients[:2], ("partner-first", "partner-second"), strict=True):
+        for kind in ("standard", "private"):
+            name = (await created(client, kind=kind))["serviceId"]
+            for status in OrderStatusCode:
+                for leg in LegStatus:
+                    row = await service.store.get_order(partner, name)
+                    out = leg if row.route == "private" else None
+                    shown = display(status, leg, out, row.route)
+                    moved = replace(
+                        row,
+                        status=int(status),
+                        in_status=int(leg),
+                        out_status=None if out is None else int(out),
+                        display_status=shown.value,
+                        rank=max(row.rank, rank(shown)),
+                        due_at=None,
+                        detail={**row.detail, "finished": rfc3339(row.created)},
+                    )
+                    if not await service.store.advance_order(moved, expected_version=row.version):
+                        continue
+                    states += 1
+                    assert (await client.get(f"/orders/{name}")).status_code == 200
+            assert (await client.get("/orders")).json()["total"] >= 1
+    assert states > 100
+    good = {(method, path) for method, path, status in answers.seen if status == 200}
+    assert len(good) >= 15

@@ -11,9 +11,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.price_venue import PriceVenue
+from service.price_venue import PriceVenue, venues
 from service.quote_calls import asked, limits, quotes, refusal, stored_quote
-from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
@@ -436,7 +435,7 @@ async def test_limits_pay_after_the_default_of_the_account(
     partner = replace(FIRST, default_markup=Decimal(4))
     caller = Caller(partner, partner.keys[0])
     pair = PairLimitsQuery(token_id_from=BTC.id, token_id_to=ETH.id)
-    found = await service.pair_limits.limits(caller, pair)
+    found = await service.engine.limits(caller, pair)
     bucket = found.cex if route == "standard" else found.private
     unit = Decimal(1).scaleb(-ETH.decimals)
     for amount, outside in ((bucket.min_out, -unit), (bucket.max_out, unit)):

@@ -16,7 +16,7 @@ from service.quote_calls import asked, quotes, refusal, stored_quote
 from service.test_store import order
 from service.world import BTC, ETH, FIRST
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.quoting.private_bounds import RECENT
+from swapdesk.service.quoting.pricing import RECENT
 from swapdesk.service.store.records import RouteChoice, StoredGroup
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 

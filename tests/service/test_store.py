@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,13 +19,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patience import PATIENCE
+from service.new_store import open_new
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, EVERYTHING, START
-from swapdesk.service.store.database import VERSION, SchemaError
+from swapdesk.service.store.database import VERSION, SchemaError, Writer
 from swapdesk.service.store.records import (
+    BundleUnderWay,
     PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
     RouteChoice,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
     StoredOrder,
     StoredQuote,
     StoreUnavailable,
@@ -413,3 +420,182 @@ async def test_the_hot_wallets_of_the_newest_private_orders(store: SqliteStore) 
         await store.begin_order(another, payouts=found)
     assert await store.order_of_quote(ALICE.partner_id, another.quote_id) is None
     await store.begin_order(another, payouts=await store.recent_payouts(*asked, 10))
+
+
+# The thread that writes: nobody hears of a change before it is committed
+
+
+class HeldCommit(sqlite3.Connection):
+    """A connection whose commit waits for ``released``, and fails when ``broken``."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.began, self.released = threading.Event(), threading.Event()
+        self.broken = False
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql == "COMMIT":
+            self.began.set()
+            assert self.released.wait(PATIENCE)
+            if self.broken:
+                raise sqlite3.OperationalError("disk I/O error")
+        return super().execute(sql, *values)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE paid (units INTEGER)")
+    return path
+
+
+@pytest.fixture
+def held(path: Path) -> HeldCommit:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=HeldCommit)
+
+
+@pytest.fixture
+def writer(held: HeldCommit) -> Iterator[Writer]:
+    made = Writer(held, lambda: None)
+    yield made
+    held.released.set()
+    made.close()
+
+
+def insert(connection: sqlite3.Connection) -> str:
+    connection.execute("INSERT INTO paid VALUES (7)")
+    return "written"
+
+
+def kept(path: Path) -> list[int]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [units for (units,) in connection.execute("SELECT units FROM paid")]
+
+
+async def committing(writer: Writer, held: HeldCommit) -> asyncio.Task[str]:
+    """Something that is written, at the moment at which its commit has begun."""
+    task = asyncio.create_task(writer.submit(insert))
+    await asyncio.to_thread(held.began.wait, PATIENCE)
+    # What the thread handed over before has its turn now.
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return task
+
+
+async def test_an_answer_follows_the_commit(writer: Writer, held: HeldCommit, path: Path) -> None:
+    task = await committing(writer, held)
+    assert not task.done()
+    assert kept(path) == []
+    held.released.set()
+    assert await task == "written"
+    assert kept(path) == [7]
+
+
+async def test_what_was_not_committed_is_not_told_as_done(
+    writer: Writer, held: HeldCommit, path: Path
+) -> None:
+    task = await committing(writer, held)
+    held.broken = True
+    held.released.set()
+    with pytest.raises(StoreUnavailable):
+        await task
+    assert kept(path) == []
+
+
+# Of any number of submissions of a bundle, one counts (contract 17.2)
+
+
+NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+
+
+def bundle(number: int, *service_ids: str, state: Any = "pending", paid: bool = False) -> Any:
+    batch = StoredBatch(
+        service_ids=service_ids or (f"order-{number}",),
+        operation={"sender": "0x00", "nonce": "0x0"},
+        hash=f"0x{number:064x}",
+        entry_point="0x00",
+        version="0.7",
+        paid=paid,
+    )
+    return StoredBundle(
+        number=0,
+        multi_id=f"group-{number}",
+        partner_id="one",
+        chain="ethereum",
+        created=NOW,
+        modified=NOW,
+        expires=NOW + timedelta(minutes=30),
+        state=state,
+        owner="0x00",
+        batches=(batch,),
+    )
+
+
+@pytest.mark.proves("code ALREADY_SUBMITTED")
+async def test_each_bundle_is_claimed_once_over_several_connections(tmp_path: Path) -> None:
+    """As processes have them: each connection writes in a thread of its own."""
+    first = open_new(tmp_path / "service.db")
+    stores = [first, *(SqliteStore.open(first.path) for _ in range(3))]
+    await asyncio.gather(*(first.save_bundle(bundle(number)) for number in range(50)))
+    won: dict[str, list[str]] = {}
+
+    async def claim(store: SqliteStore, signature: str, group: str) -> None:
+        (pending,) = await store.bundles_of_group("one", group)
+        signed = replace(pending.batches[0], signature=signature)
+        submitted = replace(pending, state="submitted", batches=(signed,))
+        if await store.move_bundle(submitted, expected="pending"):
+            won.setdefault(group, []).append(signature)
+
+    groups = [f"group-{number}" for number in range(50)]
+    claims = [(store, f"0x0{n}", group) for group in groups for n, store in enumerate(stores)]
+    await asyncio.gather(*(claim(*each) for each in claims))
+    kept = {each.multi_id: [each.batches[0].signature] for each in await first.bundles_under_way()}
+    assert kept == won, "each once, none twice, by whoever was told so"
+    assert kept.keys() == set(groups), "none forgotten"
+    for store in stores:
+        await store.close()
+
+
+async def test_a_pending_bundle_is_replaced_and_one_under_way_is_not(tmp_path: Path) -> None:
+    store = open_new(tmp_path / "service.db")
+    await store.save_bundle(bundle(1, "a", "b"))
+    await store.save_bundle(bundle(1, "b", "c"))
+    (pending,) = await store.bundles_of_group("one", "group-1")
+    assert pending.service_ids == {"b", "c"}
+    assert not await store.move_bundle(
+        replace(pending, partner_id="two", state="submitted"), expected="pending"
+    )
+    assert await store.move_bundle(replace(pending, state="submitted"), expected="pending")
+    assert not await store.move_bundle(replace(pending, state="submitted"), expected="pending")
+    for wanted in (("c",), ("a", "b")):
+        with pytest.raises(BundleUnderWay):
+            await store.save_bundle(bundle(1, *wanted))
+    await store.save_bundle(bundle(1, "a"))
+    newest, older = await store.bundles_of_group("one", "group-1")
+    assert (newest.state, older.state) == ("pending", "submitted")
+    assert newest.number > older.number
+    partly = replace(older, state="failed", batches=bundle(1, "b", paid=True).batches)
+    assert await store.move_bundle(partly, expected="submitted")
+    await store.save_bundle(bundle(1, "a", "c"))
+    with pytest.raises(BundleUnderWay):
+        await store.save_bundle(bundle(1, "b"))
+    assert await store.bundles_of_group("two", "group-1") == []
+    await store.close()
+
+
+async def test_a_group_and_its_bundles_survive_a_restart(tmp_path: Path) -> None:
+    store = open_new(tmp_path / "service.db")
+    group = StoredGroup("group-1", "one", NOW, "ethereum")
+    await store.begin_group(group, [])
+    await store.save_bundle(bundle(1, "a"))
+    (pending,) = await store.bundles_of_group("one", "group-1")
+    moved = replace(pending, state="failed", failure_reason="why", tx_hash="0x01", modified=NOW)
+    assert await store.move_bundle(moved, expected="pending")
+    await store.close()
+    store = SqliteStore.open(tmp_path / "service.db")
+    assert await store.get_group("one", "group-1") == group
+    assert await store.get_group("two", "group-1") is None
+    assert await store.bundles_of_group("one", "group-1") == [moved]
+    assert await store.bundles_under_way() == []
+    await store.close()

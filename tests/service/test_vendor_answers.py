@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from service.price_venue import venues
 from service.quote_calls import asked
-from service.terms_world import venues
 from service.world import EVM, FIRST, XRP
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner

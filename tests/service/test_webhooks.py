@@ -18,9 +18,8 @@ from starlette.datastructures import Headers
 
 import manual_time
 from patience import PATIENCE, eventually
-from service.http_calls import JSON, calling, code, fields, raw_call, running
+from service.http_calls import JSON, calling, code, delivery, fields, raw_call, running
 from service.plain_bundler import PlainBundler
-from service.signed_webhooks import delivery
 from service.venue import PlainVenue
 from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, EVM, WEBHOOK_SECRETS
 from swapdesk.clock import ManualClock

@@ -21,7 +21,7 @@ from harness import Sandbox
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.settings import load_settings
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.order import OrderScreen

@@ -12,9 +12,7 @@ import pytest_asyncio
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from wallet.agents import CHEAP, Start
-from wallet.chains import Chains, served
-from wallet.owner import Owner, owning
-from wallet.signing import Trader, trader
+from wallet.signing import Chains, Trader, served, trader
 
 
 @pytest.fixture
@@ -51,16 +49,3 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chain
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
     return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def agent(someone: Trader) -> AsyncIterator[WalletClient]:
-    """The real process, one for all that is asked of it in a file, with its keys open."""
-    async with someone.agent() as made:
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
-    async with owning(tmp_path_factory.mktemp("owner")) as made:
-        yield made

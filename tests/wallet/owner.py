@@ -1,29 +1,43 @@
-"""Whoever owns payments that wait: a trader, and the wallet of the desk on the same keys."""
+"""Whoever owns payments that wait, and a smart account in which a bundle left money: a trader, and
+the wallet of the desk on the same keys."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
+from sandbox.evm.bundling import Bundling, over
+from swapdesk.chain.calldata.erc20 import BALANCE_OF
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
+from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
+from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
-from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import Chains, served
-from wallet.signing import CHAIN, Trader, trader
+from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Chains, Trader, trader
 
 PAID = 10**15
 """Wei of each payment."""
+COINS, DOLLARS = 3 * 10**15, 25_000_000
+"""What a bundle left."""
 
 
 class QuickClock(SystemClock):
@@ -33,43 +47,101 @@ class QuickClock(SystemClock):
         await super().sleep(seconds / 50)
 
 
-class Desk(Struct):
-    """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
+class Owner(Struct):
+    """A new key with money, and the desk that it belongs to."""
 
     settings: Settings
     trader: Trader
+    here: Bundling
+    journal: Journal
+
+    @property
+    def link(self) -> ChainLink:
+        (link,) = self.trader.place.chains
+        return link
+
+    @property
+    def mine(self) -> str:
+        """The smart account, which does not stand yet."""
+        return account_address(self.trader.address)
 
     async def wallet(self, program: Sequence[str] = CHEAP) -> LocalWallet:
+        """The wallet of the desk, with one agent after the other."""
         chains = self.trader.place.chains
         wallet = LocalWallet(self.settings, QuickClock(), chains, program=program)
         await wallet.unlock(PASSPHRASE)
         return wallet
 
     async def account(self, wallet: LocalWallet) -> Account:
-        return next(
-            one for one in (await wallet.accounts()).accounts if one.address == self.trader.address
+        accounts = (await wallet.accounts()).accounts
+        return next(one for one in accounts if one.address == self.trader.address)
+
+    def flow(self, wallet: LocalWallet) -> Withdrawing:
+        return Withdrawing(wallet, self.journal, QuickClock())
+
+    async def dollars(self, address: str) -> int:
+        asked = Call(USDC.contract, BALANCE_OF.call(address))
+        return int.from_bytes(await self.here.client.call(asked), "big")
+
+    async def left_by_bundle(
+        self, state: BundleState = BundleState.FAILED, wei: int = COINS, dollars: int = DOLLARS
+    ) -> None:
+        """A bundle of the smart account ended in ``state`` and left this."""
+        await self.here.fund(self.mine, wei=wei, dollars=dollars)
+        expires = datetime.now(UTC) + timedelta(minutes=20)
+        items = tuple(
+            BundleItem(
+                f"{one.symbol}.{CHAIN}",
+                one.symbol,
+                one.decimals,
+                one.contract,
+                0,
+                (BundleDeposit(1, f"order-{one.symbol}", DEPOSIT, 1_000, expires),),
+                1_000,
+                {},
+            )
+            for one in (ETH, USDC)
         )
+        built = Built("evm", CHAIN, self.trader.address, self.mine, items)
+        bundle = self.journal.bundles.add(f"batch{state}", 1, built)
+        self.journal.bundles.signed(bundle, ("0x01", "0x02"))
+        if state is BundleState.FAILED:
+            self.journal.bundles.ended(bundle, state)
 
 
-async def desk_on(world: Chains, home: Path) -> Desk:
-    """A new key with money, and the desk it belongs to."""
-    settings = load_settings({}, Home.at(home))
-    return Desk(settings, await trader(world, settings.places.keys))
+async def taken_out(
+    flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
+) -> tuple[Outcome, tuple[Taken, ...]]:
+    """The command: what made the account is gone on from. How it ended, and what it took out."""
+    while True:
+        step = await flow.propose(account, link, token)
+        assert not isinstance(step, Outcome), step
+        if isinstance(step, Withdrawal):
+            assert not step.proposal.review.refused, step.proposal.review.findings
+        ended, taken = await flow.send(step), flow.taken(step)
+        if not ended.done or taken is not None:
+            return ended, taken or ()
 
 
-class Owner(Struct):
-    trader: Trader
-    account: Account
+class Opened(Struct):
+    """The wallet of an owner, with its agent and open keys."""
+
+    owner: Owner
     wallet: LocalWallet
+    account: Account
+    flow: Withdrawing
     bumping: Replacement
     cancelling: Replacement
+
+    @property
+    def trader(self) -> Trader:
+        return self.owner.trader
 
     async def signed(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
         """A payment that no node has seen."""
         client = await self.wallet.client()
-        review = await client.review(self.trader.payment(PAID), self.trader.deposit(intent, PAID))
-        signed = await client.sign(review)
-        return client, signed
+        promise = self.trader.deposit(intent, PAID)
+        return client, await self.trader.signed(client, self.trader.payment(PAID), promise)
 
     async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
         """A payment that was sent and that no block has."""
@@ -89,8 +161,14 @@ class Owner(Struct):
         return client, first, await client.broadcast(dear.hash)
 
     async def contested(self, review: Review) -> tuple[SignedTransaction, SignedTransaction]:
-        """A transaction and its cancellation, both sent, neither in a block."""
-        return await contested(self.wallet, self.cancelling, self.trader, review)
+        """What was reviewed and its cancellation, both sent; the chain forgets both."""
+        client = await self.wallet.client()
+        self.trader.world.faults.add(CHAIN, "drop_transaction", 2)
+        first = await client.broadcast((await client.sign(review)).hash)
+        proposed = await self.cancelling.propose(first.hash)
+        second = await client.broadcast((await client.sign(proposed.review)).hash)
+        assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
+        return first, second
 
     async def states(self, intent: str) -> dict[str, TransactionState]:
         client = await self.wallet.client()
@@ -107,34 +185,43 @@ class Owner(Struct):
         ).state is not TransactionState.SUCCEEDED:
             await asyncio.sleep(0.02)  # between two looks
 
+    async def propose(self, *more: Any, **how: Any) -> Any:
+        return await self.flow.propose(self.account, self.owner.link, *more, **how)
 
-async def contested(
-    wallet: LocalWallet, cancelling: Replacement, trader: Trader, review: Review
-) -> tuple[SignedTransaction, SignedTransaction]:
-    """Sign what was reviewed and then its cancellation; the chain forgets both."""
-    client = await wallet.client()
-    trader.world.faults.add(CHAIN, "drop_transaction", 2)
-    first = await client.sign(review)
-    first = await client.broadcast(first.hash)
-    proposed = await cancelling.propose(first.hash)
-    second = await client.sign(proposed.review)
-    second = await client.broadcast(second.hash)
-    assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
-    return first, second
+    async def taken_out(self) -> tuple[Outcome, tuple[Taken, ...]]:
+        return await taken_out(self.flow, self.account, self.owner.link)
+
+    async def stands(self) -> None:
+        """The first thing that is sent makes the smart account."""
+        step = await self.propose()
+        assert step.proposal.action.purpose is Purpose.DEPLOY
+        assert (await self.flow.send(step)).done
+
+    async def held(self) -> tuple[int, int]:
+        """Wei and units of the dollar in the smart account."""
+        mine = self.owner.mine
+        return await self.owner.here.coins(mine), await self.owner.dollars(mine)
 
 
 @asynccontextmanager
-async def owning(directory: Path) -> AsyncIterator[Owner]:
-    async with served(directory / "chains") as world:
-        desk, clock = await desk_on(world, directory / "home"), QuickClock()
-        wallet = await desk.wallet()
-        try:
-            yield Owner(
-                desk.trader,
-                await desk.account(wallet),
-                wallet,
-                bumping(wallet, clock),
-                cancelling(wallet, clock),
-            )
-        finally:
-            await wallet.close()
+async def opened(owner: Owner) -> AsyncIterator[Opened]:
+    wallet, clock = await owner.wallet(), QuickClock()
+    try:
+        yield Opened(
+            owner,
+            wallet,
+            await owner.account(wallet),
+            owner.flow(wallet),
+            bumping(wallet, clock),
+            cancelling(wallet, clock),
+        )
+    finally:
+        await wallet.close()
+
+
+@asynccontextmanager
+async def owning(world: Chains, directory: Path) -> AsyncIterator[Owner]:
+    settings, here = load_settings({}, Home.at(directory)), over(world)
+    with closing(Journal.open(directory / "journal.db", SystemClock())) as journal:
+        yield Owner(settings, await trader(world, settings.places.keys), here, journal)
+    await here.client.close()

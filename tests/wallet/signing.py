@@ -1,20 +1,32 @@
-"""A wallet with money on the embedded chains, and what may be signed there."""
+"""The embedded chains with everything that stands on them, a wallet with money there, and what it
+may sign."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.types import ASGIApp
 
+from service.loopback import on_port
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
+from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
+from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.http_server import build_server
+from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.http_endpoint import Door
+from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
+from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
@@ -22,7 +34,6 @@ from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import Chains
 
 CHAIN, CHAIN_ID = "base", 1_337_008_453
 USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
@@ -31,6 +42,45 @@ ETH = Asset("ETH", 18, None)
 ROUTER = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 DEPOSIT = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 DOLLARS = 1_000 * 10**6
+
+
+KEY = b"the key of a sandbox of a wallet"
+FAST = Decimal(10_000)
+"""A block of the slowest chain every millisecond."""
+
+
+class Chains(Struct):
+    node: EvmNode
+    faults: ChainFaults
+    port: int
+    included: list[str]
+    """Operations of which the bundlers told that they came into a block."""
+
+    def url(self, chain: str) -> str:
+        return f"http://127.0.0.1:{self.port}/evm/{chain}"
+
+    def chain(self, name: str) -> LiveChain:
+        return self.node.chains[name]
+
+
+@asynccontextmanager
+async def served(
+    directory: Path,
+    ids: ChainIds = "sandbox",
+    before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
+) -> AsyncIterator[Chains]:
+    """``before``: what stands between the wire and the nodes."""
+    clock, faults = SystemClock(), ChainFaults()
+    world = WorldClock(clock, None, FAST)
+    embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
+    included: list[str] = []
+    embedding.on_inclusion = included.append
+    server = build_server(before(Door(faults, embedding.call, embedding.call)), clock)
+    try:
+        async with on_port(server) as port:
+            yield Chains(embedding.open(), faults, port, included)
+    finally:
+        await embedding.close()
 
 
 class Trader(Struct):

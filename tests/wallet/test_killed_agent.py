@@ -12,18 +12,15 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
-from swapdesk.chain.smart_account import account_address
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import bumping, cancelling
 from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.transactions import TransactionState
-from wallet.chains import Chains
-from wallet.dying_agent import MOMENTS, dying_at
-from wallet.owner import PAID, QuickClock
-from wallet.signing import CHAIN, DOLLARS
-from wallet.withdrawals import DOLLARS as LEFT
-from wallet.withdrawals import Owner, opened, owning_nothing, taken_out
+from wallet.agents import MOMENTS, dying_at
+from wallet.owner import DOLLARS as LEFT
+from wallet.owner import PAID, Owner, QuickClock, opened, owning, taken_out
+from wallet.signing import CHAIN, DOLLARS, Chains
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -45,9 +42,7 @@ async def waiting(owner: Owner) -> None:
 
 async def left(owner: Owner) -> None:
     """Money of a bundle lies where the smart account will be."""
-    mine = account_address(owner.trader.address)
-    await owner.fill(mine)
-    owner.left_by_bundle(mine)
+    await owner.left_by_bundle()
 
 
 async def standing(owner: Owner) -> None:
@@ -127,7 +122,7 @@ WRITTEN = dict(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
-    async with owning_nothing(world, tmp_path) as made:
+    async with owning(world, tmp_path) as made:
         yield made
 
 
@@ -160,8 +155,7 @@ async def test_the_same_command_ends_what_a_kill_left(owner: Owner, name: str, m
         assert signed[-1].hash == ended.hash
     finally:
         await again.close()
-    mine = account_address(someone.address)
-    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+    assert (await owner.here.coins(owner.mine), await owner.dollars(owner.mine)) == (0, 0)
     assert await someone.paid() == before + kind.paid
     assert await owner.dollars(someone.address) == DOLLARS + kind.dollars
     assert owner.journal.withdrawals.open(someone.address, CHAIN) == []

@@ -34,8 +34,7 @@ from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
-from wallet.chains import Chains, served
-from wallet.signing import DEPOSIT
+from wallet.signing import DEPOSIT, Chains, served
 
 PHRASE = Secret("a long phrase of mine")
 ETH = Asset("ETH", 18, None)
@@ -168,6 +167,11 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         there = await client.resolve(signed.hash)
         # Live, more confirmations count than in the sandbox.
         assert there.state in (TransactionState.MINED, TransactionState.SUCCEEDED)
+        # What was signed for once is known by its first block from then on.
+        live.exchange.chain = "arbitrum"
+        review = await client.review(PAYMENT, live.deposit("known"))
+        told = {one.code for one in review.findings}
+        assert {"NODE_CHAIN_DIFFERS", "GENESIS_DIFFERS"} <= told
     paid = live.world.chain("base").accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
     assert paid == 10**15
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from agent import honest_solana
 from agent.honest import HONEST
-from agent.test_gate_bundle import Scene as Bundle
+from agent.test_gate_bundle import bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
@@ -42,7 +42,7 @@ STEP = next(
 )
 TERMS = EvmTerms(8453, 200, 21_000, 3 * 10**9, 0)
 REVIEW = Review("r", "", "0x", "base", "", (), (), None, datetime(2026, 11, 22, tzinfo=UTC))
-BUNDLE = Bundle().payload
+BUNDLE = bundle().payload
 SIGNED = {
     **{name: one for name, one in HONEST.items() if isinstance(one.payload, TypedDataPayload)},
     **{f"solana {name}": one for name, one in honest_solana.HONEST.items()},

@@ -4,11 +4,12 @@ through a real agent, its gate and a chain that keeps it waiting."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from msgspec.structs import replace as changed
 
 from flows.orders import NOW, intent, order
@@ -29,11 +30,17 @@ from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
-from wallet.owner import PAID, Owner, QuickClock
-from wallet.signing import CHAIN, ROUTER, USDC
+from wallet.owner import PAID, Opened, QuickClock, opened, owning
+from wallet.signing import CHAIN, ROUTER, USDC, Chains
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def owner(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+    async with owning(world, tmp_path_factory.mktemp("owner")) as made, opened(made) as wallet:
+        yield wallet
 
 
 def kept(told: Outcome, words: Words, state: State) -> bool:
@@ -46,7 +53,7 @@ def kept(told: Outcome, words: Words, state: State) -> bool:
     [("bumping", "MAY_BE_EITHER", PAID), ("cancelling", "CANCEL_MAY_FAIL", 0)],
 )
 async def test_what_waits_is_replaced_once(
-    owner: Owner, verb: str, finding: str, paid: int
+    owner: Opened, verb: str, finding: str, paid: int
 ) -> None:
     before = await owner.trader.paid()
     replacement: Replacement = getattr(owner, verb)
@@ -78,7 +85,7 @@ async def test_what_waits_is_replaced_once(
 
 
 @pytest.mark.parametrize("verb", ["bumping", "cancelling"])
-async def test_the_first_may_be_executed_after_all(owner: Owner, verb: str) -> None:
+async def test_the_first_may_be_executed_after_all(owner: Opened, verb: str) -> None:
     """The other one was reviewed, and the first reaches a block before it is signed."""
     before = await owner.trader.paid()
     replacement: Replacement = getattr(owner, verb)
@@ -99,7 +106,7 @@ async def test_the_first_may_be_executed_after_all(owner: Owner, verb: str) -> N
     assert kept(await owner.cancelling.propose(first.hash), CANCELLATION, State.SUCCEEDED)
 
 
-async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
+async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Opened) -> None:
     before = await owner.trader.paid()
     _, first, one = await owner.outbid("twice")
     known = await owner.bumping.propose(first.hash)
@@ -114,7 +121,7 @@ async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner:
     assert await owner.trader.paid() == before + PAID
 
 
-async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -> None:
+async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Opened) -> None:
     """A node forgets the higher fee; following the first one sends it again, and never the
     first."""
     before = await owner.trader.paid()
@@ -129,7 +136,7 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -
     assert await owner.trader.paid() == before + PAID
 
 
-async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> None:
+async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Opened) -> None:
     before = await owner.trader.paid()
     client, first, dear = await owner.outbid("both")
     cancellation = await client.sign((await owner.cancelling.propose(first.hash)).review)
@@ -148,7 +155,7 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     assert await owner.trader.paid() == before
 
 
-async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner: Owner) -> None:
+async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner: Opened) -> None:
     before = await owner.trader.paid()
     client, first = await owner.signed("unsent")
     told = await owner.bumping.propose(first.hash)
@@ -169,7 +176,7 @@ async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner:
     assert await owner.trader.paid() == before
 
 
-async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Owner) -> None:
+async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Opened) -> None:
     client, live = await owner.wallet.client(), owner.trader.world.chain(CHAIN)
     # Enough for the first one in the next blocks, and for nothing above.
     promise = changed(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
@@ -182,7 +189,7 @@ async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Owner) -> 
     await client.abandon(poor.hash)
 
 
-async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_path: Path) -> None:
+async def test_an_order_whose_payment_was_taken_back_says_so(owner: Opened, tmp_path: Path) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("an order's")
     proposed = await owner.cancelling.propose(first.hash)
@@ -202,9 +209,9 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_p
     assert await owner.trader.paid() == before
 
 
-async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Owner) -> None:
+async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Opened) -> None:
     """Asked for again while both wait, what goes on is the revocation, never its cancellation."""
-    client, account, (link,) = await owner.wallet.client(), owner.account, owner.trader.place.chains
+    client, account, link = await owner.wallet.client(), owner.account, owner.owner.link
     revoking = Revoking(owner.wallet, QuickClock())
     allowance = Allowance(USDC, ROUTER["fa"], 5, False, "fa")
     proposed = await revoking.propose(account, link, allowance)
@@ -228,7 +235,7 @@ def session(tmp_path: Path) -> Iterator[SwapSigning]:
         yield SwapSigning(swap_intent(), journal, clock, lambda: None, fresh=False)
 
 
-async def opened(session: SwapSigning) -> Review:
+async def asked_for(session: SwapSigning) -> Review:
     """The review that it asks for."""
     async with asyncio.timeout(PATIENCE):
         while session.review is None:  # noqa: ASYNC110
@@ -237,7 +244,7 @@ async def opened(session: SwapSigning) -> Review:
 
 
 async def test_a_session_that_waits_asks_for_the_higher_fee(
-    owner: Owner, session: SwapSigning
+    owner: Opened, session: SwapSigning
 ) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("asked")
@@ -245,7 +252,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     session.seen(first)
     assert session.replaceable
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
-    review = await opened(session)
+    review = await asked_for(session)
     assert session.payload == owner.trader.payment()
     session.seen(first)
     assert not session.replaceable, "one question at a time"
@@ -254,7 +261,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert len(await owner.states("asked")) == 1
     session.seen(first)
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
-    assert session.agree((await opened(session)).id)
+    assert session.agree((await asked_for(session)).id)
     assert await asking is None
     assert set((await owner.states("asked")).values()) == {State.REPLACED, State.SUCCEEDED}
     assert await owner.trader.paid() == before + PAID
@@ -263,14 +270,14 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
 
 
 async def test_a_session_that_goes_on_withdraws_the_question(
-    owner: Owner, session: SwapSigning
+    owner: Opened, session: SwapSigning
 ) -> None:
     """What it waited for is executed while the trader still looks."""
     before = await owner.trader.paid()
     _, first = await owner.waiting("withdrawn")
     session.seen(first)
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
-    review = await opened(session)
+    review = await asked_for(session)
     session.finish(Outcome())
     assert session.review is None
     assert not session.agree(review.id)

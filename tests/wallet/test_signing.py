@@ -1,36 +1,61 @@
-"""From a payload to a signature, through a real agent, gate and chain."""
+"""From a payload to a signature, and what becomes of it, through a real agent, gate and chain:
+documents, payments, operations of a group and the ends of allowances. Nodes that lie, forget or are
+behind have nothing paid twice."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
-from swapdesk.chain.calldata import venues
-from swapdesk.wallet.accounts import ChainLink, Kind
+from sandbox.evm.bundling import Bundling, deposit_address, over
+from swapdesk.agent.transactions.delivery import EvmDelivery
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.erc20 import TRANSFER
+from swapdesk.chain.deployments import MULTICALL3, PERMIT2
+from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.chain.rpc.evm_answers import TransactionReceipt
+from swapdesk.chain.user_operation import operation_json
+from swapdesk.service.bundling import BuiltOperation, OperationPayment
+from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, Purpose
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.payload import OperationPayload, TransactionPayload
+from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import Severity
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import Signature, TransactionState
-from wallet.agents import PASSPHRASE
-from wallet.chains import Chains
-from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ETH, ROUTER, USDC, WETH, Trader
+from wallet.agents import CHEAP, PASSPHRASE, dying_at
+from wallet.signing import (
+    CHAIN,
+    CHAIN_ID,
+    DEPOSIT,
+    DOLLARS,
+    ETH,
+    ROUTER,
+    USDC,
+    WETH,
+    Chains,
+    Trader,
+)
 
 State = TransactionState
 ARBITRUM_ID = 1_337_042_161
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def codes(error: Refused) -> set[str]:
-    return {one.code for one in error.findings if one.severity is Severity.REFUSE}
+def codes(told: Review | Refused) -> set[str]:
+    return {one.code for one in told.findings}
 
 
 async def test_a_permit_is_signed_as_it_was_reviewed(someone: Trader) -> None:
@@ -52,19 +77,6 @@ async def test_a_permit_is_signed_as_it_was_reviewed(someone: Trader) -> None:
     assert recovered == someone.address
 
 
-async def test_what_the_gate_refuses_is_not_signed(someone: Trader) -> None:
-    payload = someone.permit(spender=DEPOSIT)
-    async with someone.agent() as agent:
-        review = await agent.review(payload, someone.promise("attacked"))
-        assert review.refused
-        with pytest.raises(Refused) as refused:
-            await agent.sign(review)
-        assert refused.value.code is Code.GATE
-        assert codes(refused.value) == {
-            one.code for one in review.findings if one.severity is Severity.REFUSE
-        }
-
-
 async def test_a_document_that_other_wallets_sign_differently_is_refused(someone: Trader) -> None:
     """The order of the domain's fields is part of what is signed; some wallets ignore it."""
     payload = someone.permit()
@@ -73,7 +85,7 @@ async def test_a_document_that_other_wallets_sign_differently_is_refused(someone
     twisted = replace(payload, document={**payload.document, "types": types})
     async with someone.agent() as agent:
         review = await agent.review(twisted, someone.promise("twisted"))
-        assert "DIGEST_DISAGREES" in {one.code for one in review.findings}
+        assert "DIGEST_DISAGREES" in codes(review)
         with pytest.raises(Refused):
             await agent.sign(review)
 
@@ -116,23 +128,6 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         assert refused.value.code is Code.UNKNOWN_REVIEW
 
 
-async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
-    async with someone.agent() as agent:
-        first = await someone.signed(agent, someone.payment(), someone.deposit("first"))
-        review = await agent.review(someone.payment(), someone.deposit("second"))
-        with pytest.raises(Refused) as refused:
-            await agent.sign(review)
-        assert refused.value.code is Code.UNRESOLVED
-        given_up = await agent.abandon(first.hash)
-        assert given_up.state is State.ABANDONED
-        with pytest.raises(Refused):
-            await agent.abandon(first.hash)
-        # Its nonce is free, and the same intent may pay after all.
-        again = await someone.signed(agent, someone.payment(), someone.deposit("first"))
-        assert again.nonce == first.nonce
-        await agent.abandon(again.hash)
-
-
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
     promise = someone.promise("at once")
     async with someone.agent() as agent:
@@ -161,28 +156,11 @@ async def test_what_was_counted_survives_a_kill(someone: Trader, moment: str) ->
     async with someone.agent() as agent:
         review = await agent.review(second, promise)
         counted = moment == "RecordsFile.COMMIT"
-        assert ("ALLOWANCE_SUM" in {one.code for one in review.findings}) is counted
+        assert ("ALLOWANCE_SUM" in codes(review)) is counted
         # The same document may have been lost on its way.
         assert isinstance(await agent.sign(await agent.review(first, promise)), Signature)
         review = await agent.review(second, promise)
-        assert "ALLOWANCE_SUM" in {one.code for one in review.findings}
-
-
-async def test_another_chain_than_the_wallet_has_known_is_refused(
-    someone: Trader, world: Chains
-) -> None:
-    async with someone.agent() as agent:
-        payload = someone.permit()
-        await agent.sign(await agent.review(payload, someone.promise("known")))
-    [link] = someone.place.chains
-    elsewhere = replace(
-        someone, place=replace(someone.place, chains=(replace(link, rpc=world.url("arbitrum")),))
-    )
-    async with elsewhere.agent() as agent:
-        review = await agent.review(payload, someone.promise("known"))
-        assert {"NODE_CHAIN_DIFFERS", "GENESIS_DIFFERS"} <= {one.code for one in review.findings}
-        with pytest.raises(Refused):
-            await agent.sign(review)
+        assert "ALLOWANCE_SUM" in codes(review)
 
 
 async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
@@ -193,7 +171,7 @@ async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
     )
     async with silent.agent() as agent:
         review = await agent.review(someone.payment(), someone.deposit("silent"))
-        assert "CHAIN_UNREAD" in {one.code for one in review.findings}
+        assert "CHAIN_UNREAD" in codes(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
         assert refused.value.code is Code.GATE
@@ -246,4 +224,268 @@ async def test_what_arrives_on_another_chain_is_counted_there(
             ({"chain_out_id": CHAIN_ID}, True),
         ):
             review = await agent.review(payload, replace(promise, **changed))
-            assert ("TOKEN_DECIMALS" in {one.code for one in review.findings}) is odd, changed
+            assert ("TOKEN_DECIMALS" in codes(review)) is odd, changed
+
+
+UNITS = (5_000_000, 7_000_000, 9_000_000)
+
+
+async def built(here: Bundling, someone: Trader, group: str, first: int) -> BuiltOperation:
+    payments = [
+        OperationPayment(USDC.contract, deposit_address(first + i), units)
+        for i, units in enumerate(UNITS)
+    ]
+    made = await here.bundler.build(CHAIN, group, someone.address, payments)
+    (one,) = made.operations
+    return one
+
+
+def promised(someone: Trader, group: str, first: int) -> Promise:
+    """What the trader confirmed of a group, as the service's own answers repeat it."""
+    expires = datetime.now(UTC) + timedelta(minutes=20)
+    deposits = tuple(
+        DepositPromise(f"order-{i}", deposit_address(first + i), None, units, expires)
+        for i, units in enumerate(UNITS)
+    )
+    return someone.promise(
+        group,
+        sell=USDC,
+        sell_units=sum(UNITS),
+        venue=None,
+        quote_id=None,
+        gas_units=10**16,
+        bundle=BundlePromise(group, 0, deposits),
+    )
+
+
+def payload_of(one: BuiltOperation, **changed: Any) -> OperationPayload:
+    operation = replace(one.operation, **changed)
+    return OperationPayload(
+        Purpose.BUNDLE,
+        operation_json(operation, with_signature=False),
+        one.entry_point,
+        one.version.value,
+        one.chain_id,
+    )
+
+
+async def test_a_group_is_signed_for_again_only_where_one_of_both_can_land(
+    someone: Trader,
+) -> None:
+    here = over(someone.world)
+    one = await built(here, someone, "again", 200)
+    promise = promised(someone, "again", 200)
+    async with someone.agent() as agent:
+        review = await agent.review(payload_of(one), promise)
+        assert (review.findings, review.phrase, review.agreed) == ((), None, True)
+        assert review.digest == "0x" + one.hash.hex()
+        first = await agent.sign(review)
+        # The same signature again: an answer may have been lost.
+        assert await agent.sign(await agent.review(payload_of(one), promise)) == first
+        # Built again: the same nonce, so that the chain takes one of the two.
+        dearer = payload_of(one, max_fee_per_gas=2 * one.operation.max_fee_per_gas)
+        assert await agent.sign(await agent.review(dearer, promise)) != first
+        operation = one.operation.signed(bytes.fromhex(first.signature[2:]))
+        await here.fund(operation.sender, wei=operation.required_prefund, dollars=sum(UNITS))
+        await here.bundler.submit(CHAIN, operation)
+        assert (await here.landed(one.hash)).success
+        # Paid: with the next nonce it would be paid twice, and the old one is not signed any more.
+        later = await built(here, someone, "again", 200)
+        assert later.operation.nonce == one.operation.nonce + 1
+        for payload, rule in (
+            (payload_of(later), "BUNDLE_PAID_ALREADY"),
+            (dearer, "OPERATION_NONCE"),
+        ):
+            review = await agent.review(payload, promise)
+            assert rule in codes(review)
+            with pytest.raises(Refused) as refused:
+                await agent.sign(review)
+            assert refused.value.code is Code.GATE
+    await here.client.close()
+
+
+def tokens(units: int) -> TransactionPayload:
+    data = "0x" + TRANSFER.call(DEPOSIT, units).hex()
+    return TransactionPayload(Purpose.DEPOSIT, USDC.contract, data, 0)
+
+
+@pytest.mark.parametrize("coins", [True, False])
+async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> None:
+    intent = f"forged {coins}"
+    promise = someone.deposit(intent) if coins else someone.deposit(intent, 10**6, sell=USDC)
+    payload = someone.payment() if coins else tokens(10**6)
+    async with someone.agent() as agent:
+        one = await someone.signed(agent, payload, promise)
+        await agent.broadcast(one.hash)
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
+        someone.world.faults.add(CHAIN, "forged_receipt", 1)
+        told = await agent.resolve(one.hash)
+        assert told.state is State.SENT
+        assert "the node tells a failure" in told.problem
+        with pytest.raises(Refused):
+            await someone.signed(agent, payload, promise)
+        assert (await someone.settled(agent, one)).problem is None
+
+
+async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        one = await someone.signed(agent, someone.payment(), someone.deposit("early"))
+        someone.world.faults.add(CHAIN, "drop_transaction", 1)
+        assert (await agent.broadcast(one.hash)).state is State.SENT
+        with pytest.raises(Refused):
+            await agent.abandon(one.hash)
+        # The node has forgotten it, so it gets the same bytes again.
+        assert (await agent.resolve(one.hash)).state in (State.SENT, State.MINED)
+        await someone.settled(agent, one)
+
+
+class _Late(EvmClient):
+    """A node whose answer about a receipt is older than what it says next: between the two the
+    transaction is executed, with as many blocks behind it as count."""
+
+    executed: Callable[[], Awaitable[None]] | None = None
+
+    async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
+        found = await super().receipt(transaction_hash)
+        if self.executed is not None:
+            executed, self.executed = self.executed, None
+            await executed()
+        return found
+
+
+async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Trader) -> None:
+    chain = someone.world.chain(CHAIN)
+    async with someone.agent() as agent:
+        one = await someone.signed(agent, someone.payment(), someone.deposit("overlooked"))
+    records = Records(RecordsFile(Path(someone.place.directory), writable=True))
+    try:
+        records.move(one.hash, State.SENT, among=frozenset({State.SIGNED}))
+
+        async def executed() -> None:
+            chain.submit(records.raw(one.hash))
+            await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
+            mined = await client.receipt(one.hash)
+            while await client.height() < mined.block + 2:
+                pass
+
+        async with _Late(someone.world.url(CHAIN)) as client:
+            client.executed = executed
+            sent = records.find(one.hash)
+            told = await EvmDelivery(client, records, 2).resolve(sent)
+        assert told.state is State.SUCCEEDED, told
+    finally:
+        records.close()
+
+
+async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> None:
+    """The key is also in another wallet: what was signed here can never be executed."""
+    async with someone.agent() as agent:
+        one = await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))
+        key = await agent.export(someone.address, export_phrase(someone.address), PASSPHRASE)
+        elsewhere = EthAccount.from_key(key.reveal().decode()).sign_transaction(
+            {
+                "type": 2,
+                "chainId": CHAIN_ID,
+                "nonce": one.nonce,
+                "to": someone.address,
+                "value": 0,
+                "gas": 21_000,
+                "maxFeePerGas": 10**10,
+                "maxPriorityFeePerGas": 10**6,
+            }
+        )
+        someone.world.chain(CHAIN).submit(bytes(elsewhere.raw_transaction))
+        await someone.world.node.confirmed(CHAIN, bytes(elsewhere.hash))
+        with pytest.raises(Refused) as refused:
+            await agent.broadcast(one.hash)
+        assert refused.value.code is Code.CHAIN_REFUSED
+        # It may still be executed until the other one can no longer be unwound.
+        while (told := await agent.resolve(one.hash)).state is not State.LOST:
+            assert told.state is State.SENDING
+        # Nobody knows here what the other one paid, so the same intent pays no more.
+        with pytest.raises(Refused):
+            await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))
+
+
+NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
+
+
+async def executed(
+    someone: Trader, agent: WalletClient, payload: TransactionPayload, promise: Promise
+) -> None:
+    signed = await someone.signed(agent, payload, promise)
+    await agent.broadcast(signed.hash)
+    await someone.settled(agent, signed)
+
+
+async def test_what_is_held_is_told_by_the_decimals_of_the_chain(someone: Trader) -> None:
+    """While the wallet is locked. A list that says 8 would show 10 of 1,000 dollars."""
+    wrong = [replace(one, decimals=one.decimals + 2) for one in (ETH, USDC)]
+    client = await WalletClient.start(someone.place, program=CHEAP)
+    try:
+        assert client.accounts.unlocked == ()
+        told = await client.balances(someone.address, CHAIN, [*wrong, NO_TOKEN])
+        smart = await client.smart_account(someone.address, CHAIN, wrong)
+    finally:
+        await client.close()
+    coins = someone.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(someone.address[2:]))
+    assert 9 * 10**18 < coins <= 10 * 10**18
+    eth, usdc, none = told.balances
+    assert (eth.units, eth.asset.decimals) == (coins, 18)
+    assert DOLLARS // 2 < usdc.units <= DOLLARS
+    assert usdc.asset.decimals == 6
+    # An address without code answers nothing, which is not "no tokens".
+    assert none.units is None
+    # Nothing is nothing by any decimals, and no question is asked for it.
+    assert [(one.units, one.asset.decimals) for one in smart.balances] == [(0, 20), (0, 8)]
+
+
+ENDS = int(datetime.now(UTC).timestamp()) + 3_000
+ALLOWED = {
+    "a venue": Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),
+    # Approved by a configuration that is gone since: only the events of the chain remember it.
+    "a stranger": Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),
+    # A permit that somebody handed in, until it ends.
+    "through Permit2": Allowance(
+        USDC, ROUTER["fa"], 7 * 10**6, False, "fa", True, datetime.fromtimestamp(ENDS, UTC)
+    ),
+}
+
+
+@pytest.mark.parametrize("who", ALLOWED)
+async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> None:
+    one, token = ALLOWED[who], USDC.contract
+    if one.permit2:
+        to, data = PERMIT2, permit2.APPROVE.call(token, one.spender, one.units, ENDS)
+    else:
+        to, data = token, erc20.APPROVE.call(one.spender, one.units)
+    approve = TransactionPayload(Purpose.APPROVE, to, "0x" + data.hex(), 0)
+    promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue)
+    configured = replace(someone, place=replace(someone.place, spenders=(MULTICALL3,)))
+    async with configured.agent() as agent:
+        await executed(someone, agent, approve, promise)
+    async with someone.agent() as agent:
+        # Where no contract stands nobody can take anything, which leaves no doubt.
+        told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
+        assert (told.allowances, told.complete) == ((one,), True)
+        other = await agent.allowances(someone.address, CHAIN, [NO_TOKEN])
+        assert (other.allowances, other.complete) == ((), True)
+        call = await agent.revocation(token, one.spender, permit2=one.permit2)
+        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        promise = someone.promise(f"revoke {who}", venue=None, sell_units=0)
+        await executed(someone, agent, end, promise)
+        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
+        with pytest.raises(Refused) as refused:
+            await agent.revocation(token, one.spender[:-1])
+        assert refused.value.code is Code.BAD_REQUEST
+
+
+async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)
+        with pytest.raises(Refused) as refused:
+            await agent.balances(ROUTER["fa"], CHAIN, [ETH])
+        assert refused.value.code is Code.NO_ACCOUNT
+        with pytest.raises(Refused) as other:
+            await agent.balances(solana.address, CHAIN, [ETH])
+        assert other.value.code is Code.OTHER_CHAIN

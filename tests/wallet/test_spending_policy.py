@@ -31,10 +31,8 @@ from swapdesk.wallet.spending import (
     SpendingPolicy,
     SpendWindow,
 )
-from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import Chains
-from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Trader, trader
+from wallet.agents import CHEAP, PASSPHRASE, dying_at
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Chains, Trader, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

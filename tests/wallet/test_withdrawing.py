@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox.evm.bundling import deposit_address
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import (
@@ -24,30 +23,25 @@ from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed, UnderWay
-from swapdesk.flows.wallet.replacement import cancelling
 from swapdesk.wallet.promise import Purpose
-from wallet.chains import Chains
-from wallet.owner import QuickClock, contested
-from wallet.signing import CHAIN, USDC
-from wallet.test_signing_bundles import built, payload_of, promised
-from wallet.withdrawals import COINS, DOLLARS, Opened, Owner, opened, owning_nothing
+from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
+from wallet.signing import CHAIN, USDC, Chains
+from wallet.test_signing import built, payload_of, promised
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Signed = tuple[WithdrawalSigning, list[str]]
-MALLORY = deposit_address(999)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
-    async with owning_nothing(world, tmp_path) as made:
+    async with owning(world, tmp_path) as made:
         yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def left(owner: Owner) -> AsyncIterator[Opened]:
+    await owner.left_by_bundle()
     async with opened(owner) as made:
-        await owner.fill(made.mine)
-        owner.left_by_bundle(made.mine)
         yield made
 
 
@@ -75,7 +69,7 @@ def session_of(left: Opened, *, says: bool) -> Signed:
 async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds(
     left: Opened,
 ) -> None:
-    owner, mine, account = left.owner, left.mine, left.account
+    owner, mine, account = left.owner, left.owner.mine, left.account
     refusing, asked = session_of(left, says=False)
     with pytest.raises(NotAgreed):
         await refusing.carry_out()
@@ -101,7 +95,7 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
 
 async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened) -> None:
     """The account does not stand yet: it is made first."""
-    owner, mine, account, flow = left.owner, left.mine, left.account, left.flow
+    owner, mine, account, flow = left.owner, left.owner.mine, left.account, left.flow
     coins, dollars = await owner.here.coins(account.address), await owner.dollars(account.address)
     first = await left.propose()
     assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
@@ -141,13 +135,12 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     owner.journal.withdrawals.begin(
         step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
     )
-    cancels = cancelling(left.wallet, QuickClock())
-    first, _ = await contested(left.wallet, cancels, owner.trader, step.proposal.review)
+    first, _ = await left.contested(step.proposal.review)
     again = await left.propose()
     assert again.transaction.hash == first.hash
-    under_way = await cancels.propose(first.hash)
+    under_way = await left.cancelling.propose(first.hash)
     assert isinstance(under_way, UnderWay)
-    assert (await cancels.replace(under_way)).done
+    assert (await left.cancelling.replace(under_way)).done
     ended = await left.flow.send(again)
     assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
     assert ended.cause == "Nothing was taken out. The transaction is replaced."
@@ -168,10 +161,10 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
     async with opened(owner) as left:
         agent = await left.wallet.client()
         signed = await agent.sign(await agent.review(payload_of(one), promise))
-        await owner.fill(left.mine, one.operation.required_prefund, 21_000_000)
+        await here.fund(owner.mine, wei=one.operation.required_prefund, dollars=21_000_000)
         await here.bundler.submit(CHAIN, one.operation.signed(bytes.fromhex(signed.signature[2:])))
         assert (await here.landed(one.hash)).success
-        owner.left_by_bundle(left.mine)
+        await owner.left_by_bundle(wei=0, dollars=0)
         kept, before = await prepaid(), await here.coins(left.account.address)
         assert kept > 0
         ended, taken = await left.taken_out()
@@ -184,7 +177,7 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
 async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) -> None:
     journal = left.owner.journal
     await left.stands()
-    left.owner.left_by_bundle(left.mine, BundleState.SIGNED)
+    await left.owner.left_by_bundle(BundleState.SIGNED, 0, 0)
     needed = await left.propose()
     assert needed.code == "NEEDED_BY_BUNDLE"
     assert "is signed" in needed.cause

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.sandbox.answer_faults import BROKEN_ANSWERS
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.fault_layer import BROKEN_ANSWERS
+from swapdesk.sandbox.tables import EVM_CHAINS
 from swapdesk.wire.faults import ANSWER_FAULTS, FAULTS, REMOVED, FaultRefused, fault_of
 from swapdesk.wire.faults import EVM_CHAINS as NAMED
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.account.reading import (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.cli.command_error import bad_input, own_refusal
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, Exit, bad_input, own_refusal
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown

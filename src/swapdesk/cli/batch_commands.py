@@ -89,7 +89,7 @@ def batch() -> None:
 @desk_command
 def template(call: CliContext, out: Path | None) -> None:
     """Write a file to begin with."""
-    from swapdesk.cli.batch_plan import write_template
+    from swapdesk.cli.batch_report import write_template
 
     write_template(call, out)
 
@@ -99,7 +99,7 @@ def template(call: CliContext, out: Path | None) -> None:
 @sell_option
 @decimal_comma_option
 @skip_option
-@on_desk("batch_plan:show_plan")
+@on_desk("batch_report:show_plan")
 def plan() -> None:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
@@ -118,7 +118,7 @@ def plan() -> None:
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
-@on_desk("batch_creation:create_batch")
+@on_desk("batch_making:create_batch")
 def create() -> None:
     """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
     newest one unless it is named) that became no order. Nothing is paid.
@@ -131,7 +131,7 @@ def create() -> None:
 @batch_argument
 @group_option
 @wallet_option
-@on_desk("batch_paying:build_group", from_journal=True)
+@on_desk("batch_making:build_group", from_journal=True)
 def build() -> None:
     """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
 
@@ -144,7 +144,7 @@ def build() -> None:
 @group_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_paying:sign_group", from_journal=True)
+@on_desk("batch_making:sign_group", from_journal=True)
 def sign() -> None:
     """Fund the own smart account where it lacks something, and sign the bundle of a group.
 
@@ -155,7 +155,7 @@ def sign() -> None:
 @batch.command()
 @batch_argument
 @group_option
-@on_desk("batch_paying:submit_group", from_journal=True)
+@on_desk("batch_making:submit_group", from_journal=True)
 def submit() -> None:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
@@ -175,7 +175,7 @@ def submit() -> None:
 @click.option(
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
-@on_desk("batch_paying:run_batch")
+@on_desk("batch_making:run_batch")
 def run() -> None:
     """Plan, create, and pay the groups of a file, one after another.
 
@@ -188,7 +188,7 @@ def run() -> None:
 @batch_argument
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_paying:resume_batch", from_journal=True)
+@on_desk("batch_making:resume_batch", from_journal=True)
 def resume() -> None:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
     pay what was begun to be paid.
@@ -199,7 +199,7 @@ def resume() -> None:
 
 @batch.command()
 @batch_argument
-@on_desk("batch_result:show_status", from_journal=True)
+@on_desk("batch_report:show_status", from_journal=True)
 def status() -> None:
     """What became of every row; the newest batch unless one is named."""
 
@@ -209,6 +209,6 @@ def status() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
-@on_desk("batch_result:export_batch", from_journal=True)
+@on_desk("batch_report:export_batch", from_journal=True)
 def export() -> None:
     """The results as CSV, one line for each row that was created."""

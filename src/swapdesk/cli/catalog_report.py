@@ -7,8 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
 from swapdesk.flows.catalog.token_list import CanDo, TokenRow

@@ -1,4 +1,6 @@
-"""One call of a command: its output, its settings, and the options every command has."""
+"""One call of a command: its output, its settings, and what commands are declared with: the options
+that every command has, what a command opens and does at most, and lists under its help.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,76 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.effects import EFFECTS
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Form, Output
 
 if TYPE_CHECKING:
     from swapdesk.secret import Secret
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
+
+
+class Effect(StrEnum):
+    MOVES_MONEY = "moves money"
+    """It signs, pays, creates an order that may be paid at once, or sends what was signed."""
+    SPENDS_LIMIT = "spends a limit"
+    """It takes from what the account may still ask or create in a window of time."""
+    CHANGES_DESK = "changes the desk"
+    """It writes files, keys or notes of this machine, or a fault of the sandbox."""
+    ONLY_READS = "only reads"
+
+
+class CommandEffect(Struct, frozen=True):
+    """``read_only``: it works on a desk that only reads. One that creates, signs or spends, or asks
+    the process with the keys, does not."""
+
+    effect: Effect
+    read_only: bool
+
+
+_ROWS: tuple[tuple[Effect, bool, str], ...] = (
+    (Effect.MOVES_MONEY, False, "swap, send, fund"),
+    (Effect.MOVES_MONEY, False, "batch sign, batch submit, batch run, batch resume"),
+    (Effect.MOVES_MONEY, False, "wallet revoke, wallet cancel, wallet bump, wallet withdraw"),
+    # The method of the call decides: one that writes is refused.
+    (Effect.MOVES_MONEY, True, "api"),
+    (Effect.SPENDS_LIMIT, False, "batch create, batch build, trigger run"),
+    (Effect.SPENDS_LIMIT, True, "quote"),
+    (Effect.CHANGES_DESK, False, "wallet new, wallet import, wallet export, wallet lock"),
+    (Effect.CHANGES_DESK, True, "batch template, batch export, orders export, orders put-away"),
+    (Effect.CHANGES_DESK, True, "support bundle, trigger NAME, trigger clear, trigger clock"),
+    (Effect.CHANGES_DESK, True, "serve, node, tape run, tour"),
+    (Effect.CHANGES_DESK, False, "partner payout, partner reverse, partner create, partner key"),
+    (Effect.CHANGES_DESK, False, "partner revoke, partner suspend, partner tier"),
+    (Effect.CHANGES_DESK, False, "partner override, partner origin"),
+    (Effect.ONLY_READS, False, "sign, wallet list, wallet balance, wallet allowances"),
+    (Effect.CHANGES_DESK, False, "wallet policy set"),
+    (Effect.ONLY_READS, False, "wallet transactions, wallet policy show"),
+    (Effect.ONLY_READS, True, "tokens, chains, orders list, orders show, orders watch"),
+    (Effect.ONLY_READS, True, "batch plan, batch status, why, inspect, support open"),
+    (Effect.CHANGES_DESK, True, "profile use"),
+    (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
+    (Effect.ONLY_READS, True, "schema, errors, commands, listen, partner sums"),
+    (Effect.ONLY_READS, True, "partner list, partner show"),
+    (Effect.ONLY_READS, True, "account limits, account commissions, account volume"),
+    (Effect.ONLY_READS, True, "account weekly, account chart"),
+)
+"""The effect, whether it works on a desk that only reads, and the commands."""
+
+
+EFFECTS: dict[str, CommandEffect] = {
+    name: CommandEffect(effect, read_only)
+    for effect, read_only, names in _ROWS
+    for name in names.split(", ")
+}
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -268,3 +325,67 @@ def refuse_to_write(call: CliContext) -> None:
         "This desk only reads: it creates, signs and spends nothing.",
         next=MAY_WRITE,
     )
+
+
+EXCHANGES = (
+    "Exchanges of the sandbox",
+    'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
+)
+ON_CHAIN = ("On-chain venues of the sandbox", "CODE of a route of type dex.")
+OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
+
+Rows = list[tuple[str, str]]
+Lists = tuple[tuple[str, str, Callable[[], Rows]], ...]
+
+
+def exchange_rows() -> Rows:
+    """Code and name of every exchange of the sandbox, and that some are closed to new orders."""
+    from swapdesk.sandbox.tables import VENUE_ROWS
+
+    return [
+        (row.code, row.name if row.enabled else f"{row.name}, not enabled") for row in VENUE_ROWS
+    ]
+
+
+def on_chain_rows() -> Rows:
+    """Code and name of every on-chain venue of the sandbox."""
+    from swapdesk.sandbox.tables import ON_CHAIN_NAMES
+
+    return list(ON_CHAIN_NAMES.items())
+
+
+def operation_rows() -> Rows:
+    """Call, name and summary of every operation of the API."""
+    from swapdesk.wire.operations import OPERATIONS as TABLE
+
+    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in TABLE]
+
+
+class WithLists(click.Command):
+    """A command with ``lists`` under its help, each with a title, a sentence and rows."""
+
+    lists: Lists
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, said, rows in self.lists:
+            with formatter.section(title):
+                formatter.write_text(said)
+                formatter.write_dl(rows())
+
+
+class WithExchanges(WithLists):
+    """A command with a CODE of an exchange among its options."""
+
+    lists: Lists = ((*EXCHANGES, exchange_rows),)
+
+
+class WithVenues(WithExchanges):
+    """A command whose CODE may also be an on-chain venue."""
+
+    lists = (*WithExchanges.lists, (*ON_CHAIN, on_chain_rows))
+
+
+class WithOperations(WithLists):
+    """A command that makes any call of the API."""
+
+    lists = ((*OPERATIONS, operation_rows),)

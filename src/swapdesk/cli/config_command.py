@@ -9,9 +9,7 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.config_file import keep_choice
 from swapdesk.settings import SANDBOX, Origin, Settings
 

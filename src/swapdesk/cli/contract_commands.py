@@ -1,11 +1,34 @@
-"""``schema``, ``errors`` and ``commands``: what programs may rely on."""
+"""``schema``, ``errors`` and ``commands``: what programs may rely on.
+
+Every command is listed with what it takes and does, from click and the tables of the program. Every
+code that a command ends with has what it means, whether to try again, where the money is, who acts
+next, and the exit code. A command may say more of the case at hand; the code is what a program
+branches on. Codes of the service, of calls and of the wallet come from the tables of those, all
+others from ``OWN_ROWS``.
+"""
 
 from __future__ import annotations
 
-import click
+import inspect
+from collections.abc import Iterator
+from enum import StrEnum
 
-from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import bad_input
+import click
+from msgspec import Struct
+
+from swapdesk.cli.cli_context import EFFECTS, CliContext, Effect, desk_command
+from swapdesk.cli.command_error import (
+    MEANINGS,
+    OWN_ROWS,
+    REVIEW,
+    UNPAID,
+    Exit,
+    bad_input,
+    of_client_error,
+    of_wallet_error,
+)
+from swapdesk.cli.output import Form
+from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
 
 
 @click.command()
@@ -18,8 +41,6 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     form, of the dialect 2020-12. Fields may be added at any time; a new schemaVersion says that one
     was removed or is another one.
     """
-    from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
-
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
     if not name:
         call.output.document(SchemaDocument(all_schemas()))
@@ -43,17 +64,330 @@ def errors(call: CliContext) -> None:
 
     A service may have codes of its own: they are read by their HTTP status.
     """
-    from swapdesk.cli.error_codes import report_errors
+    output = call.output
+    found = error_codes()
+    exits = tuple(ExitFacts(end.value, said) for end, said in MEANINGS.items())
+    output.table(
+        ("code", "exit", "again", "means", "money", "next"),
+        [
+            (one.code, " or ".join(map(str, one.exits)), one.retry, one.means, one.money, one.next)
+            for one in found
+        ],
+        document=ErrorsDocument(found, exits),
+    )
+    if output.form is Form.TABLE:
+        output.talk(*(f"Exit {end.value}: {said}." for end, said in MEANINGS.items()))
 
-    report_errors(call.output)
 
-
-@click.command()
+@click.command("commands")
 @desk_command
-def commands(call: CliContext) -> None:
+def list_commands(call: CliContext) -> None:
     """List every command with its arguments, its options, and what it does at most: it moves money,
     spends a limit, changes the desk, or only reads.
     """
-    from swapdesk.cli.command_list import report_commands
+    from swapdesk.cli.main import swapdesk
 
-    report_commands(call.output)
+    listed = [_command_facts(name, command) for name, command in commands().items()]
+    whole = [one for one in swapdesk.params if one.name in OF_ALL]
+    call.output.table(
+        ("command", "effect", "read-only", "does"),
+        [
+            (one.name, one.effect, "works" if one.read_only else "refused", one.help)
+            for one in listed
+        ],
+        plain=[f"swapdesk {one.name} {one.effect}: {one.help}" for one in listed],
+        document=CommandsDocument(tuple(listed), tuple(map(_option, _options(whole)))),
+    )
+
+
+OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
+"""Options that every command has, told once. ``--read-only`` is told where it matters."""
+
+
+class ArgumentFacts(Struct, frozen=True):
+    """``many``: it may be given more than once."""
+
+    name: str
+    required: bool
+    many: bool
+    choices: tuple[str, ...]
+
+
+class OptionFacts(Struct, frozen=True):
+    """Every spelling in ``names``. ``value`` is what stands for its value, None for a switch;
+    ``default`` as it is typed."""
+
+    names: tuple[str, ...]
+    value: str | None
+    default: str | None
+    required: bool
+    many: bool
+    choices: tuple[str, ...]
+    help: str
+
+
+class CommandFacts(Struct, frozen=True, rename="camel"):
+    """``effect`` is what it does at most; ``readOnly``: it works on a desk that only reads.
+    ``documents``: ``swapdesk schema`` has its schema."""
+
+    name: str
+    help: str
+    effect: Effect
+    read_only: bool
+    documents: bool
+    arguments: tuple[ArgumentFacts, ...]
+    options: tuple[OptionFacts, ...]
+
+
+class CommandsDocument(Struct, frozen=True):
+    """Every command, and the options that all of them take."""
+
+    commands: tuple[CommandFacts, ...]
+    options: tuple[OptionFacts, ...]
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    """The desk itself, every command and every command of a group, by the whole name."""
+    from swapdesk.cli.main import swapdesk
+
+    return _below("swapdesk", swapdesk)
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that does something, by its words without ``swapdesk``."""
+    return {
+        name.partition(" ")[2]: command
+        for name, command in every_command()
+        if not isinstance(command, click.Group)
+    }
+
+
+def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _below(f"{name} {inner}", found)
+
+
+def _command_facts(name: str, command: click.Command) -> CommandFacts:
+    effect = EFFECTS[name]
+    return CommandFacts(
+        name=name,
+        help=" ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split()),
+        effect=effect.effect,
+        read_only=effect.read_only,
+        documents=name in DOCUMENTS,
+        arguments=tuple(
+            ArgumentFacts(
+                one.make_metavar(click.Context(command)).strip("[]."),
+                one.required,
+                one.nargs != 1,
+                _choices(one),
+            )
+            for one in command.params
+            if isinstance(one, click.Argument)
+        ),
+        options=tuple(_option(one) for one in _options(command.params) if one.name not in OF_ALL),
+    )
+
+
+def _options(params: list[click.Parameter]) -> list[click.Option]:
+    return [one for one in params if isinstance(one, click.Option) and not one.hidden]
+
+
+def _option(one: click.Option) -> OptionFacts:
+    default = one.to_info_dict()["default"]
+    said = isinstance(default, (int, str)) and not isinstance(default, bool)
+    return OptionFacts(
+        names=(*one.opts, *one.secondary_opts),
+        value=None if one.is_flag else option_value(one),
+        default=str(default) if said else None,
+        required=one.required,
+        many=one.multiple,
+        choices=_choices(one),
+        help=one.help or "",
+    )
+
+
+def option_value(option: click.Option) -> str:
+    """What stands for the value in the help: ``SECONDS``, ``in|out``, ``N``."""
+    if option.metavar is not None:
+        return option.metavar
+    if isinstance(option.type, click.Choice):
+        return "|".join(map(str, option.type.choices))
+    if isinstance(option.type, click.types.IntParamType):
+        return "N"
+    return option.type.name.upper()
+
+
+def _choices(one: click.Parameter) -> tuple[str, ...]:
+    found = one.type.choices if isinstance(one.type, click.Choice) else ()
+    return tuple(map(str, found))
+
+
+class Retry(StrEnum):
+    """Whether the same command helps when it is given again."""
+
+    YES = "yes"
+    """Nothing was done, or what was done is not done twice."""
+    LATER = "later"
+    """Once a window of time, a transaction or another desk is over."""
+    CORRECTED = "corrected"
+    """After ``next`` was done; the same again ends the same way."""
+    NO = "no"
+    """Look first: something may have happened, or the command did its work."""
+
+
+class ErrorCodeFacts(Struct, frozen=True):
+    """``exits`` are exit codes; several where the same thing is found at several places. ``status``
+    is that of the service's answer."""
+
+    code: str
+    means: str
+    retry: Retry
+    money: str
+    next: str
+    exits: tuple[int, ...]
+    status: int | None = None
+
+
+class ExitFacts(Struct, frozen=True):
+    """An exit code."""
+
+    exit: int
+    means: str
+
+
+class ErrorsDocument(Struct, frozen=True):
+    """Every code, and every exit code."""
+
+    codes: tuple[ErrorCodeFacts, ...]
+    exits: tuple[ExitFacts, ...]
+
+
+RETRY_OF: dict[Exit, Retry] = {
+    Exit.DEFECT: Retry.NO,
+    Exit.BAD_INPUT: Retry.CORRECTED,
+    Exit.THRESHOLD: Retry.YES,
+    Exit.REFUSED: Retry.CORRECTED,
+    Exit.NOT_FOUND: Retry.CORRECTED,
+    Exit.RATE_LIMITED: Retry.LATER,
+    Exit.UNREACHABLE: Retry.YES,
+    Exit.UNKNOWN: Retry.NO,
+    Exit.OWN_REFUSAL: Retry.CORRECTED,
+    Exit.ENDED_OTHERWISE: Retry.NO,
+    Exit.NOT_WRITTEN: Retry.NO,
+    Exit.INTERRUPTED: Retry.YES,
+}
+"""Where a code does not say otherwise."""
+
+_RETRY: dict[str, Retry] = {
+    **dict.fromkeys(
+        ("NOT_REPEATED", "ON_ITS_WAY", "NOT_FINAL", "NOT_SENT", "NOT_SEEN_YET", "STILL_WAITING",
+         "UNDECIDED", "OWNED", "NOT_YET", "UNRESOLVED", "TOKEN_DISABLED"),
+        Retry.LATER,
+    ),
+    **dict.fromkeys(
+        ("ALREADY_ASKED", "ORDER_DIFFERS", "PAID_BEFORE", "SECRET_PASTED", "CREATED_BEFORE",
+         "SENT_BEFORE", "ALREADY_SUBMITTED", "NOT_FAILED"),
+        Retry.NO,
+    ),
+    **dict.fromkeys(
+        ("AGENT_GONE", "BLOCKHASH_OLD", "DEMO_FAILED", "NOT_REVOKED", "NOT_WITHDRAWN",
+         "NOT_SUBMITTED", "STALE_REVIEW", "WALLET"),
+        Retry.YES,
+    ),
+    "TIMEOUT": Retry.YES,
+    "CLOCK_SKEW": Retry.CORRECTED,
+    "NEVER_CAME": Retry.CORRECTED,
+}  # fmt: skip
+"""Codes that their exit says too little of."""
+
+
+def error_codes() -> tuple[ErrorCodeFacts, ...]:
+    """Every code once, in the sequence of the alphabet. What the desk and the service both call
+    by one name has the desk's words and the exits of both."""
+    found: dict[str, ErrorCodeFacts] = {}
+    own = (_code_facts(*row) for row in OWN_ROWS)
+    for one in (*own, *_of_calls(), *_of_service(), *_of_wallet(), *_of_rules()):
+        known = found.get(one.code)
+        if known is None:
+            found[one.code] = one
+        else:
+            exits = tuple(sorted({*known.exits, *one.exits}))
+            status = known.status if known.status is not None else one.status
+            found[one.code] = ErrorCodeFacts(
+                known.code, known.means, known.retry, known.money, known.next, exits, status
+            )
+    return tuple(found[code] for code in sorted(found))
+
+
+def _code_facts(
+    code: str,
+    exits: tuple[Exit, ...],
+    means: str,
+    money: str,
+    next_: str,
+    status: int | None = None,
+) -> ErrorCodeFacts:
+    retry = _RETRY.get(code, RETRY_OF[exits[0]])
+    return ErrorCodeFacts(
+        code, means, retry, money, next_, tuple(sorted(one.value for one in exits)), status
+    )
+
+
+def _of_service() -> Iterator[ErrorCodeFacts]:
+    from swapdesk.client.errors import api_error
+    from swapdesk.wire.errors import STATUS_OF
+
+    for code, status in STATUS_OF.items():
+        told = of_client_error(api_error(status, code))
+        yield _code_facts(str(code), (told.exit,), told.message, told.money, told.next, status)
+
+
+def _of_calls() -> Iterator[ErrorCodeFacts]:
+    """Of one error of each kind."""
+    from swapdesk.client import errors as client
+
+    kinds = (
+        client.RequestRefused("The request cannot be made"),
+        client.Unreachable(""),
+        client.NoAnswer(""),
+        *(client.AnswerRefused("", reason, 200) for reason in client.ANSWER_REASONS),
+    )
+    for error in kinds:
+        told = of_client_error(error)
+        yield _code_facts(told.code, (told.exit,), told.message.strip(), told.money, told.next)
+
+
+def _of_wallet() -> Iterator[ErrorCodeFacts]:
+    from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused
+    from swapdesk.wallet.protocol import REFUSALS
+
+    words = (
+        *((Refused(code, means), means) for code, means in REFUSALS.items()),
+        (AgentMissing(""), "No process with the keys could be started."),
+        (AgentGone(""), "The process with the keys ended or cannot be understood."),
+    )
+    for error, means in words:
+        told = of_wallet_error(error)
+        yield _code_facts(told.code, (told.exit,), means, told.money, told.next)
+
+
+_OWN = (Exit.OWN_REFUSAL,)
+
+
+def _of_rules() -> Iterator[ErrorCodeFacts]:
+    from swapdesk.flows.failure_messages import rule_next
+    from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
+
+    said = {
+        **{code: f'The wallet refuses what breaks "{holds}".' for code, holds in RULES.items()},
+        **{code: f"The wallet refuses: {why}." for code, why in PAYLOADS.items()},
+        **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
+    }
+    for code, means in said.items():
+        yield _code_facts(code, _OWN, means, UNPAID, rule_next(code, REVIEW))

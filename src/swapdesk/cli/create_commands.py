@@ -10,12 +10,17 @@ from typing import Any
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, on_desk, options
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.listed_help import WithExchanges, WithVenues
-from swapdesk.cli.quote_command import ROUTES
+from swapdesk.cli.cli_context import (
+    CliContext,
+    WithExchanges,
+    WithVenues,
+    desk_command,
+    on_desk,
+    options,
+)
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.quote_options import (
+    ROUTES,
     CreateRequest,
     RouteWish,
     preset_option,
@@ -177,7 +182,7 @@ def named_route(call: CliContext, quote_id: str | None) -> str | None:
     """The route of a quote that was shown; None without one, or for one that never was."""
     if quote_id is None:
         return None
-    from swapdesk.cli.quote_cache import QuoteCache
+    from swapdesk.cli.quotes import QuoteCache
 
     shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     return None if shown is None else shown[1].type
@@ -240,11 +245,11 @@ def _create(
     from swapdesk.cli.session import run_session
 
     if request.on_chain and request.dry_run:
-        from swapdesk.cli.dex_creation import DexDryRun
+        from swapdesk.cli.wallet_orders import DexDryRun
 
         return run_session(call, lambda session: DexDryRun(session, request).run())
     if request.on_chain:
-        from swapdesk.cli.dex_creation import DexCreation
+        from swapdesk.cli.wallet_orders import DexCreation
 
         return run_session(call, lambda session: DexCreation(session, request).run())
     return run_session(call, lambda session: Creation(session, request).run())
@@ -260,7 +265,7 @@ def _create(
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("funding:fund_order", from_journal=True)
+@on_desk("wallet_orders:fund_order", from_journal=True)
 def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 
@@ -298,7 +303,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
     if not dry_run:
         message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
         raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
-    from swapdesk.cli.quote_cache import QuoteCache
+    from swapdesk.cli.quotes import QuoteCache
 
     shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     if shown is None:
@@ -336,7 +341,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         on_chain=True,
         dry_run=True,
     )
-    from swapdesk.cli.dex_creation import DexDryRun
     from swapdesk.cli.session import run_session
+    from swapdesk.cli.wallet_orders import DexDryRun
 
     return run_session(call, lambda session: DexDryRun(session, request).run())

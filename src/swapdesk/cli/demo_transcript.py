@@ -15,11 +15,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
+from swapdesk.cli.quotes import find_token
 from swapdesk.cli.sandbox_lifetime import require_sandbox
-from swapdesk.cli.token_argument import find_token
 from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration

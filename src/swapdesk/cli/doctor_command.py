@@ -16,7 +16,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import Exit
 from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor.home_checks import (

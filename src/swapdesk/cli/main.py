@@ -1,7 +1,7 @@
 """``swapdesk``: without a command the desk, with one what a script or a person asks for.
 
 Commands are loaded when they are called, and what they need when they run: a version or a
-configuration is shown without a network client.
+configuration is shown without a network client. What is gone names what takes its place.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from swapdesk import __version__
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, global_options, named, narrow
 from swapdesk.cli.command_error import (
+    MEANINGS,
     CommandError,
+    Exit,
     bad_input,
     of_error,
 )
-from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import (
     Form,
     Output,
@@ -33,7 +34,6 @@ from swapdesk.cli.output import (
     replace_closed,
     silence,
 )
-from swapdesk.cli.removed import of_removed
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -41,27 +41,28 @@ if TYPE_CHECKING:
     from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.tui.tapes.player import Player
 
+
 COMMANDS: dict[str, str] = {
-    "quote": "quote_command:quote",
+    "quote": "desk_commands:quote",
     "swap": "create_commands:swap",
     "send": "create_commands:send",
     "sign": "create_commands:sign",
     "fund": "create_commands:fund",
     "batch": "batch_commands:batch",
-    "tokens": "catalog_commands:tokens",
-    "chains": "catalog_commands:chains",
-    "orders": "orders_commands:orders",
-    "account": "account_commands:account",
-    "why": "support_commands:why",
-    "inspect": "support_commands:inspect",
-    "support": "support_files:support",
-    "trigger": "trigger_command:trigger",
-    "api": "api_command:api",
-    "listen": "listen_command:listen",
+    "tokens": "desk_commands:tokens",
+    "chains": "desk_commands:chains",
+    "orders": "desk_commands:orders",
+    "account": "desk_commands:account",
+    "why": "desk_commands:why",
+    "inspect": "desk_commands:inspect",
+    "support": "desk_commands:support",
+    "trigger": "sandbox_commands:trigger",
+    "api": "desk_commands:api",
+    "listen": "desk_commands:listen",
     "wallet": "wallet_commands:wallet",
-    "demo": "demo_command:demo",
-    "serve": "serve_command:serve",
-    "node": "serve_command:node",
+    "demo": "sandbox_commands:demo",
+    "serve": "sandbox_commands:serve",
+    "node": "sandbox_commands:node",
     "partner": "partner_commands:partner",
     "config": "config_command:config",
     "profile": "config_command:profile",
@@ -69,7 +70,7 @@ COMMANDS: dict[str, str] = {
     "tour": "tape_commands:tour",
     "doctor": "doctor_command:doctor",
     "completion": "completion_command:completion",
-    "commands": "contract_commands:commands",
+    "commands": "contract_commands:list_commands",
     "schema": "contract_commands:schema",
     "errors": "contract_commands:errors",
 }
@@ -291,3 +292,27 @@ def load_libraries_lean() -> None:
     own command line (with rich and pygments), pydantic the plugins of every installed package."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+REMOVED: dict[str, str] = {
+    "demo swap": "run swapdesk tape run docs/tapes/swap.tape",
+    "demo dex": "run swapdesk tape run docs/tapes/dex.tape",
+    "serve --record": "put a proxy between client and service that records what is told",
+    "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
+    "support diff": "compare the two JSON files with diff",
+}
+"""The command and the word of it that is gone: what to do in its place."""
+
+
+def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:
+    """Exit 2 where the line names what is gone; None for any other line that cannot be read."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return None
+    words = {word.partition("=")[0] for word in line}
+    for gone, instead in REMOVED.items():
+        command, _, word = gone.rpartition(" ")
+        if f"swapdesk {command}".rstrip() == context.command_path and word in words:
+            said = f"swapdesk {gone} is gone in this version. Instead: {instead}."
+            return bad_input("REMOVED", said, next=f"you: {instead}")
+    return None

@@ -1,4 +1,5 @@
-"""Following orders to their end: told by the stream, confirmed by the service.
+"""Following orders to their end, told by the stream and confirmed by the service: a line for each
+change, or a signed POST to a program of the user's own.
 
 In the sandbox the watch keeps its world alive, and starts it again when it is gone.
 """
@@ -8,19 +9,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import OrderDocument, order_document, order_sentence
-from swapdesk.cli.order_reports import find_order
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, of_unusable_file
+from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.client.live import StreamState
+from swapdesk.client.stream_events import StreamState
+from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.webhooks import (
+    GONE,
+    AttemptDocument,
+    OrderWebhooks,
+    TakenLog,
+    WebhookRefused,
+    gone,
+    shown,
+    signing_secret,
+)
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0
@@ -145,3 +158,79 @@ class _Watch:
                 output.document(WatchedDocument(name, order_document(tracked, now, made)))
             else:
                 output.say(order_sentence(tracked, now, made))
+
+
+async def post_orders(
+    session: CommandSession, url: str, ids: tuple[str, ...], wanted: str | None
+) -> None:
+    only = {(await find_order(session, name)).service_id for name in ids}
+    root: Path = session.settings.places.root
+    try:
+        secret, taken = signing_secret(root / "webhook.secret"), TakenLog(root / "webhooks.db", url)
+    except WebhookRefused as error:
+        raise bad_input("NO_SECRET", f"{error}.") from None
+    except OSError as error:
+        raise of_unusable_file(error, money=UNTOUCHED) or error from None
+    webhooks = OrderWebhooks(
+        session.desk.journal,
+        SystemClock(),
+        url=url,
+        secret=secret,
+        taken=taken,
+        only=only or None,
+        told=lambda attempt: _tell(session.call, attempt),
+    )
+    try:
+        if wanted is not None:
+            try:
+                made = await webhooks.replay(wanted)
+            except WebhookRefused as error:
+                raise bad_input("NO_DELIVERY", f"{error}.", field="replay") from None
+            if made.status == GONE:
+                raise _gone(url)
+            if not made.taken:
+                raise CommandError(
+                    Exit.UNREACHABLE,
+                    "NOT_TAKEN",
+                    f"The receiver did not take it: {made.problem or made.status}.",
+                )
+            return
+        session.call.output.talk(
+            f"Posting to {shown(url)}. Signatures are checked with {root / 'webhook.secret'}."
+        )
+        session.link.follow()
+        try:
+            await _until_interrupted(session, webhooks)
+        except WebhookRefused:
+            raise _gone(url) from None
+    finally:
+        await webhooks.close()
+
+
+def _gone(url: str) -> CommandError:
+    return CommandError(Exit.NOT_FOUND, "RECEIVER_GONE", f"{gone(url)}.")
+
+
+async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -> None:
+    """Post while the desk follows the service; a sandbox that is gone is started again."""
+    posting = asyncio.create_task(webhooks.run())
+    try:
+        while True:
+            done, _ = await asyncio.wait([posting], timeout=LOST_SECONDS)
+            if done:
+                posting.result()
+            if session.link.tracker.stream_state is StreamState.OFFLINE:
+                await session.reconnect()
+    finally:
+        posting.cancel()
+        await asyncio.gather(posting, return_exceptions=True)
+
+
+def _tell(call: CliContext, attempt: AttemptDocument) -> None:
+    answered = attempt.problem or str(attempt.status)
+    again = "" if attempt.taken else f", try {attempt.number}"
+    call.output.say(
+        f"{attempt.id}  {attempt.service_id}  {attempt.display or 'no state'}"
+        f"  {answered}{again}  {attempt.ms} ms",
+        document=attempt,
+    )

@@ -21,8 +21,7 @@ from typing import Any, TextIO
 
 from msgspec import UNSET, Struct
 
-from swapdesk.cli.command_error import CommandError, ErrorDocument
-from swapdesk.cli.error_table import UNSENT
+from swapdesk.cli.command_error import UNSENT, CommandError, ErrorDocument
 
 SCHEMA_VERSION = 1
 """Of all documents that commands print. It is raised when a field is removed or changes its

@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
 from swapdesk.clock import SystemClock

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
 
 
+ROUTES = ("standard", "private", "dex")
+
+
 class RouteWish(Struct, frozen=True):
     """The options as typed; :meth:`read` checks them against one another."""
 

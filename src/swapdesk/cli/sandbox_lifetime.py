@@ -21,8 +21,7 @@ from typing import IO, Any
 
 from msgspec.structs import asdict
 
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.clock import SystemClock
 from swapdesk.paths import Home, private_directory
 

@@ -22,25 +22,25 @@ from swapdesk.flows.notation import Moment
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
 
-_ORDER = "order_document:OrderDocument"
-_BATCH = "batch_result:BatchDocument"
+_ORDER = "order_reports:OrderDocument"
+_BATCH = "batch_report:BatchDocument"
 _PLAN = "swapdesk.flows.batch.plan:PlanDocument"
 _CASES = "support_report:CaseListDocument"
-_REPLACED = "wallet_acts:ReplacedDocument"
-_POLICY = "wallet_policy:PolicyDocument"
+_REPLACED = "wallet_chains:ReplacedDocument"
+_POLICY = "wallet_chains:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
 _PARTNER = "partner_report:PartnerDocument"
 _NEW_KEY = "partner_report:NewPartnerKeyDocument"
-_SIGNED = "dex_creation:SwapDryRunDocument"
+_SIGNED = "wallet_orders:SwapDryRunDocument"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
-    "quote": ("quote_report:QuotesDocument",),
-    "swap": (*_CREATED, "dex_creation:SwappedDocument", _SIGNED),
+    "quote": ("quotes:QuotesDocument",),
+    "swap": (*_CREATED, "wallet_orders:SwappedDocument", _SIGNED),
     "send": _CREATED,
     "sign": (_SIGNED,),
-    "fund": ("funding:FundingDocument",),
-    "batch template": ("batch_plan:TemplateDocument",),
+    "fund": ("wallet_orders:FundingDocument",),
+    "batch template": ("batch_report:TemplateDocument",),
     "batch plan": (_PLAN,),
     "batch create": (_BATCH, _PLAN),
     "batch build": (_BATCH,),
@@ -49,7 +49,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "batch run": (_BATCH, _PLAN),
     "batch resume": (_BATCH,),
     "batch status": (_BATCH,),
-    "batch export": ("batch_result:ResultsDocument", "batch_result:ResultsFileDocument"),
+    "batch export": ("batch_report:ResultsDocument", "batch_report:ResultsFileDocument"),
     "tokens": ("catalog_report:TokensDocument",),
     "chains": ("catalog_report:ChainsDocument",),
     "orders list": ("order_reports:OrdersDocument",),
@@ -58,7 +58,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "orders watch": ("order_watch:WatchedDocument",),
     "why": (_CASES,),
     "inspect": (_CASES,),
-    "support bundle": ("support_files:BundleWritten",),
+    "support bundle": ("support_report:BundleWritten",),
     "support open": ("swapdesk.flows.support.case_file:CaseFile",),
     "trigger list": ("trigger_report:FaultsDocument",),
     "trigger clear": ("trigger_report:ActiveDocument",),
@@ -90,13 +90,13 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet lock": ("wallet_keys:LockedDocument",),
     "wallet balance": ("wallet_chains:BalancesDocument",),
     "wallet allowances": ("wallet_chains:AllowancesDocument",),
-    "wallet revoke": ("wallet_acts:RevokedDocument",),
-    "wallet transactions": ("wallet_acts:TransactionsDocument",),
+    "wallet revoke": ("wallet_chains:RevokedDocument",),
+    "wallet transactions": ("wallet_chains:TransactionsDocument",),
     "wallet cancel": (_REPLACED,),
     "wallet bump": (_REPLACED,),
     "wallet policy show": (_POLICY,),
     "wallet policy set": (_POLICY,),
-    "wallet withdraw": ("wallet_acts:WithdrawalDocument",),
+    "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
     "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),
@@ -105,8 +105,8 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor_command:DoctorDocument",),
     "completion": ("completion_command:CompletionDocument",),
     "schema": ("schemas:SchemaDocument",),
-    "errors": ("error_codes:ErrorsDocument",),
-    "commands": ("command_list:CommandsDocument",),
+    "errors": ("contract_commands:ErrorsDocument",),
+    "commands": ("contract_commands:CommandsDocument",),
 }
 """The command and what it prints, one of these each time; of this room where no other is named."""
 

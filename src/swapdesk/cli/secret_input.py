@@ -10,9 +10,7 @@ import sys
 import termios
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.error_table import UNTOUCHED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.paths import without_mark
 from swapdesk.secret import Secret
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
+    UNTOUCHED,
     bad_input,
     of_unusable_file,
     unusable_journal,
 )
-from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.flows.connected_desk import ConnectedDesk
 from swapdesk.flows.connection import (

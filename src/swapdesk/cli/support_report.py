@@ -1,25 +1,47 @@
-"""What ``why`` and ``inspect`` print."""
+"""What ``why`` and ``inspect`` print, and a case as a file."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input
+from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import iso
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_history import Update, updates_of
+from swapdesk.flows.support.case_file import (
+    NOT_OURS,
+    CaseFile,
+    CaseFileRefused,
+    Shown,
+    case_file,
+    contents,
+    file_name,
+    program_facts,
+    read_case_file,
+    write_case_file,
+)
 from swapdesk.flows.support.diagnosis import Diagnosis
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
-from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
+from swapdesk.flows.support.support_case import (
+    SupportCase,
+    calls_about,
+    case_sentence,
+    facts_of,
+    support_case,
+)
+from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 from swapdesk.wire.orders import Order
 
 
@@ -234,3 +256,86 @@ def _case(case: SupportCase, found_by: str) -> CaseDocument:
         updates=tuple(updates_of(case.facts.seen)),
         order=shown_order(tracked.order, withheld=tracked.withheld),
     )
+
+
+class BundleWritten(Struct, frozen=True):
+    """The file, and the kinds of facts that are masked in it."""
+
+    file: str
+    masked: tuple[str, ...]
+
+
+async def write_bundle(
+    session: CommandSession, order: str, out: Path | None, shown: set[Shown]
+) -> None:
+    tracked = await find_order(session, order)
+    facts = facts_of(session.desk, tracked.service_id)
+    assert facts is not None  # it was just read
+    settings = session.settings
+    file = case_file(
+        calls_about(session.desk, facts),
+        shown,
+        program=program_facts(session.link.api.skew(), settings),
+        secrets=settings.secrets,
+    )
+    output = session.call.output
+    output.talk(*(f"{what}: {how}." for what, how in contents(file)))
+    try:
+        path = write_case_file(file, out or Path.cwd() / file_name(tracked.service_id))
+    except CaseFileRefused as error:
+        raise bad_input(
+            "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
+        ) from None
+    output.say(
+        f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), file.masked)
+    )
+
+
+def show_case_file(call: CliContext, file: Path) -> int:
+    """The pages of the desk in a terminal, lines elsewhere."""
+    case = _read_case(file)
+    output = call.output
+    if output.json:
+        output.document(case)
+    elif output.to_person and output.form == "table" and sys.stdin.isatty():
+        from swapdesk.tui.case_file_app import CaseFileApp
+        from swapdesk.tui.glyphs import wanted_set
+
+        theme, glyphs = DEFAULT_THEME, DEFAULT_GLYPHS
+        with suppress(CommandError):
+            # Of the configuration only how it looks; without one the file is shown all the same.
+            settings = call.settings(lenient=True)
+            theme, glyphs = settings.theme.value, settings.glyphs.value
+        return CaseFileApp(case, theme=theme, glyph_set=wanted_set(glyphs)).run() or Exit.DONE
+    else:
+        sheet = case.record.sheet
+        output.say(
+            NOT_OURS,
+            *filter(None, (case.newer,)),
+            f"Written {case.written:%Y-%m-%d %H:%M} UTC. Masked in it:"
+            f" {', '.join(case.masked) or 'nothing'}.",
+            f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
+            f"Cause: {sheet.cause}",
+            f"Money: {sheet.money}",
+            f"Acts: {sheet.acts}",
+            f"By: {sheet.by}",
+            *(f"Fact: {fact}" for fact in sheet.facts),
+            *(f"Reply, not of this desk: {line}" for line in sheet.reply if line),
+            *(
+                f"Seen: {one.at:%H:%M:%S} {one.source}: {one.state}; {', '.join(one.changed)}"
+                for one in case.record.moments
+            ),
+            *(
+                f"Request: {one.at:%H:%M:%S} {one.method} {one.path} {one.status} {one.code}"
+                for one in case.record.calls
+            ),
+        )
+    return Exit.DONE
+
+
+def _read_case(path: Path) -> CaseFile:
+    try:
+        return read_case_file(path)
+    except CaseFileRefused as error:
+        said = f"{path.name} is not opened. {error}"
+        raise bad_input("NO_CASE_FILE", said, field="file") from None

@@ -15,8 +15,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file, own_refusal
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_unusable_file, own_refusal
 from swapdesk.cli.main import open_desk
 from swapdesk.paths import without_mark
 

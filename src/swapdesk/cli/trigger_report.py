@@ -10,9 +10,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.error_table import UNMOVED
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import UNMOVED, CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.client.errors import ApiError

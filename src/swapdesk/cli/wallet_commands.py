@@ -147,7 +147,7 @@ def allowances() -> None:
     help="Where there are both: the one in Permit2, or the other.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_acts:revoke_allowance", signs=True)
+@on_chains("wallet_chains:revoke_allowance", signs=True)
 def revoke() -> None:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
@@ -157,7 +157,7 @@ def revoke() -> None:
 
 @wallet.command()
 @click.option("--waiting", is_flag=True, help="Only what is not final yet.")
-@on_chains("wallet_acts:list_transactions")
+@on_chains("wallet_chains:list_transactions")
 def transactions() -> None:
     """List every transaction this wallet signed, as its own records have it.
 
@@ -169,7 +169,7 @@ def transactions() -> None:
 @wallet.command()
 @click.argument("hash_", metavar="HASH")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_acts:cancel_transaction", signs=True)
+@on_chains("wallet_chains:cancel_transaction", signs=True)
 def cancel() -> None:
     """Take back a transaction that waits, by one that moves nothing in its place.
 
@@ -188,7 +188,7 @@ def cancel() -> None:
     help="Most it may pay for gas; 0.01 of the chain's coin, or what was confirmed if more.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_acts:bump_transaction", signs=True)
+@on_chains("wallet_chains:bump_transaction", signs=True)
 def bump() -> None:
     """Pay more gas for a transaction that waits: the same call again, in its place.
 
@@ -211,7 +211,7 @@ def bump() -> None:
 @account_option
 @click.option("--despite-bundle", is_flag=True, help="Also where a bundle that waits needs it.")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_acts:withdraw", signs=True)
+@on_chains("wallet_chains:withdraw", signs=True)
 def withdraw() -> None:
     """Take out what your smart account holds, such as after a bundle that failed.
 
@@ -235,7 +235,7 @@ def policy() -> None:
 
 
 @policy.command()
-@on_keys("wallet_policy:show_policy")
+@on_keys("wallet_chains:show_policy")
 def show() -> None:
     """The policy, and what is left of each limit. Exit 9 when its file was changed."""
 
@@ -284,7 +284,7 @@ def limit_option(window: str, help_: str) -> Callable[[Any], Any]:
 )
 @click.option("--until", metavar="TIME", help="Nothing is signed from then on (UTC), or none.")
 @click.option("--anew", is_flag=True, help="Begin with no rule at all.")
-@on_chains("wallet_policy:set_policy")
+@on_chains("wallet_chains:set_policy")
 def set_() -> None:
     """Change the parts that are given; all options but --until may be repeated.
 

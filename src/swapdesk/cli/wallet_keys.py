@@ -19,13 +19,11 @@ from types import FrameType
 from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
-from swapdesk.cli.consent import says_yes
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.output import Form, safe_line
 from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
 from swapdesk.cli.wallet_commands import FORMS
-from swapdesk.cli.wallet_session import account_named
+from swapdesk.cli.wallet_session import account_named, says_yes
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import without_mark, write_private

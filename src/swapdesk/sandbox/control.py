@@ -19,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, LedgerRefused
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import refusal
@@ -32,8 +31,7 @@ from swapdesk.sandbox.node.params import (
     PayerName,
     TransferOf,
 )
-from swapdesk.sandbox.token_rows import HONEST_ROWS
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import EVM_CHAINS, HONEST_ROWS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import delete_order

@@ -39,8 +39,7 @@ from swapdesk.sandbox.market import (
     noise,
     poll_seconds,
 )
-from swapdesk.sandbox.venue_faults import meet
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
+from swapdesk.sandbox.tables import PAYOUT_WALLETS, VenueRow
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -173,6 +172,7 @@ Pair = tuple[WorldToken, WorldToken]
 
 _Amounts = tuple[Decimal, Decimal]
 
+DOWN, SLOW = "venue_down", "venue_slow"
 _CLOSED = "the exchange is closed for the moment"
 
 
@@ -372,7 +372,12 @@ class SimulatedExchange:
         await self._call(LedgerMethod.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
-        await meet(self._faults, self._row.code, self._clock)
+        """What happens to a call: it is slow, or nobody is there. Raises Transient."""
+        for fault in self._faults.waiting((DOWN, SLOW), {("venue", self._row.code)}):
+            self._faults.spend(fault)
+            if fault.name == DOWN:
+                raise Transient("the exchange cannot be reached")
+            await self._clock.sleep(fault.seconds)
 
     async def _call(self, method: LedgerMethod, **params: object) -> Any:
         try:

@@ -14,9 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.token_rows import ASSETS
-from swapdesk.sandbox.venue_rows import VenueRow
+from swapdesk.sandbox.tables import ASSETS, ChainRow, VenueRow
 from swapdesk.sandbox.world import WorldToken, asset_of
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH

@@ -13,8 +13,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS
-from swapdesk.sandbox.evm_world.pools import (
+from swapdesk.sandbox.evm_world.genesis import (
     BASALT,
     FATHOM,
     RELAYER,
@@ -30,8 +29,7 @@ from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
-from swapdesk.sandbox.token_rows import quoted_by_maker
-from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
+from swapdesk.sandbox.tables import CHAIN_ROWS, EVM_CHAINS, ON_CHAIN_NAMES, quoted_by_maker
 from swapdesk.sandbox.world import asset_of, find_token, object_id, rows_by_id
 from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import NodeBundler

@@ -46,12 +46,12 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories, write_private
-from swapdesk.sandbox.chain_rows import chain_lines
-from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_node
+from swapdesk.sandbox.node.node import SandboxNode, keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
 from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
 from swapdesk.sandbox.supervisor import makers_of
+from swapdesk.sandbox.tables import chain_lines
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.service.store.database import LoopWriter
 from swapdesk.service.store.sqlite import SqliteStore

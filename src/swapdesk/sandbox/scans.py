@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.token_rows import TokenSpec
+from swapdesk.sandbox.tables import TokenSpec
 from swapdesk.wire.tokens import (
     ScanResult,
     Token,

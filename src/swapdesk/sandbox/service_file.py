@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import UnsafePlace, read_private
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.tables import CHAIN_ROWS
 from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
 from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
 from swapdesk.toml_document import TomlDocument, nearest, read_document

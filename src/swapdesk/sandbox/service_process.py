@@ -32,10 +32,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
-from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.fault_layer import FaultLayer, bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
 from swapdesk.sandbox.market import Market
@@ -43,8 +42,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, run_child, stop_event
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import bundle_end
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.tables import VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
     build_chains,

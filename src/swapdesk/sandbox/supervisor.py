@@ -27,7 +27,6 @@ from msgspec.structs import replace
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.chain_rows import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
@@ -40,6 +39,7 @@ from swapdesk.sandbox.processes import (
     url_of,
 )
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
+from swapdesk.sandbox.tables import ChainIds, chain_lines, chain_terms
 
 START_SECONDS = 20.0
 STOP_SECONDS = 2.0

@@ -1,9 +1,33 @@
-"""Data files of the sandbox: tab-separated text with one line of headings."""
+"""The tables of the world, files of tab-separated text beside this module: chains, what is traded
+on them, and exchanges.
+
+``chains.tsv``: blocks come closer together than in life where life is too slow for a desk to be
+tried, a Bitcoin block every 100 s instead of 600 s of world time. The embedded EVM chains add an
+id and a lowest base fee (``ChainTerms``).
+
+``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit; the market moves around
+them. Contracts are those of the real chains where they are well known; all others are derived and
+belong to nobody. ``HOSTILE_ROWS`` have issuers that attack whoever reads their names: markup,
+control bytes, look-alikes. Nobody trades them. They are in the catalogue so that every screen,
+table and pipe meets such text. Half a surrogate pair is not among them: no JSON answer can carry
+one.
+
+``venues.tsv``: how the exchanges differ in price, depth, bounds, patience and reach.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, published_shape
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
@@ -15,3 +39,452 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
         values = line.split("\t")
         values += [""] * (len(headings) - len(values))
         yield dict(zip(headings, values, strict=True))
+
+
+class ChainRow(Struct, frozen=True):
+    """One chain. ``beat`` is ``slots`` where blocks ignore the speed of the world.
+
+    ``confirmations`` is what a venue waits for before it credits a deposit.
+    """
+
+    name: str
+    short_name: str
+    kind: str
+    block_ms: int
+    confirmations: int
+    first_height: int
+    explorer: str
+    address_page: str
+    transaction_page: str = "tx"
+    chain_id: int | None = None
+    enabled: bool = True
+    beat: Literal["world", "slots"] = "world"
+
+    def chain_id_of(self, ids: ChainIds) -> int | None:
+        """The EVM id, under which the sandbox's own are told from the real ones."""
+        if self.chain_id is None or ids == "sandbox":
+            return self.chain_id
+        return self.chain_id - SANDBOX_CHAIN_IDS
+
+    @property
+    def address_pattern(self) -> str:
+        """What a payout address looks like (contract 5.1)."""
+        return published_shape(self.kind, self.name)
+
+    @property
+    def contract_pattern(self) -> str:
+        """What a token's contract looks like (contract 5.1)."""
+        return ADDRESS_KINDS[self.kind].contract_shape
+
+    def address(self, seed: bytes) -> str:
+        """The address of a 32-byte seed on this chain; nobody holds its key."""
+        return derive_address(self.kind, seed, self.name)
+
+    @property
+    def needs_memo(self) -> bool:
+        """Whether exchanges tell their clients apart by a memo here (contract 5.1)."""
+        memo = ADDRESS_KINDS[self.kind].memo
+        return memo is not None and memo.per_client
+
+
+def _chain(line: dict[str, str]) -> ChainRow:
+    flags = line["flags"].split()
+    return ChainRow(
+        name=line["name"],
+        short_name=line["short"],
+        kind=line["kind"],
+        block_ms=int(line["block_ms"]),
+        confirmations=int(line["confirmations"]),
+        first_height=int(line["first_height"]),
+        explorer=line["explorer"],
+        address_page=line["address_page"],
+        transaction_page=line["transaction_page"],
+        chain_id=SANDBOX_CHAIN_IDS + int(line["chain_id"]) if line["chain_id"] else None,
+        enabled="disabled" not in flags,
+        beat="slots" if "slots" in flags else "world",
+    )
+
+
+CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
+
+
+ChainIds = Literal["sandbox", "real"]
+"""``sandbox``: 1,337,000,000 + the real id (interfaces 3); ``real``: for outside clients."""
+
+GAS_LIMIT = 30_000_000
+"""Of every block, for ever: py-evm lets it drift."""
+
+_GWEI = 10**9
+
+_LOWEST_BASE_FEES = {
+    "ethereum": 1_500_000_000,
+    "base": 5_000_000,
+    "arbitrum": 10_000_000,
+    "polygon": 25 * _GWEI,
+    "bsc": 50_000_000,
+}
+"""Wei per gas. Without a floor a quiet chain decays to 7 wei and gas is quoted as free."""
+
+EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
+"""Short names of the chains which the sandbox runs itself."""
+
+
+class ChainTerms(Struct, frozen=True):
+    """``block_ms`` is world time between blocks. A transaction that somebody waits for is
+    followed by ``confirmations`` - 1 blocks more, however quiet the chain is."""
+
+    short_name: str
+    chain_id: int
+    block_ms: int
+    confirmations: int
+    lowest_base_fee: int
+
+
+def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
+    """The terms of every embedded chain by short name."""
+    found = {}
+    for row in CHAIN_ROWS:
+        fee = _LOWEST_BASE_FEES.get(row.short_name)
+        chain_id = row.chain_id_of(ids)
+        if fee is None or chain_id is None:
+            continue
+        found[row.short_name] = ChainTerms(
+            row.short_name, chain_id, row.block_ms, row.confirmations, fee
+        )
+    return found
+
+
+def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
+    """The embedded chains of the node at an address, as a ready line shows them (interfaces 2);
+    Solana has no chain id."""
+    lines = [
+        {
+            "shortName": name,
+            "kind": "evm",
+            "chainId": each.chain_id,
+            "rpc": f"{node}/evm/{name}",
+        }
+        for name, each in terms.items()
+    ]
+    return [*lines, {"shortName": CHAIN, "kind": "sol", "chainId": None, "rpc": f"{node}{PATH}"}]
+
+
+Seen = Literal["", "fresh", "stale"]
+"""How the world begins: never selected, scanned a short while ago, or scanned long ago."""
+
+
+class TokenSpec(Struct, frozen=True):
+    """One token. ``asset`` is its key in ASSETS, None when nothing prices it.
+
+    ``verdict`` is what a scan finds: ``benign``, ``warning``, ``malicious`` or the reason why
+    it finds nothing (contract 5.12). ``token_id`` is set where the public service's
+    own id is known (contract 17.9).
+    """
+
+    chain: str
+    symbol: str
+    name: str
+    decimals: int
+    asset: str | None
+    address: str | None = None
+    native: bool = False
+    enabled: bool = True
+    unverified: bool = False
+    traded: bool = True
+    on_chain: bool = True
+    verdict: str = "benign"
+    seen: Seen = ""
+    warning: str = ""
+    description: str | None = None
+    token_id: str | None = None
+    price: str | None = None
+
+
+_SEEN: dict[str, Seen] = {"": "", "fresh": "fresh", "stale": "stale"}
+
+
+def _token(line: dict[str, str]) -> TokenSpec:
+    flags = line["flags"].split()
+    return TokenSpec(
+        chain=line["chain"],
+        symbol=line["symbol"],
+        name=line["name"],
+        decimals=int(line["decimals"]),
+        asset=line["asset"] or None,
+        address=line["contract"] or None,
+        native="native" in flags,
+        enabled="disabled" not in flags,
+        unverified="unverified" in flags,
+        traded="untraded" not in flags,
+        on_chain="off-chain" not in flags,
+        verdict=line["verdict"],
+        seen=_SEEN[line["seen"]],
+        warning=line["warning"],
+        description=line["description"] or None,
+        token_id=line["id"] or None,
+        price=line["price"] or None,
+    )
+
+
+HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv")))
+
+
+FULL = Decimal(1)
+THIN = Decimal("0.004")
+"""Share of an exchange's usual depth and largest amount that a thinly traded asset has."""
+
+
+class AssetRow(Struct, frozen=True):
+    """``swing`` is the largest drift from the base price, in basis points.
+
+    ``change`` is percent in 24 hours, ``supply`` units in circulation, ``volume`` USD in 24 h.
+    ``everywhere`` is False for what every exchange decides by itself whether to list;
+    ``only`` is the code of the one exchange that lists it.
+    """
+
+    code: str
+    price: Decimal
+    swing: int
+    home: str
+    rank: int | None = None
+    change: Decimal | None = None
+    supply: Decimal | None = None
+    volume: Decimal | None = None
+    market_id: str | None = None
+    listed: bool = True
+    liquidity: Decimal = FULL
+    everywhere: bool = True
+    only: str | None = None
+    keywords: str = ""
+    """What its tokens are found by beside their names (contract 5.6)."""
+
+
+def _number(text: str) -> Decimal | None:
+    return Decimal(text) if text else None
+
+
+def _asset(line: dict[str, str]) -> AssetRow:
+    flags = line["flags"].split()
+    return AssetRow(
+        code=line["code"],
+        price=Decimal(line["price"]),
+        swing=int(line["swing"]),
+        home=line["home"],
+        rank=int(line["rank"]) if line["rank"] else None,
+        change=_number(line["change"]),
+        supply=_number(line["supply"]),
+        volume=_number(line["volume"]),
+        market_id=line["market"] or None,
+        listed="unlisted" not in flags,
+        liquidity=THIN if "thin" in flags else FULL,
+        everywhere="few" not in flags,
+        only=next((flag[5:] for flag in flags if flag.startswith("only:")), None),
+        keywords=line["keywords"],
+    )
+
+
+ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
+"""By code, in the order of their rank; the order decides what a bare symbol means."""
+
+
+_ESC = "\x1b"
+_BEL = "\x07"
+_ST = f"{_ESC}\\"
+_STOLEN = "c3dhcGRlc2s="
+
+_MARKUP = (
+    "[red]x[/]",
+    "A[/]B",
+    "[@click=app.quit]x[/]",
+    "[type=x, v={'a[0]'}]",
+    '{"b": [true, false]}',
+    "\\[red]",
+    "[link=https://example.invalid]USDC[/link]",
+    ":skull: [b]bold",
+)
+_CONTROL = (
+    f"{_ESC}]52;c;{_STOLEN}{_BEL}",
+    f"{_ESC}]52;c;{_STOLEN}{_ST}",
+    f"{_ESC}]8;;https://example.invalid{_ST}USDC{_ESC}]8;;{_ST}",
+    f"{_ESC}]0;title{_BEL}",
+    f"{_ESC}[6n",
+    f"{_ESC}[2J{_ESC}[H",
+    "\x9b2J",
+    f"{_ESC}P1$q{_ST}",
+    "A\rB\x08C\x00D\x7fE\tF",
+)
+_HIDDEN = (
+    "\u202eCDSU",
+    "\u2066USDC\u2069",
+    "US\u200bDC",
+    "U\u0405D\u0421",
+    "\uff35\uff33\uff24\uff23",
+    "USDC\u3164",
+    "\u00adUSDC",
+    "e" + "\u0301" * 60,
+)
+_LONG = ("W" * 200, "A\n" * 100)
+
+_SCANS: tuple[tuple[str, Seen], ...] = (
+    ("malicious", "fresh"),
+    ("TIMEOUT", "fresh"),
+    ("warning", "fresh"),
+    ("malicious", ""),
+)
+_CHAINS = ("ethereum", "base", "arbitrum", "bsc")
+# One of each family stays in the default list; the others need ``unverified=true``.
+_SHOWN = frozenset({_MARKUP[2], _CONTROL[4], _HIDDEN[3], _LONG[0]})
+
+
+def _row(position: int, text: str) -> TokenSpec:
+    hostile_symbol = len(text) <= 20
+    verdict, seen = _SCANS[position % len(_SCANS)]
+    return TokenSpec(
+        chain=_CHAINS[position % len(_CHAINS)],
+        symbol=text if hostile_symbol else f"BAD{position}",
+        name=text,
+        decimals=18,
+        asset=None,
+        unverified=text not in _SHOWN,
+        traded=False,
+        verdict=verdict,
+        seen=seen,
+        warning=text if position % 3 == 0 else "",
+        description=f"{text} {text}" if position % 2 else None,
+    )
+
+
+HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
+    _row(position, text) for position, text in enumerate((*_MARKUP, *_CONTROL, *_HIDDEN, *_LONG))
+)
+
+
+LAST_RANK = 120
+"""Of the assets that are held on chains: what is traded less has nobody for its other side."""
+
+
+def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
+    """The asset of a token that a pool or a maker of its chain trades; None when nobody does."""
+    return pooled(row) or quoted_by_maker(row)
+
+
+def pooled(row: TokenSpec) -> AssetRow | None:
+    """The asset of a token that stands in a pool of its EVM chain, or whose wrapped form does;
+    None when it cannot be traded there."""
+    return _held(row) if row.chain in EVM_CHAINS else None
+
+
+def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
+    """The asset of a token that the maker on Solana holds; None when it does not. Wrapped and
+    bridged copies, which exchanges do not take either, are none of its business."""
+    return _held(row) if row.chain == CHAIN and row.traded else None
+
+
+def _held(row: TokenSpec) -> AssetRow | None:
+    if not row.enabled or row.unverified or row.asset is None:
+        return None
+    asset = ASSETS[row.asset]
+    if asset.rank is None or asset.rank > LAST_RANK or asset.liquidity != FULL:
+        return None
+    return asset
+
+
+ON_CHAIN_NAMES = {
+    "ba": "Basalt AMM",
+    "fa": "Fathom AMM",
+    "is": "Isthmus",
+    "me": "Meridian",
+    "at": "Atoll",
+}
+"""On-chain venues by provider code; they are ``service.venues.onchain`` on the sandbox's chains."""
+
+PAYOUT_WALLETS = 5
+"""Hot wallets every exchange pays from (contract 17.7)."""
+
+STATIC_ADDRESSES = 2
+"""Deposit addresses per chain of an exchange that has static ones (contract 17.7)."""
+
+
+class Outage(Struct, frozen=True):
+    """Closed for ``minutes`` out of every ``every`` minutes of sandbox time.
+
+    The first closed minute is minute ``first`` of each round; rounds count from the epoch.
+    """
+
+    minutes: int
+    every: int
+    first: int = 0
+
+
+class VenueRow(Struct, frozen=True, eq=False):
+    """One exchange. Basis points off the mid price, book depth and bounds in US dollars.
+
+    ``exchange_seconds`` of world time lie between a confirmed deposit and the payout;
+    ``caution`` is by how much its quoted minutes exceed what it needs; ``latency`` is how
+    long it usually takes to answer a quote, in seconds, and ``slow`` between what it takes in
+    its bad moments. ``fixed_spread`` None: no fixed rates.
+    """
+
+    code: str
+    name: str
+    spread: Decimal
+    depth: Decimal
+    minimum: Decimal
+    maximum: Decimal
+    exchange_seconds: int
+    caution: Decimal
+    latency: float
+    without: frozenset[str] = frozenset()
+    """Assets it does not trade."""
+    without_chains: frozenset[str] = frozenset()
+    fixed_spread: Decimal | None = None
+    markup: bool = False
+    reach: int = 100
+    """Percent it lists of the assets that every exchange decides on by itself."""
+    memo_deposits: bool = True
+    """On chains with memos one address for all and a memo for each; else an address for each."""
+    static_deposits: bool = False
+    """Two deposit addresses on each chain, taken in turns by open orders."""
+    requires_refund_address: bool = False
+    slow: tuple[float, float] | None = None
+    outage: Outage | None = None
+    enabled: bool = True
+    deprecated: bool = False
+    refund_fee: Decimal = Decimal(0)
+    """Percent of a deposit it keeps when it sends one back."""
+    tells_refund: bool = True
+    """Whether it says how much it sent back."""
+
+
+def _venue(line: dict[str, str]) -> VenueRow:
+    flags = line["flags"].split()
+    low, _, high = line["slow"].partition("-")
+    outage = [int(number) for number in re.findall(r"[0-9]+", line["outage"])]
+    return VenueRow(
+        code=line["code"],
+        name=line["name"],
+        spread=Decimal(line["spread"]),
+        depth=Decimal(line["depth"]),
+        minimum=Decimal(line["minimum"]),
+        maximum=Decimal(line["maximum"]),
+        exchange_seconds=int(line["seconds"]),
+        caution=Decimal(line["caution"]),
+        latency=float(line["latency"]),
+        without=frozenset(line["without"].split()),
+        without_chains=frozenset(line["without_chains"].split()),
+        fixed_spread=Decimal(line["fixed"]) if line["fixed"] else None,
+        markup="markup" in flags,
+        reach=int(line["reach"]),
+        memo_deposits="no-memos" not in flags,
+        static_deposits="static-deposits" in flags,
+        requires_refund_address="needs-refund-address" in flags,
+        slow=(float(low), float(high)) if low else None,
+        outage=Outage(*outage) if outage else None,
+        enabled="disabled" not in flags,
+        deprecated="deprecated" in flags,
+        refund_fee=Decimal(line["refund_fee"] or 0),
+        tells_refund="hides-refund" not in flags,
+    )
+
+
+VENUE_ROWS: tuple[VenueRow, ...] = tuple(map(_venue, read_table("venues.tsv")))

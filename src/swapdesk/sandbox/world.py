@@ -11,18 +11,22 @@ from functools import lru_cache
 from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS, ChainIds, ChainRow
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA_CHAIN
 from swapdesk.sandbox.scans import scan_before
-from swapdesk.sandbox.token_rows import (
+from swapdesk.sandbox.tables import (
     ASSETS,
+    CHAIN_ROWS,
+    EVM_CHAINS,
     HONEST_ROWS,
     HOSTILE_ROWS,
+    VENUE_ROWS,
     AssetRow,
+    ChainIds,
+    ChainRow,
     TokenSpec,
+    VenueRow,
     swapped_on_chain,
 )
-from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token

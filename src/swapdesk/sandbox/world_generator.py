@@ -14,8 +14,8 @@ from itertools import accumulate
 from random import Random
 
 from swapdesk.chain.addresses import base58
-from swapdesk.sandbox.chain_rows import ChainIds, ChainRow
 from swapdesk.sandbox.scans import SCAN_LIFE, scan_with
+from swapdesk.sandbox.tables import ChainIds, ChainRow
 from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,

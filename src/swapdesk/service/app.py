@@ -25,12 +25,11 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk, Sightings
 from swapdesk.service.events import Hub, stream_endpoint
 from swapdesk.service.handlers import Running, ServiceParts
-from swapdesk.service.multi.bundles import Bundles, BundleWatch, Intervene, nobody_intervenes
+from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
 from swapdesk.service.multi.groups import GroupDesk, PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import CallPayments, CallTerms, Facilitator
@@ -186,7 +185,6 @@ def assemble(
     worker = Worker(store, catalog, registry, clock, desk, directory)
     groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
     payable = PayableOrders(store, catalog, clock)
-    bundles = Bundles(store, payable, chains_of.bundler, clock)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
     hub = Hub(store, desk, clock)
     paid = chains_of.payments
@@ -201,7 +199,6 @@ def assemble(
         store=store,
         engine=engine,
         scans=scans,
-        pair_limits=PairLimitsDesk(catalog, registry, engine, scans),
         requests=requests,
         rates=RateLimiter(store, clock, requests),
         account=PartnerAccount(store, clock),
@@ -209,7 +206,9 @@ def assemble(
         orders=desk,
         dex=dex,
         groups=groups,
-        funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
+        funding=FundingDesk(
+            store, groups, payable, chains_of.bundler, clock, watch, catalog, chains_of.solana
+        ),
         bundles=watch,
         hub=hub,
         worker=worker,

@@ -20,7 +20,6 @@ from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.openapi import encoded_document
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import CallPayments
@@ -56,7 +55,6 @@ class ServiceParts(Struct, frozen=True):
     store: Store
     engine: QuoteEngine
     scans: TokenScans
-    pair_limits: PairLimitsDesk
     requests: RequestCounter
     rates: RateLimiter
     account: PartnerAccount
@@ -128,7 +126,7 @@ class Handlers:
             "list_tokens": self._list_tokens,
             "get_token": self._get_token,
             "list_swaps": self._list_swaps,
-            "get_pair_limits": _asking(self._parts.pair_limits.limits, "by", "query"),
+            "get_pair_limits": _asking(self._parts.engine.limits, "by", "query"),
             "get_quotes": _asking(self._parts.engine.quotes, "by", "query"),
             "get_private_send_quotes": _asking(self._parts.engine.private_send, "by", "query"),
             "create_exchange": self._create_exchange,

@@ -2,8 +2,8 @@
 page of faults and for the reference.
 
 A row says what a fault does and shows, what it is selected by, and what it takes. The code that a
-row stands for is in the room where it happens, under the name of the row: ``fault_layer`` and
-``venue_faults`` of the sandbox, ``order_faults`` and ``evm.faults`` of its node.
+row stands for is in the room where it happens, under the name of the row: ``fault_layer``,
+``exchange`` and ``faults`` of the sandbox, ``venue_accounts`` of its node.
 """
 
 from __future__ import annotations

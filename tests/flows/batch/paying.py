@@ -14,10 +14,13 @@ from typing import ClassVar
 import httpx2
 from msgspec import field
 
-from flows.dex.swapping import PACE, Place, Swapper
+from flows.dex.swapping import PACE, Place, SolanaPlace, Swapper
 from flows.faulty_network import changed, on
+from sandbox.solana.solana_world import StandingTime, running
+from service.dex.solana_floor import SolanaFloor, over_solana
 from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
+from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
@@ -31,16 +34,16 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.venue_faults import bundle_end
-from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.accounts import Account, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.chains import KEY, served
+from wallet.signing import KEY, served
 from world import open_world, sandbox_goods
 
 CHAIN = "base"
@@ -236,3 +239,36 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
         ):
             service.opened.push_async_callback(onchain.close)
             yield PayingPlace(Floor(chains, service, http, onchain), directory, faults)
+
+
+class QuickTime(StandingTime):
+    """Goes on by two blocks whenever somebody looks."""
+
+    def __call__(self) -> int:
+        self.pass_blocks(2)
+        return self.now
+
+
+class SolanaPayingPlace(PayingPlace):
+    CHAIN: ClassVar[str] = "solana"
+    COIN: ClassVar[str] = "SOL"
+    KIND: ClassVar[Kind] = Kind.SOLANA
+
+    floor: SolanaFloor
+
+    def wallet(self, keys: Path) -> WalletPlace:
+        return SolanaPlace.wallet(self, keys)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def paying_on_solana(directory: Path) -> AsyncIterator[SolanaPayingPlace]:
+    """Blocks come whenever somebody looks."""
+    async with (
+        running(directory / "chain", time=QuickTime()) as chain,
+        over_solana(directory, chain, SystemClock(), [PlainVenue("aa", "Alpha")]) as made,
+        made[0].working(),
+        made[0].http() as http,
+    ):
+        service, onchain = made
+        floor = SolanaFloor(chain, service, http, onchain)
+        yield SolanaPayingPlace(floor, directory)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.orders import order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.batch_result import next_words
+from swapdesk.cli.batch_report import next_words
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock

@@ -7,18 +7,18 @@ import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 import pytest_asyncio
 
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
-from flows.faulty_network import DishonestService, changed, lose_answer
-from swapdesk.chain.user_operation import EntryPointVersion, read_operation, user_operation_hash
+from flows.faulty_network import After, DishonestService, changed, lose_answer, on
+from flows.killed_desk import BATCH, gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, RowState
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
 
@@ -87,19 +87,6 @@ async def test_no_is_no_and_asked_again(someone: Payer) -> None:
     assert await someone.paid_exactly("b1002")
 
 
-async def test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again(
-    someone: Payer,
-) -> None:
-    await someone.created("b1003", ("USDC", "25"))
-    await someone.settling("b1003").advance(Until.SIGNED)
-    network = someone.place.network
-    network.seen.clear()
-    network.after = lose_answer
-    await someone.settles("b1003")
-    assert network.posts() == 1
-    assert someone.standing("b1003").word == "paid"
-
-
 async def test_a_status_that_nobody_knows_is_neither_refused_nor_sent_again(
     someone: Payer,
 ) -> None:
@@ -141,36 +128,37 @@ async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None
     await someone.settles("b1004")
 
 
+def refusing(status: int, code: str) -> After:
+    told = {"code": code, "message": "no"}
+    return on("POST", lambda request, _: httpx2.Response(status, json=told, request=request))
+
+
 @pytest.mark.parametrize(
-    ("batch", "status", "code"),
-    [("b1005", 404, None), ("b1015", 404, "NO_BUNDLE"), ("b1025", 409, "ALREADY_SUBMITTED")],
+    ("batch", "submitted", "answer"),
+    [
+        ("b1003", False, lose_answer),
+        # The same signatures were submitted by another hand.
+        ("b1005", True, None),
+        ("b1015", True, refusing(404, "NO_BUNDLE")),
+        ("b1025", True, refusing(409, "ALREADY_SUBMITTED")),
+    ],
 )
-async def test_somebody_was_first(
-    someone: Payer, batch: str, status: int, code: str | None
+async def test_an_answer_to_the_submit_is_no_word_about_the_bundle(
+    someone: Payer, batch: str, submitted: bool, answer: After | None
 ) -> None:
-    """The same signatures were submitted by another hand: a refusal of ours, whatever its code,
-    is no word about the bundle, and its status is asked for."""
+    """Neither a lost one nor a refusal, whatever its code: the status is asked for, and nothing is
+    sent again."""
     await someone.created(batch, ("USDC", "25"))
     await someone.settling(batch).advance(Until.SIGNED)
-    bundle = someone.bundle(batch)
-    multi_id = str(someone.group(batch).multi_id)
-    await someone.place.api.submit_multi_transactions(
-        multi_id, MultiSubmitRequest(signatures=list(bundle.signatures))
-    )
-    refused: list[int] = []
-
-    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "POST":
-            return response
-        refused.append(response.status_code)
-        if code is None:
-            return response
-        told = {"code": code, "message": "no"}
-        return httpx2.Response(status, json=told, request=request)
-
-    someone.place.network.after = answer
+    network, bundle = someone.place.network, someone.bundle(batch)
+    if submitted:
+        await someone.place.api.submit_multi_transactions(
+            str(someone.group(batch).multi_id), MultiSubmitRequest(signatures=[*bundle.signatures])
+        )
+    network.seen.clear()
+    network.after = answer
     await someone.settles(batch)
-    assert refused == [404]
+    assert network.posts() == 1
     assert len(someone.deposits(batch)) == 1
     assert await someone.paid_exactly(batch)
 
@@ -207,21 +195,15 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
 
 
 async def test_a_tampered_build_obtains_no_signature(someone: Payer) -> None:
-    """The hash told beside the operation fits the lie; what the gate refuses is proved in
-    ``tests/agent``."""
+    """What the gate refuses is proved in ``tests/agent``."""
     await someone.created("b3001", ("USDC", "25"), ("USDC", "35"))
     multi_id = str(someone.group("b3001").multi_id)
     paid = (await someone.place.api.get_multi_exchange(multi_id)).orders[0].deposit_address
 
-    def lie(told: Any) -> Any:
-        calls = told["userOperation"]["callData"]
-        told["userOperation"]["callData"] = calls.replace(str(paid)[2:].lower(), "bad0" * 10)
-        operation = read_operation(told["userOperation"], signed=False)
-        version = EntryPointVersion(told["entryPointVersion"])
-        hashed = user_operation_hash(operation, told["entryPoint"], int(told["chainId"]), version)
-        return {**told, "userOpHash": "0x" + hashed.hex()}
+    def lie(calls: str) -> str:
+        return calls.replace(str(paid)[2:].lower(), "bad0" * 10)
 
-    service = DishonestService("/tx/build", "transactions.0.txData", lie)
+    service = DishonestService("/tx/build", "transactions.0.txData.userOperation.callData", lie)
     someone.place.network.after = service
     ended = await someone.settling("b3001").advance(Until.SETTLED)
     someone.place.network.after = None
@@ -319,3 +301,51 @@ async def test_an_account_that_has_too_little_is_told_so(
         assert ended.code == "NOT_ENOUGH"
         assert "15 USDC are missing" in ended.failure.cause
         assert poor.reviews == []
+
+
+# kill -9 of the desk
+
+CREATING = ("batches.mark_sent.after.1", "api.create_multi_exchange.after.1")
+CREATED = ("batches.mark_created.after.1", "api.build_multi_transactions.after.1")
+FUNDING = (
+    "bundles.add.after.1",
+    "payments.begin.after.1",
+    "wallet.sign.after.1",
+    "payments.set.after.1",
+    "wallet.broadcast.after.1",
+    "payments.begin.after.2",
+    "wallet.sign.after.2",
+)
+SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "bundles.signed.after.1")
+SUBMITTING = (
+    "bundles.sent.after.1",
+    "api.submit_multi_transactions.after.1",
+    "bundles.submitted.after.1",
+    "bundles.ended.before.1",
+    "bundles.ended.after.1",
+)
+BOUNDARIES = CREATING + CREATED + FUNDING + SIGNING + SUBMITTING
+SAMPLE = frozenset(
+    {
+        "api.create_multi_exchange.after.1",
+        "wallet.sign.after.1",
+        "bundles.sent.after.1",
+        "api.submit_multi_transactions.after.1",
+    }
+)
+"""Killed always, at each kind of boundary once; the others with ``--full``."""
+
+
+@pytest.mark.parametrize("boundary", sampled(BOUNDARIES, SAMPLE))
+async def test_a_killed_group_is_gone_on_with_and_paid_once(
+    place: PayingPlace, tmp_path: Path, boundary: str
+) -> None:
+    async with gone_on_with(place, tmp_path, boundary) as someone:
+        if boundary == "batches.mark_sent.after.1":
+            # It may have left; the service shows no such group.
+            assert {row.state for row in someone.group(BATCH).rows} == {RowState.FAILED}
+            assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
+            return
+        # The smart account was filled once, and holds nothing that was not needed.
+        built = await paid_once(someone, Purpose.FUND, timedelta(seconds=1))
+        assert await someone.held(built.sender, "USDC") == 0

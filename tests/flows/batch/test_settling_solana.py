@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from flows.batch.paying import Payer
-from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
+from flows.batch.paying import Payer, SolanaPayingPlace, paying_on_solana
 from flows.faulty_network import DishonestService
+from flows.killed_desk import gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import Paying
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -69,7 +71,7 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     """A node that takes transactions and forgets them: nothing is signed beside the first one
     until its last block has passed."""
     await someone.created("c1002", ("USDC", "20"))
-    place.floor.world.faults.add(CHAIN, "drop_transaction")
+    place.floor.world.faults.add("solana", "drop_transaction")
     stopped = await someone.settling("c1002").advance(Until.SETTLED)
     place.floor.world.faults.clear()
     assert stopped.failure is not None
@@ -107,3 +109,31 @@ async def test_a_tampered_transaction_is_never_signed(
     assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
     await someone.settles("c2000")
     assert await someone.paid_exactly("c2000")
+
+
+# kill -9 of the desk
+
+ON_SOLANA = (
+    "bundles.add.after.1",
+    "api.build_multi_transactions.after.2",
+    "payments.begin.after.1",
+    "wallet.sign.after.1",
+    "payments.set.after.1",
+    "wallet.broadcast.before.1",
+    "wallet.broadcast.after.1",
+    "payments.begin.after.2",
+    "wallet.sign.after.2",
+    "wallet.broadcast.after.2",
+    "bundles.ended.before.1",
+    "bundles.ended.after.1",
+)
+SAMPLE_ON_SOLANA = frozenset({"wallet.sign.after.1", "wallet.broadcast.after.2"})
+
+
+@pytest.mark.parametrize("boundary", sampled(ON_SOLANA, SAMPLE_ON_SOLANA))
+async def test_a_killed_group_on_solana_is_gone_on_with_and_paid_once(
+    place: SolanaPayingPlace, tmp_path: Path, boundary: str
+) -> None:
+    async with gone_on_with(place, tmp_path, boundary) as someone:
+        built = await paid_once(someone, Purpose.BUNDLE)
+        assert len(built.items) == 2

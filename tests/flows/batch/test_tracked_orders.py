@@ -7,20 +7,14 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from flows.following import announced, sighted, tracker_of
-from flows.orders import NOW, order
+from flows.orders import NEED, NOW, batch_of_one, built, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleDeposit,
-    BundleItem,
     BundleState,
-    FundingNeed,
     JournaledBundle,
-    NewGroup,
-    NewRow,
     Paying,
     RowEnd,
     RowState,
@@ -33,17 +27,15 @@ from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
 ORDER = order(multi_id=GROUP)
+SENDER = OWNER = "0x5e"
+BATCH = f"{1:032x}"
 
 
 def created(journal: Journal) -> None:
     """The group, as a batch writes it down."""
-    row = NewRow(1, 2, {"to": "@bob"})
-    journal.batches.add(
-        "a" * 32, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", (row,))]
-    )
-    assert journal.batches.mark_sent("a" * 32, 1, NOW)
+    assert journal.batches.mark_sent(batch_of_one(journal), 1, NOW)
     ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
-    journal.batches.mark_created("a" * 32, 1, GROUP, ends)
+    journal.batches.mark_created(BATCH, 1, GROUP, ends)
 
 
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
@@ -92,12 +84,6 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     assert order_status(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
 
 
-SENDER = "0x5e00000000000000000000000000000000000001"
-OWNER = "0x5e00000000000000000000000000000000000002"
-BATCH = "a" * 32
-NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
-
-
 class Followed:
     """The tracker's order of a group whose bundle is written down step by step."""
 
@@ -108,10 +94,14 @@ class Followed:
         self.known = tracker_of(journal, batch_payments=OrderPayments(journal))
 
     def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
-        deposit = BundleDeposit(1, service_id, "0x01", 243 * 10**6, NOW + timedelta(minutes=30))
-        item = BundleItem("usdc", "USDC", 6, "0xdd", 0, (deposit,), 243 * 10**6, {})
-        built = Built("evm", "base", OWNER, SENDER, (item,), (NEED,))
-        return self.journal.bundles.add(BATCH, 1, built)
+        return self.journal.bundles.add(BATCH, 1, built(service_id))
+
+    def sent(self, service_id: str = ORDER.service_id) -> JournaledBundle:
+        bundle = self.built(service_id)
+        self.funded()
+        assert self.journal.bundles.signed(bundle, ["0x51"])
+        assert self.journal.bundles.sent(bundle, NOW)
+        return bundle
 
     def funded(self) -> None:
         intent, log = f"{GROUP} fund 1 0xdd", self.journal.payments
@@ -137,10 +127,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
     journal: Journal, clock: ManualClock
 ) -> None:
     followed = Followed(journal)
-    bundle = followed.built()
-    followed.funded()
-    journal.bundles.signed(bundle, ["0x51"])
-    assert journal.bundles.sent(bundle, NOW)
+    bundle = followed.sent()
     journal.bundles.submitted(bundle)
     moving = followed.summary()
     assert (moving.word, moving.actor) == ("Batch under way", "the service")
@@ -185,10 +172,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
 def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
     """Between the bundle and the word of the service, also once the deadline has passed."""
     followed = Followed(journal)
-    bundle = followed.built()
-    followed.funded()
-    journal.bundles.signed(bundle, ["0x51"])
-    assert journal.bundles.sent(bundle, NOW)
+    bundle = followed.sent()
     journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
     for minutes in (1, 60):
         said = followed.summary(minutes)
@@ -205,9 +189,7 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
 
 def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) -> None:
     followed = Followed(journal)
-    bundle = followed.built("another4sTvWzYcDfGhJzkk")
-    journal.bundles.signed(bundle, ["0x51"])
-    assert journal.bundles.sent(bundle, NOW)
+    bundle = followed.sent("another4sTvWzYcDfGhJzkk")
     journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
     said = followed.summary()
     assert said.money == "in your wallet; its batch was paid without this order."
@@ -243,9 +225,7 @@ def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Jo
 def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -> None:
     """From the bundle that paid to the last payout, and where one of the orders failed."""
     followed = Followed(journal)
-    bundle = followed.built()
-    journal.bundles.signed(bundle, ["0x51"])
-    assert journal.bundles.sent(bundle, NOW)
+    bundle = followed.sent()
     assert batch_progress(journal, BATCH).unpaid_rows == {1}
     journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
     assert not batch_progress(journal, BATCH).unpaid_rows

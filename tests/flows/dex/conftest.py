@@ -11,13 +11,19 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from flows.dex.swapping import Place, Swapper, swapping
+from flows.dex.swapping import Place, SolanaPlace, Swapper, swapping, swapping_on_solana
 from swapdesk.wire.tokens import Token
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     async with swapping(tmp_path_factory.mktemp("swap")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def solana(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
+    async with swapping_on_solana(tmp_path_factory.mktemp("solana")) as made:
         yield made
 
 

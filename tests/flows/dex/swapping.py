@@ -11,7 +11,10 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from flows.faulty_network import After, FaultyNetwork
+from service.dex.solana_floor import SolanaFloor, trading_on_solana
 from service.dex.trading import Floor, trading
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
@@ -31,6 +34,7 @@ from wallet.agents import CHEAP, PASSPHRASE
 from world import World
 
 PACE = Pace(look=0.05, patience=20.0)
+IMPATIENT = Pace(look=0.05, patience=1.0)
 CHAINS = ("ethereum", "base")
 
 
@@ -113,6 +117,15 @@ class Swapper(Struct):
         """Units of its own, or at another address."""
         return await self.place.floor.holds(token, address or self.address)
 
+    def acts(self, intent_id: str) -> list[str]:
+        """What left the agent under an intent, as its own records on disk tell it: each signature
+        by what it does."""
+        records = Records(RecordsFile(self.keys, writable=False))
+        try:
+            return [one.act for one in records.given(intent_id)]
+        finally:
+            records.close()
+
     async def intent(self, venue: str, sell: Token, buy: Token, amount: str) -> Intent:
         """Frozen from a quote of the venue."""
         clock = self.place.floor.clock
@@ -190,7 +203,9 @@ class Place(Struct):
         journal = journal_in(directory, self.floor.clock)
         try:
             made = await agent.create(self.KIND, "", PASSPHRASE)
-            yield self.swapper(agent, made.address, journal, keys)
+            swapper = self.swapper(agent, made.address, journal, keys)
+            yield swapper
+            agent = swapper.agent
         finally:
             journal.close()
             if beside is None:
@@ -205,6 +220,21 @@ class Place(Struct):
         return await self.api.get_order(order.service_id)
 
 
+class SolanaPlace(Place):
+    KIND = Kind.SOLANA
+    COIN_PRICE = 139
+    floor: SolanaFloor
+
+    def wallet(self, keys: Path) -> WalletPlace:
+        link = ChainLink("solana", Kind.SOLANA, None, self.floor.world.url, 1)
+        makers = (("at", str(self.floor.maker.pubkey())),)
+        return WalletPlace(str(keys), "sandbox", (link,), makers=makers)
+
+    async def completed(self, order: Order) -> Order:
+        await self.floor.ended(order.service_id)
+        return await self.api.get_order(order.service_id)
+
+
 def journal_in(directory: Path, clock: Clock) -> Journal:
     directory.mkdir(exist_ok=True)
     return Journal.open(directory / "journal.db", clock)
@@ -214,3 +244,9 @@ def journal_in(directory: Path, clock: Clock) -> Journal:
 async def swapping(directory: Path) -> AsyncIterator[Place]:
     async with trading(directory) as floor:
         yield Place(floor, directory)
+
+
+@asynccontextmanager
+async def swapping_on_solana(directory: Path) -> AsyncIterator[SolanaPlace]:
+    async with trading_on_solana(directory) as floor:
+        yield SolanaPlace(floor, directory)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,12 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
-from flows.dex.swapping import Swapper
+from flows.dex.boundaries import striking
+from flows.dex.swapping import SolanaPlace, Swapper
 from flows.dishonest_solana import other_blockhash, other_payee
 from flows.faulty_network import DishonestService
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
-from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.transactions import TransactionState
@@ -27,10 +26,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 FEE = 10_100
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="package")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
-    async with swapping_on_solana(tmp_path_factory.mktemp("swap")) as made:
-        yield made
+@pytest.fixture(scope="module")
+def place(solana: SolanaPlace) -> SolanaPlace:
+    return solana
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="package")
@@ -43,7 +41,9 @@ async def first(
 
 
 async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
+    """What a node forgot is sent again, and executed once."""
     usdc, sol = place.floor.coins()
+    place.floor.world.faults.add("solana", "drop_transaction", 2)
     intent = await someone.intent("at", usdc, sol, "60")
     outcome = await someone.flow().swap(intent)
     assert outcome.done, outcome
@@ -65,10 +65,6 @@ async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     half = half_of(told, promise_of(intent))
     assert half_of({**told, "data": half.transaction}, promise_of(intent)) == half
     assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == half
-    # The same confirmation pays no second time.
-    again = await someone.flow().swap(intent)
-    assert again.refused
-    assert again.code == "ALREADY_ASKED"
 
 
 async def test_coins_for_tokens_to_somebody_else(
@@ -90,30 +86,15 @@ async def test_coins_for_tokens_to_somebody_else(
         assert await someone.holds(sol) < 10**9 - FEE
 
 
-async def test_a_transaction_that_was_forgotten_is_sent_again_and_executed_once(
-    place: SolanaPlace, someone: Swapper
-) -> None:
-    usdc, sol = place.floor.coins()
-    place.floor.world.faults.add("solana", "drop_transaction", 2)
-    outcome = await someone.flow().swap(await someone.intent("at", usdc, sol, "60"))
-    assert outcome.done, outcome
-    assert await someone.holds(usdc) == 40 * 10**6
-
-
 async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
     place: SolanaPlace, someone: Swapper
 ) -> None:
     usdc, sol = place.floor.coins()
     intent = await someone.intent("at", usdc, sol, "60")
     place.floor.world.faults.add("solana", "drop_transaction")
-    try:
-        swapping = asyncio.create_task(someone.flow().swap(intent))
-        while not await _sent(someone, intent):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)  # between two looks
-        place.floor.world.time.pass_blocks(150 + 32)
-        outcome = await swapping
-    finally:
-        place.floor.world.faults.clear()
+    ended = partial(place.floor.world.time.pass_blocks, 150 + 32)
+    with striking("wallet.broadcast.after.1", ended):
+        outcome = await someone.flow().swap(intent)
     assert outcome.refused, outcome
     assert outcome.code == "LOST"
     assert "in your wallet" in outcome.failure.money
@@ -138,11 +119,6 @@ async def test_who_reads_too_long_signs_nothing(place: SolanaPlace, someone: Swa
     assert outcome.code == "BLOCKHASH_OLD"
     assert await someone.agent.transactions(intent.id) == ()
     assert await someone.holds(usdc) == 100 * 10**6
-
-
-async def _sent(someone: Swapper, intent: Intent) -> bool:
-    found = await someone.agent.transactions(intent.id)
-    return any(one.state is TransactionState.SENT for one in found)
 
 
 def in_hex(change: Callable[[bytes], bytes]) -> Callable[[str], str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import httpx2
 import pytest
 
 from flows.dex.swapping import Place, Swapper
 from flows.following import tracker_of
+from swapdesk.chain.deployments import PERMIT2
+from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
@@ -18,7 +20,6 @@ from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
-from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -120,12 +121,6 @@ async def test_who_says_no_has_paid_nothing(
     assert provider_records(known.known()) == {}
 
 
-async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_path: Path) -> None:
-    told = {"serviceId": "xLAR4Vivifmyf6BCgG3omA", "depositAddress": "0x" + "ab" * 20}
-    assert Order.model_validate({**told, "isDex": True}).deposit_address is None
-    assert Order.model_validate({**told, "isDex": False}).deposit_address is not None
-
-
 async def test_confirmed_before_is_confirmed(someone: Swapper, usdc: Token, weth: Token) -> None:
 
     def lost(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -164,3 +159,108 @@ async def test_an_order_of_a_swap_that_is_over_is_not_paid(
     purposes = [one.purpose for one in await someone.agent.transactions(intent.id)]
     assert purposes == [Purpose.APPROVE]
     assert await someone.holds(usdc) == 100 * 10**6
+
+
+def elsewhere(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Orders as programs of the public service read them: ``tx`` and ``offChain``, no metadata."""
+    path = request.url.path
+    if not path.endswith("/exchanges") and "/orders/" not in path:
+        return response
+    order = json.loads(response.content)
+    sends = order.pop("metadata")
+    sends = json.loads(sends) if isinstance(sends, str) else sends
+    if sends.get("offChain"):
+        order["offChain"] = True
+    else:
+        order["tx"] = {name: sends[name] for name in ("to", "data", "value", "gasLimit")}
+        order["offChain"] = False
+    return httpx2.Response(200, json=order)
+
+
+@pytest.mark.parametrize(
+    ("venue", "sold", "amount", "acts"),
+    [
+        ("fa", "USDC", "100", ["allow", "swap"]),
+        ("is", "USDC", "100", ["allow", "order"]),
+        # Permit2 is approved by a transaction; what is signed then is a transfer by it whose
+        # witness the order is.
+        ("is", "WETH", "0.03", ["allow", "order"]),
+    ],
+)
+async def test_each_way_of_letting_the_venue_take_the_token(
+    place: Place,
+    someone: Swapper,
+    usdc: Token,
+    weth: Token,
+    venue: str,
+    sold: str,
+    amount: str,
+    acts: list[str],
+) -> None:
+    """Also as elsewhere, where what is to be sent stands beside the order."""
+    await someone.fund(WETH="0.03")
+    sell, buy = (weth, usdc) if sold == "WETH" else (usdc, weth)
+    had, coins = await someone.holds(buy), await someone.holds(place.floor.token("base", "ETH"))
+    intent = await someone.intent(venue, sell, buy, amount)
+    shown = SwapSigning(intent, someone.journal, place.floor.clock, lambda: None, fresh=False)
+    lines: list[tuple[str, ...]] = []
+    someone.agrees = lambda review: not lines.append(tuple(one.name for one in shown.steps))
+    outcome = await someone.swapped(intent, elsewhere)
+    assert outcome.done, outcome
+    assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(sell) == 0
+    assert await someone.holds(buy) > had
+    assert someone.acts(intent.id) == acts
+    assert {(one.findings, one.phrase) for one in someone.reviews} == {((), None)}
+    told = {one.name: one.told for one in someone.journal.swaps.steps(intent.id)}
+    spent = await someone.holds(place.floor.token("base", "ETH")) < coins
+    if venue == "fa":
+        assert (outcome.hash is None, spent) == (False, True)
+        assert list(told) == ["permission", "sign permit 0", "create", "swap", "confirm"]
+    elif sold == "WETH":
+        assert (outcome.hash, spent) == (None, True)
+        assert told["approve"]["spender"] == PERMIT2.lower()
+        order = told["sign order 0"]
+        assert (order["kind"], order["taken"]) == ("order", str(3 * 10**16))
+    else:
+        assert (outcome.hash, spent) == (None, False), "the venue settles it and pays the gas"
+        assert set(lines) == {("allowance", "sign 1 permit", "sign 2 order", "settle", "confirm")}
+        assert list(told) == ["permission", "sign order 0", "sign order 1", "create", "confirm"]
+
+
+async def test_what_is_left_over_is_reset_first(someone: Swapper) -> None:
+    """Of a token like USDT, which takes another allowance only once the one before is nothing.
+    Whenever the trader says no, what may still be taken is what is said."""
+    floor = someone.place.floor
+    usdt, weth = floor.token("ethereum", "USDT"), floor.token("ethereum", "WETH")
+    await someone.fund(chain="ethereum", USDT="500")
+
+    async def refused_after(answers: int, amount: str) -> tuple[str, list[int]]:
+        """Where the money is, and the units of each approval that was executed, after so many
+        times yes."""
+        someone.reviews.clear()
+        someone.agrees = lambda review: len(someone.reviews) <= answers
+        intent = await someone.intent("ba", usdt, weth, amount)
+        ended = await someone.flow().swap(intent)
+        assert ended.code == "NOT_CONFIRMED"
+        assert len(someone.reviews) == answers + 1, "each of them was shown"
+        client, signed = floor.readers["ethereum"].client, []
+        for one in await someone.agent.transactions(intent.id):
+            assert (one.purpose, one.state) == (Purpose.APPROVE, TransactionState.SUCCEEDED)
+            signed.append(int.from_bytes((await client.transaction(one.hash)).data[-32:], "big"))
+        return ended.failure.money, signed
+
+    # An approval that was given for a swap nobody went on with.
+    await refused_after(1, "40")
+    money, approved = await refused_after(2, "100")
+    assert "may still take up to 100 USDT" in money
+    assert approved == [0, 100 * 10**6]
+    # No between the two: nothing may be taken.
+    money, approved = await refused_after(1, "150")
+    assert (money, approved) == ("in your wallet; nothing was swapped", [0])
+    someone.agrees = lambda review: True
+    outcome = await someone.flow().swap(await someone.intent("ba", usdt, weth, "100"))
+    assert outcome.done, outcome
+    assert (await someone.place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+    assert await someone.holds(usdt) == 400 * 10**6
+    assert await someone.holds(weth) > 0

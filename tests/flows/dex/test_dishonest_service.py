@@ -15,18 +15,25 @@ from typing import Any
 import httpx2
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
-from flows.dex.standing import ATTACKER, on_chain, signed
 from flows.dex.swapping import Place, Swapper
 from flows.faulty_network import DishonestService, lose_answer
+from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
+from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
+ATTACKER = checksummed("0x" + "bad0" * 10)
+"""Nobody has the key of this address."""
+SPENDERS = {
+    **{one.provider: one.address for one in SANDBOX_VENUES},
+    "attacker": ATTACKER,
+    "Permit2": PERMIT2,
+}
 APPROVE, CHAIN, CREATE = "/dex/approve", "/dex/chainSignatures", "/exchanges"
 
 
@@ -39,17 +46,33 @@ class Way(Struct, frozen=True):
     buy: str
     amount: str
     before: tuple[str, ...] = ()
+    spender: str = ""
+    """Who is approved, where it is not the venue itself."""
+    takes: str = "may still take"
+    """What is said of an approval that stands."""
 
 
 APPROVAL = Way("ba", "USDC", "WETH", "60", ("allow",))
 PERMIT = Way("fa", "USDC", "WETH", "60", ("allow",))
 STEPS = Way("is", "USDC", "WETH", "60", ("allow", "order"))
 COIN = Way("ba", "ETH", "USDC", "0.01")
+THROUGH = Way("is", "WETH", "USDC", "0.02", ("allow", "order"), "Permit2",
+    "; Permit2 may pass on up to 0.02 WETH by a signature of yours, until you revoke that"
+)  # fmt: skip
 BRIDGE = Way("me", "USDC", "USDC", "60", ("allow",))
 
 
 def instead(value: Any) -> Callable[[Any], Any]:
     return lambda _: value
+
+
+def besides(**changes: Any) -> Callable[[Any], Any]:
+    """The first of a list, with other members."""
+    return lambda answer: [answer[0] | changes]
+
+
+def sends(**changes: Any) -> Callable[[Any], Any]:
+    return lambda order: {**order, "metadata": order["metadata"] | changes}
 
 
 def twice(units: str) -> str:
@@ -65,6 +88,9 @@ class Lie(Struct, frozen=True):
     change: Callable[[Any], Any]
     rule: str
     honest: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.way.venue}-{self.where or self.path}-{self.rule}"
 
 
 LIES = (
@@ -95,7 +121,46 @@ LIES = (
     # The order, as the second of two steps
     Lie(STEPS, CHAIN, "0.data.message.receiver", instead(ATTACKER), "RECIPIENT_DIFFERS", 1),
     Lie(STEPS, CHAIN, "0.data.domain.chainId", instead(8453), "CHAIN_ID_DIFFERS", 1),
+    # The order that goes with an approval of Permit2
+    Lie(THROUGH, APPROVE, "signatures.0.data.message.spender", instead(ATTACKER),
+        "SPENDER_UNKNOWN", 1),
+    # A chain of signatures goes forward and ends
+    Lie(STEPS, APPROVE, "signatures.0.step", instead(1), "SIGNATURE_CHAIN"),
+    Lie(STEPS, APPROVE, "signatures.0.totalSteps", instead(9), "SIGNATURE_CHAIN"),
+    Lie(STEPS, APPROVE, "signatures.0.isComplete", instead(True), "SIGNATURE_CHAIN"),
+    Lie(STEPS, APPROVE, "signatures.0.type", instead("single"), "SIGNATURE_CHAIN"),
+    Lie(STEPS, APPROVE, "signatures.0.type", instead("hovering"), "UNKNOWN_SIGNATURE"),
+    Lie(STEPS, CHAIN, "", instead([]), "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "", lambda answer: answer * 2, "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "", besides(step=0, isComplete=False), "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "", besides(totalSteps=3), "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "", besides(key="another"), "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "", besides(isComplete=False), "SIGNATURE_CHAIN", 1),
+    # The create says one thing and the order, read again, another
+    Lie(COIN, CREATE, "", sends(to=ATTACKER), "ORDER_DIFFERS"),
+    Lie(COIN, CREATE, "", sends(value="1"), "ORDER_DIFFERS"),
 )  # fmt: skip
+
+
+async def on_chain(someone: Swapper, sell: Token, buy: Token) -> dict[str, int]:
+    """What an account has and lets others take, read over JSON-RPC. ``nonce`` counts what was
+    executed for it, ``waiting`` what is not yet."""
+    reader = someone.place.floor.readers[sell.chain_data.short_name]
+    nonce = await reader.client.nonce(someone.address, pending=False)
+    told = {
+        "coins": await reader.client.balance(someone.address),
+        "sold": await someone.holds(sell),
+        "bought": await someone.holds(buy),
+        "nonce": nonce,
+        "waiting": await reader.client.nonce(someone.address) - nonce,
+    }
+    if sell.address is not None:
+        asked = [
+            (sell.address, erc20.ALLOWANCE, (someone.address, spender))
+            for spender in SPENDERS.values()
+        ]
+        told |= zip(SPENDERS, await reader.numbers(asked), strict=True)
+    return told
 
 
 async def refused_for(
@@ -114,29 +179,25 @@ async def refused_for(
     sell = floor.token("base", way.sell)
     buy = floor.token("ethereum" if way.venue == "me" else "base", way.buy)
     async with place.someone(directory, first) as someone:
-        await someone.fund(USDC="100")
+        await someone.fund(USDC="100", WETH="0.02")
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
         outcome = await someone.swapped(intent, after)
         assert outcome.refused, outcome
-        assert signed(someone, intent.id) == list(way.before[:honest])
+        assert someone.acts(intent.id) == list(way.before[:honest])
         after_it = await on_chain(someone, sell, buy)
         approved = await someone.agent.transactions(intent.id)
         assert {one.purpose for one in approved} <= {Purpose.APPROVE}
-        allowances = dict(before.allowances)
+        moved = before | {"nonce": before["nonce"] + len(approved)}
         if approved:
-            allowances[way.venue] = int(Decimal(way.amount) * 10**sell.decimals)
-        assert after_it == replace(
-            before,
-            coins=after_it.coins if approved else before.coins,
-            nonce=before.nonce + len(approved),
-            allowances=allowances,
-        )
+            moved["coins"] = after_it["coins"]
+            moved[way.spender or way.venue] = int(Decimal(way.amount) * 10**sell.decimals)
+        assert after_it == moved
         # The words: the rule, the money, who acts next.
         assert rule in {outcome.code, *(one.code for one in outcome.findings)}, outcome
         assert outcome.failure.cause
         assert outcome.failure.money.startswith("in your wallet; nothing was swapped")
-        assert ("may still take" in outcome.failure.money) is bool(approved)
+        assert (way.takes in outcome.failure.money) is bool(approved)
         assert ("a signature for" in outcome.failure.money) is (honest > len(approved))
         assert outcome.failure.next == "you: ask for new quotes"
         # And it is over: no later start goes on with it.
@@ -147,7 +208,7 @@ async def refused_for(
         assert entry.state is (IntentState.CREATED if created else IntentState.REFUSED)
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.way.venue}-{lie.where}-{lie.rule}")
+@pytest.mark.parametrize("lie", LIES, ids=str)
 async def test_a_lie_obtains_no_signature(
     place: Place, first: Swapper, tmp_path: Path, lie: Lie
 ) -> None:
@@ -186,7 +247,7 @@ async def test_an_earlier_step_that_changed_is_signed_no_second_time(
     place.network.after = lost
     cut = await someone.flow().swap(intent)
     assert cut is None or cut.open, cut
-    assert signed(someone, intent.id) == ["allow"]
+    assert someone.acts(intent.id) == ["allow"]
     (open_,) = someone.journal.swaps.open_swaps()
     where = "signatures.0.data.message.spender"
     place.network.after = DishonestService(APPROVE, where, instead(ATTACKER))
@@ -196,5 +257,5 @@ async def test_an_earlier_step_that_changed_is_signed_no_second_time(
     assert outcome.code == "SIGNATURE_CHAIN"
     assert "another document than before" in outcome.failure.cause
     assert "a signature for 60 USDC was made" in outcome.failure.money
-    assert signed(someone, intent.id) == ["allow"]
+    assert someone.acts(intent.id) == ["allow"]
     assert await on_chain(someone, usdc, weth) == before

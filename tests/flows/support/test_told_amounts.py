@@ -29,7 +29,7 @@ from flows.support.cases import (
 )
 from flows.support.cases import place_of as place_for_support
 from flows.support.searching import SECOND, SupportDesk, support_desk
-from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog

@@ -21,8 +21,12 @@ from web3.logs import DISCARD
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.genesis import Allowances, token_storage
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
+from swapdesk.sandbox.evm_world.genesis import (
+    Allowances,
+    TokenContract,
+    TokenContractKind,
+    token_storage,
+)
 
 COINS = 10**24
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

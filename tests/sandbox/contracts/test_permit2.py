@@ -17,7 +17,7 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
+from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 ENDLESS = (1 << 160) - 1

@@ -18,12 +18,13 @@ from sandbox.contracts.contract_world import (
     signed,
 )
 from swapdesk.sandbox.evm_world.genesis import (
+    TokenContract,
+    TokenContractKind,
     addresses_storage,
     pool_storage,
     router_storage,
 )
 from swapdesk.sandbox.evm_world.keeper import MOST_STEPS, amount_out, amount_to
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 COIN, DOLLAR, TETHER, LINK = (place(number) for number in range(4))

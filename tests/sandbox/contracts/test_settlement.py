@@ -20,8 +20,7 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.sandbox.evm_world.genesis import addresses_storage
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
+from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind, addresses_storage
 
 UNLIMITED = (1 << 256) - 1
 DOLLAR, LINK, TETHER = (place(number) for number in range(3))

@@ -19,7 +19,7 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
-from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
+from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 ZERO = "0x" + "00" * 20

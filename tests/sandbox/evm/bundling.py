@@ -19,8 +19,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.service.bundling import Build, Landed, NodeBundler, OperationPayment
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
-from wallet.chains import Chains, served
-from wallet.signing import CHAIN, CHAIN_ID, USDC
+from wallet.signing import CHAIN, CHAIN_ID, USDC, Chains, served
 
 DOLLAR = str(USDC.contract)
 

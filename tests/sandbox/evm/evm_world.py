@@ -15,10 +15,9 @@ from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from service.loopback import on_port
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
-from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -28,10 +27,10 @@ from swapdesk.sandbox.node.evm.genesis import (
     sandbox_key,
 )
 from swapdesk.sandbox.node.evm.http_endpoint import Door
-from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Methods
-from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.tables import ChainIds, chain_terms
 
 KEY = b"a key of a sandbox that is tried"
 FAST = Decimal(10_000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.mempool import read_candidate
+from swapdesk.sandbox.node.evm.node import LiveChain
 
 
 async def rewind(live: LiveChain) -> None:

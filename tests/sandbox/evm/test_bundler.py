@@ -35,7 +35,7 @@ from swapdesk.chain.user_operation import (
     read_operation,
     user_operation_hash,
 )
-from swapdesk.sandbox.node.evm.bundler.submission import TakenOperations
+from swapdesk.sandbox.node.evm.bundler import TakenOperations
 from swapdesk.service.bundling import Build, BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 

@@ -16,11 +16,11 @@ from web3 import Web3
 
 from sandbox.evm.evm_world import stranger
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import chain_terms
+from swapdesk.sandbox.node.evm.blocks import receipt_document
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.mempool import read_candidate
-from swapdesk.sandbox.node.evm.serialize import receipt_document
+from swapdesk.sandbox.tables import chain_terms
 
 ETH_TESTER_CHAIN = 131277322940537
 GWEI = 10**9

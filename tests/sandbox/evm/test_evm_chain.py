@@ -1,4 +1,7 @@
-"""The writer's side of one chain: time, room, old blocks, the log, other worlds."""
+"""One chain: the writer's time, room, old blocks, log and other worlds; its pool, whose rules are
+properties whatever is sent in whatever order; and coins that smart accounts pay out, which are read
+from the operations that were executed.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,33 @@ import os
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rlp
 from eth.vm.forks.prague.blocks import PragueBlockHeader
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec import Struct, field
 
+from sampling import examples
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
+from swapdesk.chain.addresses.evm import keccak
+from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
+from swapdesk.chain.smart_account import HANDLE_OPS, USER_OPERATION_EVENT, InnerCall, encode_batch
+from swapdesk.chain.user_operation import UserOperation, pack
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
-from swapdesk.sandbox.node.evm.beginning import ChainFileMismatch, chains_in
-from swapdesk.sandbox.node.evm.blocks import Block
+from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction, block_document
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
-from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.serialize import block_document
+from swapdesk.sandbox.node.evm.mempool import MOST_BY_SENDER, Candidate, Mempool, read_candidate
+from swapdesk.sandbox.node.evm.wallets import CoinPayment, inner_payments, payments_of
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, chains_in
+from swapdesk.sandbox.tables import ChainIds, chain_terms
 
 NOW = 1_700_000_000
 ENDLESS, DEEP, COUNTER, OTHER = (bytes([number]) * 20 for number in range(0x11, 0x15))
@@ -241,3 +254,203 @@ def test_a_block_that_cannot_be_stored_is_not_published(
     assert len(mine(chain, [transfer(chain, 0)])[0]) == 1
     chain.close()
     assert balance(opened(tmp_path)) == 1
+
+
+GAS = 21_000
+BALANCE = 10**9
+SENDERS = [bytes([number]) * 20 for number in (1, 2, 3)]
+
+
+def candidate(sender: bytes, nonce: int, fee: int, tip: int, *, gas: int = GAS) -> Candidate:
+    mark = sender[:1] + nonce.to_bytes(4, "big") + fee.to_bytes(8, "big") + tip.to_bytes(8, "big")
+    return Candidate(SimpleNamespace(value=0), b"", mark, sender, nonce, gas, fee, min(fee, tip))
+
+
+class Account(Struct):
+    nonce: int = 0
+    held: dict[int, Candidate] = field(default_factory=dict)
+
+
+class PoolMachine(RuleBasedStateMachine):
+    """Against the plainest model there is: a dictionary for each sender."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pool = Mempool()
+        self.accounts = {sender: Account() for sender in SENDERS}
+
+    @rule(
+        sender=st.sampled_from(SENDERS),
+        nonce=st.integers(0, 8),
+        fee=st.integers(1, 8000),
+        tip=st.integers(1, 8000),
+    )
+    def send(self, sender: bytes, nonce: int, fee: int, tip: int) -> None:
+        account = self.accounts[sender]
+        new = candidate(sender, nonce, fee, tip)
+        old = account.held.get(nonce)
+        others = sum(each.cost for number, each in account.held.items() if number != nonce)
+        fits = others + new.cost <= BALANCE
+        allowed = nonce >= account.nonce and fits
+        if old is not None:
+            allowed = allowed and (
+                new.max_fee * 10 >= old.max_fee * 11 and new.max_tip * 10 >= old.max_tip * 11
+            )
+        if allowed:
+            self.pool.add(new, account.nonce, BALANCE)
+            account.held[nonce] = new
+        else:
+            with pytest.raises(Problem):
+                self.pool.add(new, account.nonce, BALANCE)
+
+    @rule(base_fee=st.integers(0, 4000), blocks=st.integers(1, 6))
+    def mine(self, base_fee: int, blocks: int) -> None:
+        ready = self.pool.ready(self.nonce_of, base_fee, blocks * GAS)
+        assert len(ready) <= blocks
+        expected = dict.fromkeys(SENDERS, 0)
+        for sender, account in self.accounts.items():
+            expected[sender] = account.nonce
+        for each in ready:
+            assert each.nonce == expected[each.sender], "a sender's nonces follow each other"
+            assert each.tip_at(base_fee) >= 0
+            expected[each.sender] += 1
+        payable = [
+            each
+            for sender, account in self.accounts.items()
+            if (each := account.held.get(account.nonce)) and each.tip_at(base_fee) >= 0
+        ]
+        assert bool(ready) == bool(payable), "nothing that can be executed is left waiting"
+        if ready:
+            assert ready[0].tip_at(base_fee) == max(each.tip_at(base_fee) for each in payable)
+        for each in ready:
+            account = self.accounts[each.sender]
+            del account.held[each.nonce]
+            account.nonce += 1
+        self.pool.remove(each.hash for each in ready)
+
+    @rule(sender=st.sampled_from(SENDERS), count=st.integers(1, 3))
+    def overtaken(self, sender: bytes, count: int) -> None:
+        """Transactions that took the place of others used nonces."""
+        account = self.accounts[sender]
+        account.nonce += count
+        account.held = {
+            nonce: each for nonce, each in account.held.items() if nonce >= account.nonce
+        }
+        self.pool.outdated([sender], self.nonce_of)
+
+    @precondition(lambda self: any(account.held for account in self.accounts.values()))
+    @rule(data=st.data())
+    def again(self, data: st.DataObject) -> None:
+        every = [each for account in self.accounts.values() for each in account.held.values()]
+        one = data.draw(st.sampled_from(every))
+        with pytest.raises(Problem, match="already known"):
+            self.pool.add(one, self.accounts[one.sender].nonce, BALANCE)
+
+    @invariant()
+    def holds_what_the_model_holds(self) -> None:
+        held = [each for account in self.accounts.values() for each in account.held.values()]
+        assert len(self.pool) == len(held)
+        assert {each.hash for each in self.pool.waiting()} == {each.hash for each in held}
+        for sender, account in self.accounts.items():
+            nonce = account.nonce
+            while nonce in account.held:
+                nonce += 1
+            assert self.pool.next_nonce(sender, account.nonce) == nonce
+
+    def nonce_of(self, sender: bytes) -> int:
+        return self.accounts[sender].nonce
+
+
+TestPool = PoolMachine.TestCase
+TestPool.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)
+
+
+def test_every_sender_is_bounded() -> None:
+    pool = Mempool()
+    for nonce in range(MOST_BY_SENDER):
+        pool.add(candidate(SENDERS[0], nonce, 1, 1), 0, BALANCE)
+    with pytest.raises(Problem, match="account limit exceeded"):
+        pool.add(candidate(SENDERS[0], MOST_BY_SENDER, 1, 1), 0, BALANCE)
+    pool.add(candidate(SENDERS[0], 3, 2, 2), 0, BALANCE)
+    pool.add(candidate(SENDERS[1], 0, 1, 1), 0, BALANCE)
+    assert len(pool) == MOST_BY_SENDER + 1
+
+
+def test_what_waits_for_a_lower_fee_is_not_forgotten() -> None:
+    pool = Mempool()
+    pool.add(candidate(SENDERS[0], 0, 50, 10), 0, BALANCE)
+    assert pool.ready(lambda _: 0, 60, 10**6) == []
+    assert pool.waits_for_fee(lambda _: 0, 50)
+    assert not pool.waits_for_fee(lambda _: 0, 51)
+    assert not pool.waits_for_fee(lambda _: 1, 1), "its nonce is used"
+
+
+OURS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+FOREIGN = "0x97518736834b15523de22e1eb773F2eAc928f113"
+PAID = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
+PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
+
+
+def operation(sender: str, nonce: int, *calls: InnerCall) -> UserOperation:
+    return UserOperation(sender, nonce, encode_batch(calls), 1, 2, 3, 4, 5)
+
+
+def document(*operations: UserOperation, to: str = ENTRY_POINT) -> tuple[bytes, bytes]:
+    data = HANDLE_OPS.call([tuple(pack(each)) for each in operations], PAID)
+    return octets(to), data
+
+
+def event(sender: str, nonce: int, *, success: bool = True, address: str = ENTRY_POINT) -> Log:
+    words = (nonce, int(success), 1, 1)
+    topics = (octets(USER_OPERATION_EVENT), b"\xab" * 32, bytes(12) + octets(sender), bytes(32))
+    return Log(octets(address), topics, b"".join(word.to_bytes(32, "big") for word in words))
+
+
+def octets(text: str) -> bytes:
+    return bytes.fromhex(text[2:])
+
+
+def code_at(address: bytes) -> bytes:
+    return PROXY if address == octets(OURS) else b"\xfe"
+
+
+def read(told: tuple[bytes, bytes], *logs: Log) -> list[CoinPayment]:
+    return list(inner_payments(*told, logs, code_at))
+
+
+def test_what_was_executed_was_paid() -> None:
+    first = operation(OURS, 1, InnerCall(PAID, 5), InnerCall(PAID, 0, b"\1"), InnerCall(FOREIGN, 7))
+    second = operation(OURS, 2, InnerCall(PAID, 9))
+    told = document(first, second)
+    assert read(told, event(OURS, 1), event(OURS, 2)) == [
+        (1_000_000, OURS, PAID, 5),
+        (1_000_002, OURS, FOREIGN, 7),
+        (1_000_050, OURS, PAID, 9),
+    ]
+    assert read(told, event(OURS, 1, success=False), event(OURS, 2)) == [(1_000_050, OURS, PAID, 9)]
+
+
+def test_what_failed_moved_neither_coins_nor_tokens() -> None:
+    fields = {"nonce": 0, "chainId": 1, "to": PAID, "value": 5, "gas": 21_000, "gasPrice": 1}
+    raw = bytes(faucet().sign_transaction(fields).raw_transaction)
+    word = bytes(12) + octets(PAID)
+    moved = Log(
+        octets(FOREIGN), (keccak(b"Transfer(address,address,uint256)"), word, word), bytes(32)
+    )
+    block = Block(7, 1_000, bytes(32), bytes(32), 30_000_000, 1)
+    for succeeded, paid in ((True, [(None, 5), (FOREIGN, 0)]), (False, [])):
+        one = MinedTransaction(raw, keccak(raw), bytes(20), succeeded, 1, 1, b"", (moved,))
+        told = list(payments_of(block, one, code_at))
+        assert [(each.token, each.units) for each in told] == paid
+
+
+def test_what_was_not_executed_or_is_not_ours_paid_nothing() -> None:
+    ours = operation(OURS, 1, InnerCall(PAID, 5))
+    assert read(document(ours)) == []
+    assert read(document(ours), event(OURS, 2)) == [], "another nonce"
+    assert read(document(ours), event(OURS, 1, address=FOREIGN)) == [], "an event of somebody else"
+    assert read(document(ours, to=FOREIGN), event(OURS, 1)) == []
+    assert read(document(ours, to="0x"), event(OURS, 1)) == []
+    foreign = operation(FOREIGN, 1, InnerCall(PAID, 5))
+    assert read(document(foreign), event(FOREIGN, 1)) == [], "its code may do anything"
+    assert read((octets(ENTRY_POINT), b"\x12\x34"), event(OURS, 1)) == []

@@ -31,8 +31,8 @@ from swapdesk.chain.rpc.evm_answers import (
     quantity,
     revert_words,
 )
-from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.node.evm.embedding import first_state
+from swapdesk.sandbox.tables import chain_terms
 from swapdesk.sandbox.world import find_token
 
 USDC = str(find_token("base", "USDC").address)

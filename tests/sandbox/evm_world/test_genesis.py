@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.contracts.artefact import artefact, entry
-from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
-from swapdesk.sandbox.evm_world.keeper import deviation, market_ratio
-from swapdesk.sandbox.evm_world.pools import (
+from swapdesk.sandbox.evm_world.genesis import (
+    ARBITRAGE,
     BASALT,
     COINS,
     FATHOM,
@@ -27,13 +25,16 @@ from swapdesk.sandbox.evm_world.pools import (
     TokenContractKind,
     address_of,
     contract_of,
+    funded_tokens,
     parties_of,
     pools_of,
     pools_on,
+    world_contracts,
 )
+from swapdesk.sandbox.evm_world.keeper import deviation, market_ratio
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
-from swapdesk.sandbox.node.issued_world import reserves_of
-from swapdesk.sandbox.token_rows import ASSETS, quoted_by_maker
+from swapdesk.sandbox.node.ledger import reserves_of
+from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS, quoted_by_maker
 from swapdesk.sandbox.world import asset_of, build_chains, build_tokens, find_token, world_tokens
 
 KEY = b"a key of a sandbox that is tried"

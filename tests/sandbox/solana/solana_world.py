@@ -21,8 +21,8 @@ from service.loopback import on_port
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.http_server import build_server
-from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS

@@ -21,11 +21,11 @@ from sandbox.evm.evm_world import World as Chains
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.evm_world import keeper
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.tables import chain_terms
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader

@@ -20,17 +20,17 @@ from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.venues import SYNC
 from swapdesk.clock import Clock
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, balance_slot
-from swapdesk.sandbox.evm_world.pools import (
+from swapdesk.sandbox.evm_world.genesis import (
+    ARBITRAGE,
     KEEPER,
     TREASURY,
     Pool,
     address_of,
+    balance_slot,
     pools_of,
 )
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.live_chain import LiveChain
-from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
 from swapdesk.sandbox.node.evm.state import AccountsAt
 from swapdesk.sandbox.world import WorldToken, asset_of
 

@@ -7,7 +7,7 @@ the last unit.
 Every payment is a row of one table: what an exchange paid, what reached a leg, and what is signed
 and in no block yet. What a leg is told to have received, paid and given back is read from there.
 
-On embedded chains the ledger is the exchanges' book and the chain the money (``chain_books``). A
+On embedded chains the ledger is the exchanges' book and the chain the money (``settlement``). A
 payment is signed inside the transaction that books it. Before anything that is due the books are
 brought up to the newest block.
 """

@@ -21,12 +21,10 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.database import OtherWorld
 from swapdesk.sandbox.node.event_sender import EventSender
-from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
-from swapdesk.sandbox.node.node import OtherTerms
-from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
+from swapdesk.sandbox.node.node import OtherTerms, keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import announce, run_child, stop_event
+from swapdesk.sandbox.processes import announce, give_way, run_child, stop_event
 
 _REFUSALS = (OtherTerms, SandboxKeyRefused, LogDamaged, sqlite3.DatabaseError)
 

@@ -24,6 +24,16 @@ _LARGEST = 1 << 28
 """Bytes of a payload; a longer length is damage."""
 
 
+def chains_in(directory: Path) -> Path:
+    """Where the chains of a data directory are kept."""
+    return directory / "chains"
+
+
+def chain_files(directory: Path, name: str) -> list[Path]:
+    """Those of a chain, also those of another release."""
+    return sorted(chains_in(directory).glob(f"{name}.*"))
+
+
 class ChainFileMismatch(Exception):
     """The directory holds a chain of another release, another id or another genesis."""
 

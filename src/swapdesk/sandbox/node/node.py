@@ -1,5 +1,5 @@
 """The node: its time, its ledger and the exchanges' books behind one table of methods, and the
-JSON-RPC 2.0 over loopback HTTP in front of them.
+JSON-RPC 2.0 over loopback HTTP in front of them. ``open_node`` opens it with the chains it carries.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.http_server import refusal
-from swapdesk.sandbox.node.account_rows import AccountRows
-from swapdesk.sandbox.node.chain_wallets import ChainWallets
-from swapdesk.sandbox.node.database import Database, OtherWorld
-from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.database import AccountRows, Database, OtherWorld
+from swapdesk.sandbox.node.event_sender import EventSender
+from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
-from swapdesk.sandbox.node.order_faults import selected_by
+from swapdesk.sandbox.node.evm.wallets import EvmWallets
+from swapdesk.sandbox.node.ledger import ChainWallets, Ledger, LedgerRefusal, Payment
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.params import (
     AccountOf,
     ChainOf,
@@ -40,10 +42,12 @@ from swapdesk.sandbox.node.params import (
     SendOn,
     TransferOf,
 )
+from swapdesk.sandbox.node.solana.node import SolanaNode, SolanaWallets
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
-from swapdesk.sandbox.node.venue_accounts import VenueAccounts
+from swapdesk.sandbox.node.venue_accounts import VenueAccounts, selected_by
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.partner_keys import load_key
+from swapdesk.sandbox.tables import EVM_CHAINS, PAYOUT_WALLETS, VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.timestamps import rfc3339
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from swapdesk.sandbox.node.solana.node import SolanaNode
 
 logger = logging.getLogger(__name__)
+
 
 PACE_KEPT_MS = 60_000
 """How often an idle node notes its time, against a wall clock that is set back."""
@@ -421,3 +426,81 @@ def _call(body: bytes) -> dict[str, Any]:
     if not isinstance(call, dict) or not isinstance(call.get("params", {}), dict):
         raise Problem("a call is an object with named parameters", RpcCode.BAD_REQUEST)
     return call
+
+
+TICK_SECONDS = 0.1
+BUNDLER = "bundler"
+"""The source of events of operations."""
+DATABASE = "node.db"
+
+
+class SandboxNode(Struct, frozen=True):
+    """A node with the chains it carries."""
+
+    node: Node
+    chains: Embedding
+    solana: SolanaNode
+
+    def application(self, token: str) -> NodeApp:
+        door = Door(self.node.chain_faults, self.chains.call, self.solana.call)
+        return NodeApp(self.node, token, door)
+
+    def tell(self, sender: EventSender) -> None:
+        """Have a sender told of what the service may want to ask about."""
+        self.node.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
+        self.chains.on_inclusion = lambda told: sender.tell(BUNDLER, "userOpHash", told)
+
+    async def close(self) -> None:
+        await self.chains.close()
+        self.solana.close()
+        self.node.close()
+
+
+def open_node(
+    data: Path,
+    clock: SystemClock,
+    *,
+    seed: int | None = None,
+    speed: Decimal | None = None,
+    ids: ChainIds = "sandbox",
+    pools: bool = True,
+) -> SandboxNode:
+    """The node of a data directory; the ``pools`` of its chains follow the market. Raises
+    OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    key = load_key(data)
+    wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
+    solana_wallets = SolanaWallets(key)
+    node = Node(
+        data / DATABASE,
+        clock,
+        seed=seed,
+        speed=speed,
+        embedded={**wallets, solana_wallets.name: solana_wallets},
+    )
+    try:
+        node.begun_with("chain ids", ids)
+        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
+        chains = Embedding(
+            data,
+            key,
+            ids=ids,
+            world=node.clock,
+            clock=clock,
+            faults=node.chain_faults,
+            market=Market(node.seed) if pools else None,
+        )
+    except (OtherTerms, ChainFileMismatch, LogDamaged):
+        node.close()
+        raise
+    node.chains, node.solana = chains, solana
+    for each in wallets.values():
+        each.embedding = chains
+    solana_wallets.node = solana
+    return SandboxNode(node, chains, solana)
+
+
+async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
+    """Let time do its work until cancelled; ``seconds`` lie between two looks."""
+    while True:
+        node.step()
+        await clock.sleep(seconds)

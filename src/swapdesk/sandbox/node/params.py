@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from swapdesk.sandbox.node.world_clock import FASTEST, SLOWEST
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
+from swapdesk.sandbox.tables import PAYOUT_WALLETS
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber

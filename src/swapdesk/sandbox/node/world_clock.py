@@ -11,7 +11,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.chain_rows import ChainRow
+from swapdesk.sandbox.tables import ChainRow
 
 SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
 

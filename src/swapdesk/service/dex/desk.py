@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -20,30 +21,20 @@ from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.dex.dex_mapping import (
-    BY_VENUE,
-    CONFIRMED,
-    CONFIRMED_HASH,
-    OWNER,
-    SOUGHT,
-    SOURCE_CHAIN,
-    Detail,
-    deal_of_quote,
-    detail_of,
-    execution_of,
-    metadata_of,
-)
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.draft import is_address, unusable, usable
-from swapdesk.service.orders.presentation import visible
-from swapdesk.service.store.records import Store, StoredOrder, StoredQuote
+from swapdesk.service.orders.presentation import METADATA, metadata_of, visible
+from swapdesk.service.store.records import Store, StoredOrder, StoredQuote, SwapTerms
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,
     Deal,
     DexRefused,
     DexVenue,
+    Plan,
+    PreparedSwap,
     Progress,
+    RouteExecution,
     SwapToPrepare,
 )
 from swapdesk.service.venues.registry import Venues
@@ -55,6 +46,8 @@ from swapdesk.wire.dex import (
     ConfirmTransactionRequest,
     SignatureRequirement,
 )
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import OrderStatusCode
@@ -63,6 +56,18 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.service.venues.onchain.reader import OnchainReader
 
+OWNER = "addressFrom"
+CONFIRMED = "confirmed"
+CONFIRMED_HASH = "confirmedHash"
+SOURCE_CHAIN = "sourceChain"
+BY_VENUE = "settledByVenue"
+SOUGHT = "sought"
+"""When the chain was last searched for a transaction that nobody told of."""
+
+_QUOTE_ENDS = "quoteExpires"
+
+Detail = dict[str, str | bool | None]
+"""What an order keeps that has no column of its own, by the names above."""
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 _EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
@@ -203,142 +208,6 @@ async def asked(answer: Awaitable[T]) -> T:
 _TRIES = 5
 
 
-class Confirmations:
-    """``sightings`` are the chains by short name."""
-
-    def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        sightings: Mapping[str, Sightings],
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._sightings = sightings
-        self._clock = clock
-
-    async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Take note that the order's transaction was sent, or that its venue may settle it.
-
-        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
-        that is not the order's, INVALID_SWAP for an order that has ended.
-        """
-        for _ in range(_TRIES):
-            order = await self._found(caller, request.id)
-            if order.detail.get(BY_VENUE) is True:
-                noted = _confirmed_without_hash(order, request)
-            else:
-                noted = await self._confirmed_by_hash(order, request)
-            if isinstance(noted, bool):
-                return noted
-            now = self._clock.now()
-            changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
-            if await self._store.advance_order(changed, expected_version=order.version):
-                return True
-        raise ServiceError(
-            ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
-        )
-
-    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
-        order = await self._store.get_order(caller.partner.partner_id, service_id)
-        if order is None or not visible(order.created, self._clock.now()):
-            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
-        if order.route != "dex":
-            raise invalid("id", "is no DEX order: its deposit is seen without this", service_id)
-        return order
-
-    async def _confirmed_by_hash(
-        self, order: StoredOrder, request: ConfirmTransactionRequest
-    ) -> Detail | bool:
-        """What to note; True when it is noted already, False when the chain knows nothing."""
-        if request.tx_hash is None:
-            raise ServiceError(
-                ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
-            )
-        chain = str(order.detail[SOURCE_CHAIN])
-        sightings = self._sightings[chain]
-        sent = sightings.spelled(request.tx_hash)
-        if sent is None:
-            raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
-        known = order.detail.get(CONFIRMED_HASH)
-        if known is not None:
-            return _same(known == sent)
-        _require_open(order)
-        try:
-            if not await asked(sightings.knows(order, sent)):
-                return False
-        except Foreign:
-            reason = "is not the transaction of this order"
-            raise invalid("txHash", reason, request.tx_hash) from None
-        other = await self._store.order_of_transaction(chain, sent)
-        if other is not None and other != order.service_id:
-            raise invalid("txHash", "was confirmed for another order", request.tx_hash)
-        return {CONFIRMED: True, CONFIRMED_HASH: sent}
-
-    async def sought(self, order: StoredOrder) -> dict[str, str]:
-        """What is to be noted of a transaction that nobody told of: executed is executed.
-
-        It is looked for when the call cannot be executed any more, and once more before the
-        order expires. Nobody could execute the call of an order that is not told; what looks like
-        its transaction is that of another one with the same call."""
-        if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
-            return {}
-        execution = execution_of(order, self._catalog, self._clock.now())
-        if order.status != OrderStatusCode.WAITING or execution.now < execution.deadline:
-            return {}
-        moment = "expiry" if execution.now >= order.expires else "deadline"
-        if order.detail.get(SOUGHT) == moment:
-            return {}
-        chain = str(order.detail[SOURCE_CHAIN])
-        sightings, deal = self._sightings[chain], execution.deal
-        for sent in await sightings.sought(order, deal.token_in, deal.token_out):
-            if await self._belongs(order, chain, sent):
-                return {CONFIRMED_HASH: sent}
-        return {SOUGHT: moment}
-
-    async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
-        try:
-            known = await self._sightings[chain].knows(order, sent)
-        except Foreign:
-            return False
-        return known and await self._store.order_of_transaction(chain, sent) in (
-            None,
-            order.service_id,
-        )
-
-
-def _confirmed_without_hash(
-    order: StoredOrder, request: ConfirmTransactionRequest
-) -> Detail | bool:
-    if request.tx_hash is not None:
-        raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
-    if order.detail.get(CONFIRMED) is True:
-        return True
-    if order.status != OrderStatusCode.WAITING:
-        raise _ended()
-    return {CONFIRMED: True}
-
-
-def _same(is_known: bool) -> bool:
-    if not is_known:
-        raise ServiceError(
-            ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
-        )
-    return True
-
-
-def _require_open(order: StoredOrder) -> None:
-    """One that expired unconfirmed may still have been paid in time: it gets its hash."""
-    if order.status not in (OrderStatusCode.WAITING, OrderStatusCode.EXPIRED):
-        raise _ended()
-
-
-def _ended() -> ServiceError:
-    return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
-
-
 class DexDesk:
     """``sightings`` are the chains by short name."""
 
@@ -353,8 +222,8 @@ class DexDesk:
         self._store = store
         self._catalog = catalog
         self._venues = venues
+        self._sightings = sightings
         self._clock = clock
-        self._confirmations = Confirmations(store, catalog, sightings, clock)
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """What the owner still has to send or to sign; nothing once the venue may take the
@@ -403,7 +272,12 @@ class DexDesk:
         venue = self._venues.dex(quote.legs[0]) if quote.route == "dex" else None
         if venue is None:
             raise unusable()
-        return deal_of_quote(quote, self._catalog), venue
+        return self._agreed(quote, quote.expires), venue
+
+    def _agreed(self, terms: SwapTerms, expires: datetime) -> Deal:
+        token_in = self._catalog.token_of_order(terms.token_in_id)
+        token_out = self._catalog.token_of_order(terms.token_out_id)
+        return Deal(terms.quote_id, token_in, token_out, Plan.from_json(terms.plan), expires)
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
         """What an order of the quote keeps, its transaction among it. Raises as ``approve``."""
@@ -422,11 +296,116 @@ class DexDesk:
                 )
             )
         )
-        return detail_of(deal, owner, prepared)
+        return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """As :meth:`Confirmations.confirm`."""
-        return await self._confirmations.confirm(caller, request)
+        """Take note that the order's transaction was sent, or that its venue may settle it.
+
+        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
+        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
+        that is not the order's, INVALID_SWAP for an order that has ended.
+        """
+        for _ in range(_TRIES):
+            order = await self._found(caller, request.id)
+            if order.detail.get(BY_VENUE) is True:
+                noted = _confirmed_without_hash(order, request)
+            else:
+                noted = await self._confirmed_by_hash(order, request)
+            if isinstance(noted, bool):
+                return noted
+            now = self._clock.now()
+            changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
+            if await self._store.advance_order(changed, expected_version=order.version):
+                return True
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
+        )
+
+    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
+        order = await self._store.get_order(caller.partner.partner_id, service_id)
+        if order is None or not visible(order.created, self._clock.now()):
+            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
+        if order.route != "dex":
+            raise invalid("id", "is no DEX order: its deposit is seen without this", service_id)
+        return order
+
+    async def _confirmed_by_hash(
+        self, order: StoredOrder, request: ConfirmTransactionRequest
+    ) -> Detail | bool:
+        """What to note; True when it is noted already, False when the chain knows nothing."""
+        if request.tx_hash is None:
+            raise ServiceError(
+                ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
+            )
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings = self._sightings[chain]
+        sent = sightings.spelled(request.tx_hash)
+        if sent is None:
+            raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
+        known = order.detail.get(CONFIRMED_HASH)
+        if known is not None:
+            if known == sent:
+                return True
+            raise ServiceError(
+                ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
+            )
+        # One that expired unconfirmed may still have been paid in time: it gets its hash.
+        if order.status not in (OrderStatusCode.WAITING, OrderStatusCode.EXPIRED):
+            raise _ended()
+        try:
+            if not await asked(sightings.knows(order, sent)):
+                return False
+        except Foreign:
+            reason = "is not the transaction of this order"
+            raise invalid("txHash", reason, request.tx_hash) from None
+        other = await self._store.order_of_transaction(chain, sent)
+        if other is not None and other != order.service_id:
+            raise invalid("txHash", "was confirmed for another order", request.tx_hash)
+        return {CONFIRMED: True, CONFIRMED_HASH: sent}
+
+    async def _sought(self, order: StoredOrder) -> dict[str, str]:
+        """What is to be noted of a transaction that nobody told of: executed is executed.
+
+        It is looked for when the call cannot be executed any more, and once more before the
+        order expires. Nobody could execute the call of an order that is not told; what looks like
+        its transaction is that of another one with the same call."""
+        if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
+            return {}
+        execution = self._execution(order)
+        if order.status != OrderStatusCode.WAITING or execution.now < execution.deadline:
+            return {}
+        moment = "expiry" if execution.now >= order.expires else "deadline"
+        if order.detail.get(SOUGHT) == moment:
+            return {}
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings, deal = self._sightings[chain], execution.deal
+        for sent in await sightings.sought(order, deal.token_in, deal.token_out):
+            if await self._belongs(order, chain, sent):
+                return {CONFIRMED_HASH: sent}
+        return {SOUGHT: moment}
+
+    async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
+        try:
+            known = await self._sightings[chain].knows(order, sent)
+        except Foreign:
+            return False
+        return known and await self._store.order_of_transaction(chain, sent) in (
+            None,
+            order.service_id,
+        )
+
+    def _execution(self, order: StoredOrder) -> RouteExecution:
+        sent = order.detail.get(CONFIRMED_HASH)
+        return RouteExecution(
+            deal=self._agreed(order, parse_rfc3339(str(order.detail[_QUOTE_ENDS]))),
+            owner=str(order.detail[OWNER]),
+            receiver=order.receiver_address,
+            notes={name: text for name, text in order.detail.items() if isinstance(text, str)},
+            confirmed=order.detail.get(CONFIRMED) is True,
+            hash=sent if isinstance(sent, str) else None,
+            deadline=datetime.fromtimestamp(int(str(metadata_of(order)["deadline"])), UTC),
+            now=self._clock.now(),
+        )
 
     async def progress(self, order: StoredOrder) -> Progress:
         """Where an order stands now. Raises Transient when its chain does not answer."""
@@ -434,13 +413,42 @@ class DexDesk:
         if venue is None:
             raise Transient(f"venue {order.legs[0]} is not configured")
         try:
-            noted = await self._confirmations.sought(order)
+            noted = await self._sought(order)
             order = replace(order, detail={**order.detail, **noted})
-            execution = execution_of(order, self._catalog, self._clock.now())
-            progress = await venue.progress(execution)
+            progress = await venue.progress(self._execution(order))
         except CHAIN_ERRORS as error:
             raise Transient(str(error)) from error
         return replace(progress, notes={**noted, **progress.notes})
+
+
+def _confirmed_without_hash(
+    order: StoredOrder, request: ConfirmTransactionRequest
+) -> Detail | bool:
+    if request.tx_hash is not None:
+        raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
+    if order.detail.get(CONFIRMED) is True:
+        return True
+    if order.status != OrderStatusCode.WAITING:
+        raise _ended()
+    return {CONFIRMED: True}
+
+
+def _ended() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
+
+
+def _detail_of(deal: Deal, owner: str, prepared: PreparedSwap) -> Detail:
+    """What an order keeps of its create."""
+    detail: Detail = {
+        OWNER: owner,
+        METADATA: encode_json(prepared.metadata).decode(),
+        SOURCE_CHAIN: deal.token_in.chain_data.short_name,
+        _QUOTE_ENDS: rfc3339(deal.expires),
+        **prepared.notes,
+    }
+    if prepared.settled_by_venue:
+        detail[BY_VENUE] = True
+    return detail
 
 
 def _owner(address: str, deal: Deal) -> str:

@@ -1,6 +1,9 @@
 """Funding a group: what is to be signed for it, by the kind of the chain it sells on.
 
-Source: contract 9.9 to 9.19. On Solana the sender signs and sends the deposits itself, packed
+Source: contract 9.9 to 9.19. On an EVM chain a bundle waits as ``pending`` for its signatures
+(EIP-191 or EIP-712). Submitting is a compare-and-set of its state with the signatures beside it,
+before the bundler hears of it: whoever comes second is told so. What follows is
+:class:`BundleWatch`'s. On Solana the sender signs and sends the deposits itself, packed
 by measured size into at most one packet and ten deposits each, with the group's id as memo
 (contract 9.15).
 """
@@ -8,9 +11,12 @@ by measured size into at most one packet and ten deposits each, with the group's
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Protocol
 
+from msgspec.structs import replace
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import MessageV0
@@ -29,30 +35,54 @@ from swapdesk.chain.solana import (
     token_account,
     unsigned,
 )
+from swapdesk.chain.user_operation import EntryPointVersion, operation_json, signed_digest
+from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
+from swapdesk.service.bundling import (
+    BuiltOperation,
+    Bundler,
+    BundleRefused,
+    BundlerUnreachable,
+    OperationPayment,
+)
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.multi.bundles import Bundles, BundleWatch
-from swapdesk.service.multi.groups import GroupDesk, PayableOrders
+from swapdesk.service.multi.bundles import BundleWatch
+from swapdesk.service.multi.groups import GroupDesk, PayableOrders, already_submitted
 from swapdesk.service.orders.draft import is_address
-from swapdesk.service.store.records import StoredGroup, StoredOrder
+from swapdesk.service.store.records import (
+    BundleUnderWay,
+    Store,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
+    StoredOrder,
+)
+from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     MOST_DEPOSITS,
+    EvmTransactionData,
     MultiBuildRequest,
     MultiSubmission,
     MultiSubmitRequest,
     MultiTransaction,
     MultiTransactions,
     SolanaTransactionData,
+    UserOperation,
 )
 
-SOLANA = "solana"
+log = logging.getLogger(__name__)
+
+EVM, SOLANA = "evm", "solana"
 _KIND = "sol"
 
 _UNITS = 450_000
 """Compute units of ten deposits that each open a token account, with room."""
 _MICRO_LAMPORTS = 1_000
+
+
+_TRIES = 5
 
 
 class BlockhashNode(Protocol):
@@ -62,20 +92,24 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk:
-    """``nodes`` are the Solana chains by short name."""
+    """``nodes`` are the Solana chains by short name; without a ``bundler`` no chain has bundles."""
 
     def __init__(
         self,
+        store: Store,
         groups: GroupDesk,
         payable: PayableOrders,
-        bundles: Bundles,
+        bundler: Bundler | None,
+        clock: Clock,
         watch: BundleWatch,
         catalog: ServiceCatalog,
         nodes: Mapping[str, BlockhashNode],
     ) -> None:
+        self._store = store
         self._groups = groups
         self._payable = payable
-        self._bundles = bundles
+        self._bundler = bundler
+        self._clock = clock
         self._watch = watch
         self._catalog = catalog
         self._nodes = nodes
@@ -90,14 +124,15 @@ class FundingDesk:
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) == _KIND:
             return await self._on_solana(group, request.sender, request.service_ids)
-        if not self._bundles.serves(group):
+        if self._bundler is None or not self._bundler.serves(group.chain):
             raise invalid(
                 "multiId",
                 f"the deposits of this group are made one by one on {self._name(group)}",
                 multi_id,
             )
         self._check_sender(group, request.sender)
-        return await self._bundles.build(group, checksummed(request.sender), request.service_ids)
+        owner = checksummed(request.sender)
+        return await self._bundled(self._bundler, group, owner, request.service_ids)
 
     async def transactions(self, caller: Caller, multi_id: str, sender: str) -> MultiTransactions:
         """The transactions of a group that sells on Solana. Raises as :meth:`build`."""
@@ -114,9 +149,104 @@ class FundingDesk:
         """Take the signatures of the bundle that awaits them. Raises ServiceError: NOT_FOUND,
         VALIDATION_ERROR, INVALID_SWAP."""
         group = await self._groups.found(caller, multi_id)
-        submitted = await self._bundles.submit(group, request.signatures)
+        submitted = await self._submitted(group, request.signatures)
         self._watch.wake()
         return MultiSubmission(user_op_hashes=[batch.hash for batch in submitted.batches])
+
+    async def _bundled(
+        self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
+    ) -> MultiTransactions:
+        """One operation for each token, with what its owner has to send before.
+
+        Stored in place of what was built before and not submitted; the nonces are the same, so
+        that at most one of both is ever executed. Raises as ``PayableOrders.find``,
+        VALIDATION_ERROR when the bundler will not have it, SERVICE_UNAVAILABLE.
+        """
+        earlier = await self._store.bundles_of_group(group.partner_id, group.multi_id)
+        claimed = frozenset(each for bundle in earlier for each in bundle.claimed)
+        orders = await self._payable.find(group, service_ids, claimed)
+        payments = [self._payment(order) for order in orders]
+        try:
+            built = await bundler.build(group.chain, group.multi_id, owner, payments)
+        except BundlerUnreachable as silence:
+            log.warning("group %s: the bundler does not answer: %s", group.multi_id, silence)
+            raise _unavailable("bundler") from silence
+        except BundleRefused as refused:
+            raise invalid("sender", f"the bundle cannot be made: {refused.words}", owner) from None
+        bundle = self._bundle(group, owner, orders, built.operations)
+        try:
+            await self._store.save_bundle(bundle)
+        except BundleUnderWay:
+            raise already_submitted() from None
+        return MultiTransactions(
+            multi_id=group.multi_id,
+            chain=EVM,
+            transactions=[_told(each, orders) for each in built.operations],
+            deposit_needed=str(built.deposit_needed),
+            sa_current_balance=str(built.account_balance),
+        )
+
+    def _payment(self, order: StoredOrder) -> OperationPayment:
+        token = self._payable.token(order)
+        return OperationPayment(
+            token.address, str(order.deposit_address), self._payable.units(order)
+        )
+
+    def _bundle(
+        self,
+        group: StoredGroup,
+        owner: str,
+        orders: list[StoredOrder],
+        operations: tuple[BuiltOperation, ...],
+    ) -> StoredBundle:
+        now = self._clock.now()
+        return StoredBundle(
+            number=0,
+            multi_id=group.multi_id,
+            partner_id=group.partner_id,
+            chain=group.chain,
+            created=now,
+            modified=now,
+            expires=min(order.expires for order in orders),
+            state="pending",
+            owner=owner,
+            batches=tuple(
+                StoredBatch(
+                    service_ids=_ids(each, orders),
+                    operation=operation_json(each.operation, with_signature=False),
+                    hash="0x" + each.hash.hex(),
+                    entry_point=each.entry_point,
+                    version=each.version.value,
+                )
+                for each in operations
+            ),
+        )
+
+    async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
+        """The bundle, submitted by this call alone and handed to nobody yet.
+
+        Raises NOT_FOUND when nothing awaits its signatures, also when another call was first
+        (contract 9.18), VALIDATION_ERROR for signatures that are not the owner's or not as many
+        as batches, INVALID_SWAP when orders ended since it was built.
+        """
+        for _ in range(_TRIES):
+            bundles = await self._store.bundles_of_group(group.partner_id, group.multi_id)
+            pending = next((each for each in bundles if each.state == "pending"), None)
+            if pending is None:
+                raise _nothing_awaits(submitted_before=bool(bundles))
+            _check(pending, signatures, self._clock.now())
+            submitted = replace(
+                pending,
+                state="submitted",
+                modified=self._clock.now(),
+                batches=tuple(
+                    replace(batch, signature=signature)
+                    for batch, signature in zip(pending.batches, signatures, strict=True)
+                ),
+            )
+            if await self._store.move_bundle(submitted, expected="pending"):
+                return submitted
+        raise _unavailable("bundler")
 
     async def _on_solana(
         self, group: StoredGroup, sender: str, service_ids: list[str] | None
@@ -124,12 +254,12 @@ class FundingDesk:
         self._check_sender(group, sender)
         node = self._nodes.get(group.chain)
         if node is None:
-            raise _unavailable()
+            raise _unavailable("chain")
         orders = await self._payable.find(group, service_ids)
         try:
             recent = await node.latest_blockhash()
         except SolanaError as silence:
-            raise _unavailable() from silence
+            raise _unavailable("chain") from silence
 
         payer, blockhash = Pubkey.from_string(sender), Hash.from_string(recent.blockhash)
         head = [
@@ -190,7 +320,84 @@ class FundingDesk:
         return group.chain if chain is None else chain.name
 
 
-def _unavailable() -> ServiceError:
-    return ServiceError(
-        ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer. Nothing changed; try again."
+def _check(bundle: StoredBundle, signatures: list[str], now: datetime) -> None:
+    if len(signatures) != len(bundle.batches):
+        raise invalid(
+            "signatures",
+            f"the bundle has {len(bundle.batches)} batches, each with one signature",
+        )
+    for place, (batch, signature) in enumerate(zip(bundle.batches, signatures, strict=True)):
+        if not signed_by(bundle.owner, signature, batch.hash, batch.version):
+            raise invalid(
+                f"signatures.{place}", "is not the signature of the sender over this batch"
+            )
+    if bundle.expires <= now:
+        raise ServiceError(
+            ErrorCode.INVALID_SWAP,
+            "Orders of this bundle have expired. Nothing was submitted; the smart account keeps"
+            " what it holds.",
+        )
+
+
+def _ids(built: BuiltOperation, orders: list[StoredOrder]) -> tuple[str, ...]:
+    return tuple(orders[place].service_id for place in built.payments)
+
+
+def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
+    funding = built.funding
+    operation = operation_json(built.operation, with_signature=False)
+    return MultiTransaction(
+        service_ids=list(_ids(built, orders)),
+        tx_data=EvmTransactionData(
+            user_op_hash="0x" + built.hash.hex(),
+            to=funding.to,
+            data="0x" + funding.data.hex(),
+            value=str(funding.value),
+            chain_id=built.chain_id,
+            token_amount=None if funding.token_amount is None else str(funding.token_amount),
+            entry_point=built.entry_point,
+            entry_point_version=built.version.value,
+            user_operation=validate(UserOperation, operation, side="service"),
+        ),
     )
+
+
+def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
+    """A bundle that is kept and not pending was submitted, whatever became of it."""
+    words = "No bundle of this group awaits its signatures."
+    if submitted_before:
+        words = (
+            "The bundle of this group was submitted already and awaits no signatures. Look at its"
+            " status."
+        )
+    return ServiceError(ErrorCode.NOT_FOUND, words)
+
+
+def _unavailable(who: str) -> ServiceError:
+    return ServiceError(
+        ErrorCode.SERVICE_UNAVAILABLE, f"The {who} does not answer. Nothing changed; try again."
+    )
+
+
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+
+def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
+    """``owner`` with its checksum, both texts 0x-hex. Only the one form that contracts take."""
+    from eth_keys.datatypes import Signature
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
+    raw = bytes.fromhex(signature[2:])
+    if len(raw) != 65 or raw[64] not in (27, 28):
+        return False
+    if int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
+        return False
+    digest = signed_digest(bytes.fromhex(operation_hash[2:]), EntryPointVersion(version))
+    try:
+        signer = Signature(raw[:64] + bytes([raw[64] - 27])).recover_public_key_from_msg_hash(
+            digest
+        )
+    except (BadSignature, ValidationError):
+        return False
+    return signer.to_checksum_address() == owner

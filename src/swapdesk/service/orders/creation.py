@@ -16,8 +16,7 @@ from weakref import WeakValueDictionary
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog, page_count
-from swapdesk.service.dex.desk import DexDesk
-from swapdesk.service.dex.dex_mapping import Detail
+from swapdesk.service.dex.desk import Detail, DexDesk
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import (
     RATE_ENDED,
@@ -40,7 +39,7 @@ from swapdesk.service.orders.presentation import (
 )
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.private_bounds import PayoutRotation
+from swapdesk.service.quoting.pricing import PayoutRotation
 from swapdesk.service.store.records import (
     Counting,
     PayoutsChanged,

@@ -6,16 +6,17 @@ what the route hides. Of a deleted order (status 8) only the id is told.
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
 from swapdesk.service.payments import payer_of
@@ -27,6 +28,17 @@ from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.orders import LegStatus, Order, OrderQuery, OrderStatusCode
 from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
+
+METADATA = "metadata"
+
+
+def metadata_of(order: StoredOrder) -> dict[str, Any]:
+    """The transaction that an order on a chain was created with, as plain JSON values."""
+    found = json.loads(str(order.detail[METADATA]))
+    if not isinstance(found, dict):
+        raise ValueError(f"order {order.service_id} has no metadata")
+    return found
+
 
 _KEPT = 1_024
 """Orders whose last answer is remembered, some 4 kB each."""

@@ -5,8 +5,8 @@ route is one leg, a private one two legs on different venues; the leg whose amou
 priced first. ``gather`` is how long the venues are waited for. Markup is taken once, from the leg
 that pays the receiver.
 
-``private_bounds`` finds the amounts a private route takes, ``receive_bounds`` those that can be
-asked for by the amount received; ``GET /minMax`` states both and quotes keep them (``AmountRule``).
+``bounds`` finds the amounts a private route takes, and those that can be asked for by the amount
+received; ``GET /minMax`` states both and quotes keep them (``AmountRule``).
 ``PayoutRotation`` draws the payout wallet of a private route from those that did not pay the
 partner's recent orders. ``Reach`` tries the figure of a refusal on whole routes before it is told.
 """

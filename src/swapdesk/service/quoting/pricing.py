@@ -3,13 +3,19 @@
 A private route is priced leg by leg, beginning with the leg whose amount is known: the first,
 or the second when the amount states what shall arrive. Of those legs only the best of each
 intermediary are carried on. A refusal names an amount that some route takes (contract 6.24).
+
+Payout wallets of private routes are rotated (contract 6.18 to 6.20): recent are the partner's last
+orders within 24 hours; a rotated route whose price deviates too far from the best one is left out;
+strict unless a fallback was asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+import random
+from collections.abc import Collection, Iterable
+from datetime import timedelta
 from decimal import Decimal
 
 from msgspec import Struct
@@ -38,6 +44,7 @@ from swapdesk.service.quoting.routes import (
     terms_of_leg,
     unpriced,
 )
+from swapdesk.service.store.records import RecentPayouts, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.registry import GuardedVenue, Venues, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
@@ -287,6 +294,78 @@ def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRout
         priced(routes),
         key=lambda route: (route.amount_in if receive else -route.amount_out, route.legs),
     )
+
+
+RECENT = timedelta(hours=24)
+
+
+class PayoutRotation:
+    """Chooses the hot wallet each private route shall pay from."""
+
+    def __init__(self, store: Store, venues: Venues, clock: Clock, rng: random.Random) -> None:
+        self._store = store
+        self._venues = venues
+        self._clock = clock
+        self._rng = rng
+
+    async def rotated(
+        self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
+    ) -> list[Route]:
+        """The routes with a wallet that no recent order was paid from.
+
+        Where none is left: the routes as they were when ``rotate_fallback``, otherwise one
+        unpriced route that says so.
+        """
+        best = next(iter(ranked(routes, receive=receive)), None)
+        if not choice.rotate_payout_wallets or best is None:
+            return routes
+        used = set((await self.recent(choice, partner_id)).wallets)
+        near = [
+            route
+            for route in priced(routes)
+            if _deviation(route, best, receive=receive) <= choice.deviation_threshold
+        ]
+        found: list[Route] = [
+            replace(route, payout_wallet=wallet)
+            for route in near
+            if (wallet := self._unused(route.legs[-1], used)) is not None
+        ]
+        if found:
+            return found
+        return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
+
+    async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
+        """What the orders are paid from that a choice looks back at."""
+        since = self._clock.now() - RECENT
+        return await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
+
+    def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
+        """The quote with a wallet that is not among those in use since it was given.
+
+        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
+        """
+        if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
+            return quote
+        wallet = self._unused(quote.legs[-1], used)
+        if wallet is None and not quote.choice.rotate_fallback:
+            return None
+        return replace(quote, payout_wallet=wallet)
+
+    def _unused(self, code: str, used: Collection[tuple[str, int]]) -> int | None:
+        """A wallet of the venue, drawn from those that were not used lately."""
+        venue = self._venues.by_code(code)
+        wallets = 0 if venue is None else venue.traits.payout_wallets
+        left = [wallet for wallet in range(wallets) if (code, wallet) not in used]
+        return self._rng.choice(left) if left else None
+
+
+def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decimal:
+    """How much worse than the best, in percent."""
+    if receive:
+        worse, base = route.amount_in - best.amount_in, best.amount_in
+    else:
+        worse, base = best.amount_out - route.amount_out, best.amount_out
+    return ROUGH.divide(worse * 100, base)
 
 
 RESERVE = 0.4

@@ -1,6 +1,6 @@
 """The embedded EVM chains: what the rest of the sandbox may ask of them.
 
-Five chains (``chain_rows.EVM_CHAINS``) run side by side in the node's process. Clients speak
+Five chains (``tables.EVM_CHAINS``) run side by side in the node's process. Clients speak
 JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the sandbox uses
 ``EvmNode`` (``node.py``), reached by ``embedding.open()`` (``embedding.py``):
 
@@ -38,5 +38,5 @@ Promises and duties:
 - All methods of ``EvmNode``, ``LiveChain`` and ``ChainAccount`` are called on the event loop.
   Nothing there executes code on it: blocks run in the writer's thread of each chain, calls in
   the reader's.
-- Faults of a chain are asked for through ``faults.ChainFaults``.
+- Faults of a chain are asked for through ``sandbox.faults.ChainFaults``.
 """

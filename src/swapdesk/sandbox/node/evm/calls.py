@@ -21,7 +21,16 @@ from msgspec.structs import replace
 
 from swapdesk.chain.rpc.evm_answers import revert_words
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.blocks import Block, Log, next_block
+from swapdesk.sandbox.node.evm.blocks import (
+    Block,
+    Document,
+    Log,
+    block_document,
+    data,
+    log_document,
+    next_block,
+    quantity,
+)
 from swapdesk.sandbox.node.evm.chain import EvmChain
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
@@ -34,15 +43,8 @@ from swapdesk.sandbox.node.evm.json_rpc import (
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.machine import CallState, TooLong
 from swapdesk.sandbox.node.evm.mempool import floor_gas
-from swapdesk.sandbox.node.evm.serialize import (
-    Document,
-    block_document,
-    data,
-    log_document,
-    quantity,
-)
+from swapdesk.sandbox.node.evm.state import CallState, TooLong
 
 _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 

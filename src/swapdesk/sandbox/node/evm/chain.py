@@ -4,12 +4,16 @@
 log; nothing else changes there. What they return is durable, and ``add`` makes it part of the
 chain on the event loop: whoever asks there sees a block whole or not at all, and none that a kill
 could take back. Blocks are due in slots of world time and have the seconds of sandbox time.
+
+A directory is opened only by what began its chains.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,23 +29,71 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.chain_rows import ChainTerms
-from swapdesk.sandbox.node.evm.beginning import Beginning, chains_in, read_beginning
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
     Log,
     MinedTransaction,
     bloom_of,
     first_block,
+    next_base_fee,
     next_block,
+    price_at,
+    quantity,
 )
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
-from swapdesk.sandbox.node.evm.machine import SandboxState, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
-from swapdesk.sandbox.node.evm.state import Changes, StateHistory, first_changes, next_root
-from swapdesk.sandbox.node.mined_log import MinedLog
+from swapdesk.sandbox.node.evm.state import (
+    Changes,
+    SandboxState,
+    StateHistory,
+    TooLong,
+    first_changes,
+    next_root,
+)
+from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog, chains_in
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.tables import ChainTerms
+
+FORMAT = 1
+
+
+class Beginning(Struct, frozen=True):
+    """The snapshot that the log of a chain continues. ``genesis`` is the digest of its content,
+    the rest is when it began."""
+
+    chain_id: int
+    genesis: str
+    timestamp: int
+    slot: int
+    format: int = FORMAT
+
+
+def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
+    """None before the chain has begun. Raises ChainFileMismatch, and LogDamaged."""
+    place = chains_in(directory) / terms.short_name
+    if place.with_suffix(".db").exists():
+        raise _mismatch(place, "was made by another release")
+    snapshot = MinedLog(chains_in(directory), terms.short_name).snapshot()
+    if snapshot is None:
+        return None
+    try:
+        beginning = msgspec.msgpack.decode(snapshot, type=Beginning)
+    except msgspec.MsgspecError:
+        raise _mismatch(place, "was made by another release") from None
+    if beginning.format != FORMAT:
+        raise _mismatch(place, "was made by another release")
+    if beginning.chain_id != terms.chain_id:
+        raise _mismatch(place, f"holds chain id {beginning.chain_id}, not {terms.chain_id}")
+    if beginning.genesis != genesis:
+        raise _mismatch(place, "was begun with other contracts or keys")
+    return beginning
+
+
+def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
+    remedy = "choose another data directory, or remove it to begin a new world"
+    return ChainFileMismatch(f"{place} {problem}; {remedy}")
+
 
 BLOCK_SECONDS = 5.0
 """After this long a block is closed; a transaction that takes longer is not executed."""
@@ -278,3 +330,62 @@ class Beats:
         """Seconds until a slot begins as the clock goes now."""
         missing = slot * self._block_ms - self._clock.moment().world
         return max(0.0, missing / 1000 / float(self._clock.speed))
+
+
+MOST_BLOCKS = 1_024
+LEAST_TIP = 1
+_LOOKED_AT = 20
+_USUAL = 60
+_LOWEST_TIP_PART = 20
+
+
+def usual_tip(chain: EvmChain) -> int:
+    """A priority fee in wei per gas: what 60 % of the newest transactions paid no more than, at
+    least a twentieth of the lowest base fee."""
+    least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
+    tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
+    return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least
+
+
+def fee_history(
+    chain: EvmChain, count: int, newest: Block, percentiles: Sequence[float]
+) -> dict[str, Any]:
+    """``eth_feeHistory``: base fees of the blocks and of the one after them, how full they were,
+    and with percentiles the tips they paid. Raises Problem."""
+    if any(not 0 <= each <= 100 for each in percentiles):
+        raise Problem("invalid reward percentile")
+    if any(high <= low for low, high in pairwise(percentiles)):
+        raise Problem("invalid reward percentile: they must rise")
+    first = max(0, newest.number - min(count, MOST_BLOCKS) + 1)
+    blocks = chain.blocks[first : newest.number + 1]
+    fees = [block.base_fee_per_gas for block in blocks]
+    answer: dict[str, Any] = {
+        "oldestBlock": quantity(first),
+        "baseFeePerGas": [quantity(fee) for fee in (*fees, next_base_fee(chain.terms, newest))],
+        "gasUsedRatio": [block.gas_used / block.gas_limit for block in blocks],
+        "baseFeePerBlobGas": ["0x1"] * (len(blocks) + 1),
+        "blobGasUsedRatio": [0] * len(blocks),
+    }
+    if percentiles:
+        answer["reward"] = [
+            [quantity(tip) for tip in _rewards(block, percentiles)] for block in blocks
+        ]
+    return answer
+
+
+def _rewards(block: Block, percentiles: Sequence[float]) -> list[int]:
+    """The tip at each percentile of the block's gas."""
+    paid = sorted(_tips(block))
+    if not paid:
+        return [0] * len(percentiles)
+    sums: list[int] = []
+    for _, gas in paid:
+        sums.append(gas + (sums[-1] if sums else 0))
+    places = (bisect.bisect_left(sums, sums[-1] * each / 100) for each in percentiles)
+    return [paid[min(place, len(paid) - 1)][0] for place in places]
+
+
+def _tips(block: Block) -> list[tuple[int, int]]:
+    """Tip and gas of every transaction of a block."""
+    base_fee = block.base_fee_per_gas
+    return [(price_at(one.signed, base_fee) - base_fee, one.gas_used) for one in block.transactions]

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.chain_rows import ChainIds, ChainTerms, chain_terms
 from swapdesk.sandbox.evm_world.genesis import world_contracts
-from swapdesk.sandbox.node.evm.beginning import chain_files
-from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -27,12 +25,14 @@ from swapdesk.sandbox.node.evm.genesis import (
 )
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.mined_log import chain_files
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.tables import ChainIds, ChainTerms, chain_terms
 
 if TYPE_CHECKING:
     from swapdesk.sandbox.evm_world.keeper import Keeper
     from swapdesk.sandbox.market import Market
-    from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler
+    from swapdesk.sandbox.node.evm.bundler import ChainBundler
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -99,10 +99,13 @@ class Embedding:
         LogDamaged, OSError, sqlite3.Error."""
         if self._node is not None:
             return self._node
+        from swapdesk.sandbox.evm_world.genesis import BUNDLER
         from swapdesk.sandbox.evm_world.keeper import Keeper
-        from swapdesk.sandbox.evm_world.pools import BUNDLER
-        from swapdesk.sandbox.node.evm.bundler.methods import BundlerMethods
-        from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, TakenOperations
+        from swapdesk.sandbox.node.evm.bundler import (
+            BundlerMethods,
+            ChainBundler,
+            TakenOperations,
+        )
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
 

@@ -18,12 +18,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.http_server import CUT, misled
-from swapdesk.sandbox.node.evm.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
+from swapdesk.sandbox.tables import EVM_CHAINS
 from swapdesk.wire.encoding.codec import decode_json
 
 PATHS = {**{f"/evm/{name}": name for name in EVM_CHAINS}, SOLANA_PATH: SOLANA}

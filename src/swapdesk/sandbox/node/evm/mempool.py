@@ -21,8 +21,8 @@ from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 from msgspec import Struct
 
-from swapdesk.sandbox.chain_rows import GAS_LIMIT, ChainTerms
 from swapdesk.sandbox.node.evm.json_rpc import Problem
+from swapdesk.sandbox.tables import GAS_LIMIT, ChainTerms
 
 MOST_BYTES = 128 * 1024
 """Of one transaction, as geth's pool has it."""

@@ -12,10 +12,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk import __version__
-from swapdesk.sandbox.node.evm.blocks import Block, MinedTransaction
-from swapdesk.sandbox.node.evm.chain import LogWords
-from swapdesk.sandbox.node.evm.faults import FORGED_RECEIPT
-from swapdesk.sandbox.node.evm.fees import fee_history, usual_tip
+from swapdesk.sandbox.faults import FORGED_RECEIPT
+from swapdesk.sandbox.node.evm.blocks import (
+    Block,
+    Document,
+    MinedTransaction,
+    block_document,
+    data,
+    quantity,
+    receipt_document,
+    transaction_document,
+)
+from swapdesk.sandbox.node.evm.chain import LogWords, fee_history, usual_tip
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
     Code,
@@ -27,16 +35,8 @@ from swapdesk.sandbox.node.evm.json_rpc import (
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.mempool import Candidate
-from swapdesk.sandbox.node.evm.serialize import (
-    Document,
-    block_document,
-    data,
-    quantity,
-    receipt_document,
-    transaction_document,
-)
+from swapdesk.sandbox.node.evm.node import LiveChain
 from swapdesk.sandbox.node.evm.state import AccountsAt
 
 

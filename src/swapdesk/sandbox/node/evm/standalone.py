@@ -16,19 +16,25 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.chain_rows import ChainIds, chain_lines
+from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
+from swapdesk.sandbox.processes import (
+    DirectoryInUse,
+    give_way,
+    listen,
+    lock_directory,
+    stop_event,
+    url_of,
+)
 from swapdesk.sandbox.run_file import LINE_VERSION
+from swapdesk.sandbox.tables import ChainIds, chain_lines
 
 OK, BAD_INPUT = 0, 2
 

@@ -20,16 +20,15 @@ from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
 from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
-from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment, SignedPayment
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, LedgerRefusal, SignedPayment
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:
     from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction
     from swapdesk.sandbox.node.evm.embedding import Embedding
-    from swapdesk.sandbox.node.evm.live_chain import LiveChain
+    from swapdesk.sandbox.node.evm.node import LiveChain
 
 logger = logging.getLogger(__name__)
 

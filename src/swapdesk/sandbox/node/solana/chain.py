@@ -29,13 +29,6 @@ from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.solana import SYSTEM, TOKEN, Memo, token_account
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog
-from swapdesk.sandbox.node.solana.documents import (
-    MINT_BYTES,
-    TOKEN_ACCOUNT_BYTES,
-    read_mint,
-    read_token_account,
-    record_meta,
-)
 from swapdesk.sandbox.node.solana.genesis import (
     FAUCET,
     FAUCET_LAMPORTS,
@@ -47,7 +40,16 @@ from swapdesk.sandbox.node.solana.genesis import (
     key_seed,
     wallet_lamports,
 )
-from swapdesk.sandbox.node.solana.machine import Blocks, SolanaMachine, TransactionOutcome
+from swapdesk.sandbox.node.solana.machine import (
+    MINT_BYTES,
+    TOKEN_ACCOUNT_BYTES,
+    Blocks,
+    SolanaMachine,
+    TransactionOutcome,
+    read_mint,
+    read_token_account,
+    record_meta,
+)
 from swapdesk.sandbox.node.solana.terms import CHAIN
 
 

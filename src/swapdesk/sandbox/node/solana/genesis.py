@@ -10,9 +10,9 @@ from fractions import Fraction
 from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
-from swapdesk.sandbox.node.issued_world import reserves_of
+from swapdesk.sandbox.node.ledger import reserves_of
 from swapdesk.sandbox.node.solana.terms import CHAIN
-from swapdesk.sandbox.token_rows import quoted_by_maker
+from swapdesk.sandbox.tables import quoted_by_maker
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
 FAUCET = "faucet"

@@ -1,24 +1,31 @@
-"""LiteSVM: executes and simulates over accounts in memory. Knows no blocks and no replays.
+"""LiteSVM: executes and simulates over accounts in memory, and what came of it as Solana's JSON
+shows it. Knows no replays.
 
 Blocks are a matter of time: ``Blocks`` says how high the chain is, and which blockhashes are good.
 """
 
 from __future__ import annotations
 
+import base64
 import hmac
 import json
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
 from solders.account import Account
 from solders.clock import Clock
+from solders.instruction import CompiledInstruction
 from solders.litesvm import LiteSVM
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
+from solders.token.state import Mint, TokenAccount
 from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
 
-from swapdesk.chain.solana import SYSTEM
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.solana import SYSTEM, TOKEN, TOKEN_PROGRAMS
 from swapdesk.sandbox.node.solana.terms import CHAIN, SKIPPED_SLOTS, SLOT_MS, WINDOW
 from swapdesk.sandbox.world import chains_by_name
 
@@ -167,3 +174,209 @@ def _error(result: FailedTransactionMetadata) -> Any:
 
 def lamports_of(accounts: Sequence[Account | None]) -> list[int]:
     return [0 if each is None else each.lamports for each in accounts]
+
+
+TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
+_TOKEN_2022_KINDS = {1: "mint", 2: "account"}
+"""The byte behind the common part tells what an account with extensions is."""
+_PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
+
+
+def read_token_account(account: Account | None) -> TokenAccount | None:
+    """The token account in an account, or None when it is something else."""
+    data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
+    return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
+
+
+def read_mint(account: Account | None) -> Mint | None:
+    data = _token_data(account, MINT_BYTES, "mint")
+    return None if data is None or not _begun(data[45:46]) else Mint.from_bytes(data)
+
+
+def _begun(state: bytes) -> bool:
+    """Whether the program ever initialized it: the byte of its state."""
+    return state != b"\0"
+
+
+def _token_data(account: Account | None, size: int, kind: str) -> bytes | None:
+    if account is None or account.owner not in TOKEN_PROGRAMS:
+        return None
+    data = bytes(account.data)
+    if len(data) == size:
+        return data
+    if account.owner == TOKEN or len(data) <= TOKEN_ACCOUNT_BYTES:
+        return None
+    return data[:size] if _TOKEN_2022_KINDS.get(data[TOKEN_ACCOUNT_BYTES]) == kind else None
+
+
+def token_amount(units: int, decimals: int) -> dict[str, Any]:
+    """``uiAmount`` is a float as everywhere on this chain; who counts uses ``amount``."""
+    exact = Decimal(units).scaleb(-decimals)
+    text = f"{exact:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return {
+        "amount": str(units),
+        "decimals": decimals,
+        "uiAmount": float(exact),
+        "uiAmountString": text,
+    }
+
+
+def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
+    """``decimals`` are those of the mint, for a token account in ``jsonParsed``."""
+    data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
+    if encoding == "base58":
+        data = [base58.encode(bytes(account.data)), "base58"]
+    elif encoding == "jsonParsed":
+        data = _parsed(account, decimals) or data
+    return {
+        "data": data,
+        "executable": account.executable,
+        "lamports": account.lamports,
+        "owner": str(account.owner),
+        "rentEpoch": account.rent_epoch,
+        "space": len(account.data),
+    }
+
+
+def _parsed(account: Account, decimals: int | None) -> dict[str, Any] | None:
+    token, mint = read_token_account(account), read_mint(account)
+    if token is not None and decimals is not None:
+        kind, info = "account", _token_info(token, decimals)
+    elif mint is not None:
+        kind = "mint"
+        info = {
+            "decimals": mint.decimals,
+            "freezeAuthority": _shown(mint.freeze_authority),
+            "isInitialized": mint.is_initialized,
+            "mintAuthority": _shown(mint.mint_authority),
+            "supply": str(mint.supply),
+        }
+    else:
+        return None
+    return {
+        "parsed": {"info": info, "type": kind},
+        "program": _PROGRAM_NAMES[account.owner == TOKEN],
+        "space": len(account.data),
+    }
+
+
+def _token_info(token: TokenAccount, decimals: int) -> dict[str, Any]:
+    info: dict[str, Any] = {
+        "isNative": token.is_native is not None,
+        "mint": str(token.mint),
+        "owner": str(token.owner),
+        "state": "frozen" if str(token.state).endswith("Frozen") else "initialized",
+        "tokenAmount": token_amount(token.amount, decimals),
+    }
+    if token.delegate is not None:
+        info["delegate"] = str(token.delegate)
+        info["delegatedAmount"] = token_amount(token.delegated_amount, decimals)
+    if token.close_authority is not None:
+        info["closeAuthority"] = str(token.close_authority)
+    if token.is_native is not None:
+        info["rentExemptReserve"] = token_amount(token.is_native, decimals)
+    return info
+
+
+def _shown(key: Pubkey | None) -> str | None:
+    return None if key is None else str(key)
+
+
+Decimals = Callable[[Pubkey], int | None]
+"""Those of a mint, None when there is none."""
+
+
+def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
+    """Balances before and after, of coins and of tokens."""
+    return {
+        "preBalances": lamports_of(outcome.before),
+        "postBalances": lamports_of(outcome.after),
+        "preTokenBalances": _tokens(outcome.before, decimals),
+        "postTokenBalances": _tokens(outcome.after, decimals),
+    }
+
+
+def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict[str, Any]]:
+    found = []
+    for index, account in enumerate(accounts):
+        token = read_token_account(account)
+        places = None if token is None else decimals(token.mint)
+        if account is not None and token is not None and places is not None:
+            found.append(
+                {
+                    "accountIndex": index,
+                    "mint": str(token.mint),
+                    "owner": str(token.owner),
+                    "programId": str(account.owner),
+                    "uiTokenAmount": token_amount(token.amount, places),
+                }
+            )
+    return found
+
+
+def status_of(error: Any) -> dict[str, Any]:
+    return {"Ok": None} if error is None else {"Err": error}
+
+
+def record_meta(
+    outcome: TransactionOutcome, details: TransactionMetadata, decimals: Decimals
+) -> dict[str, Any]:
+    """The ``meta`` of ``getTransaction``."""
+    return {
+        **moved(outcome, decimals),
+        "err": outcome.error,
+        "status": status_of(outcome.error),
+        "fee": details.fee(),
+        "logMessages": details.logs(),
+        "innerInstructions": inner_instructions(details),
+        "computeUnitsConsumed": details.compute_units_consumed(),
+        "loadedAddresses": {"writable": [], "readonly": []},
+        "rewards": [],
+    }
+
+
+def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
+    """What programs called, by the instruction that caused it."""
+    return [
+        {
+            "index": index,
+            "instructions": [
+                _instruction(each.instruction(), each.stack_height()) for each in caused
+            ],
+        }
+        for index, caused in enumerate(details.inner_instructions())
+        if caused
+    ]
+
+
+def _instruction(called: CompiledInstruction, height: int | None) -> dict[str, Any]:
+    return {
+        "programIdIndex": called.program_id_index,
+        "accounts": list(bytes(called.accounts)),
+        "data": base58.encode(bytes(called.data)),
+        "stackHeight": height,
+    }
+
+
+def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
+    """The ``json`` encoding."""
+    message = transaction.message
+    header = message.header
+    document: dict[str, Any] = {
+        "accountKeys": [str(key) for key in message.account_keys],
+        "header": {
+            "numRequiredSignatures": header.num_required_signatures,
+            "numReadonlySignedAccounts": header.num_readonly_signed_accounts,
+            "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts,
+        },
+        "recentBlockhash": str(message.recent_blockhash),
+        "instructions": [_instruction(each, 1) for each in message.instructions],
+    }
+    if isinstance(message, MessageV0):
+        document["addressTableLookups"] = []
+    return {
+        "signatures": [str(each) for each in transaction.signatures],
+        "message": document,
+    }

@@ -2,30 +2,55 @@
 
 It is used by the thread of the event loop alone: a transaction takes about a millisecond. The
 faucet gives SOL from an account of its own and makes tokens of the catalogue's mints.
+
+``SolanaWallets`` are those of exchanges and payer; their addresses are known before the chain has
+begun. What a payment is comes from the books (``node.ledger``); here is only remembered what the
+chain has just said against one.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana import CreateTokenAccount, MintTo, Transfer, token_account
-from swapdesk.sandbox.node.evm.faults import DROP_TRANSACTION, ChainFaults
+from swapdesk.chain.solana import (
+    TOKEN,
+    CreateTokenAccount,
+    MintTo,
+    Transfer,
+    TransferChecked,
+    token_account,
+)
+from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, LedgerRefusal, SignedPayment
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch
-from swapdesk.sandbox.node.solana.chain import SolanaChain, sandbox_keypair
-from swapdesk.sandbox.node.solana.documents import read_mint
+from swapdesk.sandbox.node.solana.chain import (
+    EXPIRED,
+    REPEATED,
+    Mined,
+    SolanaChain,
+    sandbox_keypair,
+)
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
-from swapdesk.sandbox.node.solana.methods import answer, prepare
-from swapdesk.sandbox.node.solana.params import Params, read, words_of
+from swapdesk.sandbox.node.solana.machine import read_mint, read_token_account
+from swapdesk.sandbox.node.solana.methods import Params, answer, prepare, read, words_of
 from swapdesk.sandbox.node.solana.terms import CHAIN
+from swapdesk.sandbox.world import WorldToken, chains_by_name
+
+logger = logging.getLogger(__name__)
+
 
 SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
@@ -120,3 +145,152 @@ class SolanaNode:
         if error is not None:
             raise Problem(f"the faucet could not pay: {words_of(error)}")
         return str(transaction.signatures[0])
+
+
+class SolanaWallets:
+    """As ChainWallets says, over the chain of a node. Blocks are final here: there is one producer
+    and nothing is rolled back."""
+
+    def __init__(self, key: bytes) -> None:
+        self.name = CHAIN
+        self.began = chains_by_name()[CHAIN].first_height - 1
+        # Most blocks are empty, and one comes every 400 ms also while nobody looks.
+        self.at_once = 10_000
+        self.node: SolanaNode | None = None
+        """Set once the process carries the chain."""
+        self._key = key
+        self._refused: dict[str, str] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return self.node is not None and self.node.is_open
+
+    def address(self, wallet: str) -> str:
+        return str(sandbox_keypair(self._key, wallet).pubkey())
+
+    def sign(
+        self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
+    ) -> SignedPayment:
+        chain, payer = self._chain, sandbox_keypair(self._key, wallet)
+        instructions = _payment(chain, payer.pubkey(), token, receiver, units)
+        signed, last = chain.signed(instructions, f"payment {number}", payer)
+        return SignedPayment(bytes(signed), str(signed.signatures[0]), last)
+
+    def submit(self, raw: bytes) -> None:
+        # The books may be in the transaction in which they write a payment down.
+        asyncio.get_running_loop().call_soon(self._execute, raw)
+
+    def _execute(self, raw: bytes) -> None:
+        transaction = VersionedTransaction.from_bytes(raw)
+        name = str(transaction.signatures[0])
+        if not self.is_open or name in self._refused:
+            return
+        try:
+            outcome = self._chain.execute(transaction)
+        except (OSError, RuntimeError) as problem:
+            logger.info("%s takes a payment later: %s", self.name, problem)
+            return
+        if not outcome.charged and outcome.error not in (EXPIRED, REPEATED):
+            # Nobody was charged, so it stands in no block and never will with this message.
+            self._refused[name] = words_of(outcome.error)
+
+    def mined(self, transaction_hash: str) -> Inclusion | None:
+        found = self._chain.find(bytes(Signature.from_string(transaction_hash)))
+        if found is None or found.height > self.height:
+            return None
+        return found.height, found.error is None
+
+    def refusal(self, transaction_hash: str) -> str | None:
+        return self._refused.get(transaction_hash)
+
+    @property
+    def height(self) -> int:
+        return self._chain.blocks.now().height - 1
+
+    def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
+        """Every account that has more after a transaction than before it."""
+        for mined in self._chain.between(first, last):
+            if mined.error is None:
+                meta = json.loads(mined.meta)
+                yield from _coins(mined, meta)
+                yield from _tokens(mined, meta)
+
+    def balance(self, token: WorldToken, address: str) -> int:
+        owner = Pubkey.from_string(address)
+        if token.address is None:
+            account = self._chain.machine.get(owner)
+            return 0 if account is None else account.lamports
+        return self._chain.units(owner, Pubkey.from_string(token.address))
+
+    @property
+    def _chain(self) -> SolanaChain:
+        if self.node is None:
+            raise LedgerRefusal("no chain is embedded here")
+        return self.node.open()
+
+
+def _payment(
+    chain: SolanaChain, payer: Pubkey, token: WorldToken, receiver: str, units: int
+) -> list[Instruction]:
+    """A transfer; the receiver's token account is opened at the payer's cost where there is
+    none. A receiver that is itself a token account is paid as it is, or not at all by the chain."""
+    payee = Pubkey.from_string(receiver)
+    if token.address is None:
+        return [Transfer(payer, payee, units).build()]
+    mint = Pubkey.from_string(token.address)
+    is_holder = read_token_account(chain.machine.get(payee)) is not None
+    destination = payee if is_holder else token_account(payee, mint)
+    transfer = TransferChecked(
+        token_account(payer, mint), mint, destination, payer, units, token.row.decimals
+    ).build()
+    if is_holder:
+        return [transfer]
+    return [CreateTokenAccount(payer, payee, mint, TOKEN).build(), transfer]
+
+
+_TOKENS = 256
+"""Positions of payments of tokens begin here; a transaction names fewer accounts."""
+
+
+def _coins(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:
+    keys = list(map(str, mined.transaction.message.account_keys))
+    both = zip(keys, meta["preBalances"], meta["postBalances"], strict=True)
+    for position, (key, before, after) in enumerate(both):
+        if after > before:
+            yield _arrival(mined, position, None, keys[0], key, after - before)
+
+
+def _tokens(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:
+    held = {"preTokenBalances": -1, "postTokenBalances": 1}
+    moved: dict[int, int] = {}
+    balances = {}
+    for name, sign in held.items():
+        for one in meta[name]:
+            index = one["accountIndex"]
+            balances[index] = one
+            moved[index] = moved.get(index, 0) + sign * int(one["uiTokenAmount"]["amount"])
+    for index, units in sorted(moved.items()):
+        if units > 0:
+            mint, receiver = balances[index]["mint"], balances[index]["owner"]
+            senders = [
+                one["owner"]
+                for at, one in balances.items()
+                if moved[at] < 0 and one["mint"] == mint
+            ]
+            sender = senders[0] if senders else ""
+            yield _arrival(mined, _TOKENS + index, mint, sender, receiver, units)
+
+
+def _arrival(
+    mined: Mined, position: int, token: str | None, sender: str, receiver: str, units: int
+) -> IncomingPayment:
+    return IncomingPayment(
+        str(Signature.from_bytes(mined.signature)),
+        position,
+        mined.height,
+        mined.seconds,
+        token,
+        sender,
+        receiver,
+        units,
+    )

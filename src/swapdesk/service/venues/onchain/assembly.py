@@ -9,12 +9,10 @@ import httpx2
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import Clock
 from swapdesk.service.venues.onchain.adapter import DexVenue
-from swapdesk.service.venues.onchain.basalt import Basalt
 from swapdesk.service.venues.onchain.documents import Permits
-from swapdesk.service.venues.onchain.fathom import Fathom
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.isthmus import Isthmus
-from swapdesk.service.venues.onchain.pool_venue import Pools
+from swapdesk.service.venues.onchain.pool_venue import Basalt, Fathom, Pools
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.providers import SwapProvider
 

@@ -119,105 +119,6 @@ _TRADE_EVENT = (
 )
 
 
-class Solver:
-    """Hands orders in at ``settlement`` from the account of ``wallet``; the contract settles an
-    order once, whoever hands it in. Every method raises EvmError."""
-
-    def __init__(self, settlement: str, pools: Pools, wallet: HotWallet) -> None:
-        self._settlement = settlement
-        self._pools = pools
-        self._wallet = wallet
-
-    def domain(self, reader: OnchainReader) -> Domain:
-        """The domain that orders are signed in."""
-        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
-
-    async def require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
-        """Raises DexRefused for an order that would fail on the chain as it is."""
-        data = settle_call(signed, deal.plan.least, deal)
-        call = Call(self._settlement, data, sender=self._wallet.address)
-        try:
-            await self._pools.reader(deal).client.call(call)
-        except EvmRefused as refused:
-            raise DexRefused(f"the swap would fail now: {refused.words}") from refused
-
-    async def progress(self, execution: RouteExecution) -> Progress:
-        if not execution.confirmed:
-            return Progress(LegReport(LegStatus.WAITING))
-        reader = self._pools.reader(execution.deal)
-        order = signed_order(execution.deal, execution.owner, execution.notes)
-        settled = execution.notes.get("settlement")
-        if settled is not None:
-            report = await self._settled(reader, execution, settled)
-            if report is not None:
-                return Progress(report)
-        if await self._used(reader, order):
-            trade = await self._trade(reader, order)
-            if trade is None or trade.transaction is None:
-                # Taken back by its owner: nothing has moved.
-                return Progress(LegReport(LegStatus.FAILED))
-            report = await self._settled(reader, execution, trade.transaction)
-            waiting = _exchanging(trade.transaction)
-            return Progress(report or waiting, {"settlement": trade.transaction})
-        if int(execution.now.timestamp()) > order.order.valid_to:
-            return Progress(LegReport(LegStatus.FAILED))
-        try:
-            sent = await self._wallet.send(
-                reader, self._settlement, await self._settle_call(execution.deal, order)
-            )
-        except EvmRefused as refused:
-            if not refused.reverted:
-                raise
-            # The owner's tokens are gone or nothing is allowed any more.
-            return Progress(LegReport(LegStatus.CONFIRMING), {"hindrance": refused.words})
-        return Progress(_exchanging(sent), {"settlement": sent})
-
-    async def _settled(
-        self, reader: OnchainReader, execution: RouteExecution, transaction: str
-    ) -> LegReport | None:
-        """The settlement as a leg; None when the chain does not know it, or it was in vain."""
-        found = await looked_up(reader, transaction)
-        if found is None:
-            return None
-        if found.receipt is None:
-            return _exchanging(transaction)
-        if found.final is None:
-            return _exchanging(transaction, found.deep, found.needed)
-        deal = execution.deal
-        return LegReport(
-            LegStatus.FINISHED,
-            amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
-            amount_out=from_base_units(_bought(found.final, deal), deal.token_out.decimals),
-            deposit_hash=transaction,
-            payout_hash=transaction,
-            confirmations=found.deep,
-            confirmations_needed=found.needed,
-            deposit_arrived=True,
-        )
-
-    async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
-        """What is paid is what the pools pay now, at least the order's limit."""
-        _, path = await self._pools.best(
-            deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
-        )
-        now = 0 if path is None else less(path.paid, SPREAD)
-        return settle_call(signed, max(now, deal.plan.least), deal)
-
-    async def _used(self, reader: OnchainReader, signed: SignedOrder) -> bool:
-        order = signed.order
-        (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
-        return bool(used)
-
-    async def _trade(self, reader: OnchainReader, signed: SignedOrder) -> Log | None:
-        """The settlement of this order, whoever sent it."""
-        digest = digest_of(order_document(self.domain(reader), signed.order))
-        owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
-        found = await reader.client.logs(
-            self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
-        )
-        return found[-1] if found else None
-
-
 def _exchanging(transaction: str, deep: int = 0, needed: int | None = None) -> LegReport:
     return LegReport(
         LegStatus.EXCHANGING,
@@ -242,7 +143,8 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus:
-    """``pools`` are those the solver prices by; it pays from the account of ``solver``."""
+    """``pools`` are those the solver prices by. It hands orders in at ``settlement`` from the
+    account of ``solver``; the contract settles an order once, whoever hands it in."""
 
     def __init__(
         self,
@@ -258,7 +160,7 @@ class Isthmus:
         self._permits = permits
         self._spender = Spender(settlement)
         self._permit2 = Spender(PERMIT2)
-        self._solver = Solver(settlement, pools, solver)
+        self._solver = solver
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
         return (
@@ -357,7 +259,7 @@ class Isthmus:
                 raise DexRefused("carries no permit of this owner for this quote", "signatures")
         elif not await self._taken(deal, owner):
             raise DexRefused("carries no permit, and nothing is allowed", "signatures")
-        await self._solver.require_settleable(deal, signed_order(deal, owner, notes))
+        await self._require_settleable(deal, signed_order(deal, owner, notes))
         metadata = {
             "offChain": True,
             "router": self._settlement,
@@ -366,18 +268,104 @@ class Isthmus:
         return PreparedSwap(metadata, settled_by_venue=True, notes=notes)
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        return await self._solver.progress(execution)
+        if not execution.confirmed:
+            return Progress(LegReport(LegStatus.WAITING))
+        reader = self._pools.reader(execution.deal)
+        order = signed_order(execution.deal, execution.owner, execution.notes)
+        settled = execution.notes.get("settlement")
+        if settled is not None:
+            report = await self._settled(reader, execution, settled)
+            if report is not None:
+                return Progress(report)
+        if await self._used(reader, order):
+            trade = await self._trade(reader, order)
+            if trade is None or trade.transaction is None:
+                # Taken back by its owner: nothing has moved.
+                return Progress(LegReport(LegStatus.FAILED))
+            report = await self._settled(reader, execution, trade.transaction)
+            waiting = _exchanging(trade.transaction)
+            return Progress(report or waiting, {"settlement": trade.transaction})
+        if int(execution.now.timestamp()) > order.order.valid_to:
+            return Progress(LegReport(LegStatus.FAILED))
+        try:
+            sent = await self._solver.send(
+                reader, self._settlement, await self._settle_call(execution.deal, order)
+            )
+        except EvmRefused as refused:
+            if not refused.reverted:
+                raise
+            # The owner's tokens are gone or nothing is allowed any more.
+            return Progress(LegReport(LegStatus.CONFIRMING), {"hindrance": refused.words})
+        return Progress(_exchanging(sent), {"settlement": sent})
+
+    async def _settled(
+        self, reader: OnchainReader, execution: RouteExecution, transaction: str
+    ) -> LegReport | None:
+        """The settlement as a leg; None when the chain does not know it, or it was in vain."""
+        found = await looked_up(reader, transaction)
+        if found is None:
+            return None
+        if found.receipt is None:
+            return _exchanging(transaction)
+        if found.final is None:
+            return _exchanging(transaction, found.deep, found.needed)
+        deal = execution.deal
+        return LegReport(
+            LegStatus.FINISHED,
+            amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
+            amount_out=from_base_units(_bought(found.final, deal), deal.token_out.decimals),
+            deposit_hash=transaction,
+            payout_hash=transaction,
+            confirmations=found.deep,
+            confirmations_needed=found.needed,
+            deposit_arrived=True,
+        )
+
+    async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
+        """What is paid is what the pools pay now, at least the order's limit."""
+        _, path = await self._pools.best(
+            deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
+        )
+        now = 0 if path is None else less(path.paid, SPREAD)
+        return settle_call(signed, max(now, deal.plan.least), deal)
+
+    async def _used(self, reader: OnchainReader, signed: SignedOrder) -> bool:
+        order = signed.order
+        (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
+        return bool(used)
+
+    async def _trade(self, reader: OnchainReader, signed: SignedOrder) -> Log | None:
+        """The settlement of this order, whoever sent it."""
+        digest = digest_of(order_document(self._domain(reader), signed.order))
+        owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
+        found = await reader.client.logs(
+            self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
+        )
+        return found[-1] if found else None
+
+    async def _require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
+        """Raises DexRefused for an order that would fail on the chain as it is."""
+        data = settle_call(signed, deal.plan.least, deal)
+        call = Call(self._settlement, data, sender=self._solver.address)
+        try:
+            await self._pools.reader(deal).client.call(call)
+        except EvmRefused as refused:
+            raise DexRefused(f"the swap would fail now: {refused.words}") from refused
 
     async def _taken(self, deal: Deal, owner: str) -> bool:
         """Whether the settlement contract may take the tokens without Permit2."""
         return await self._spender.may_take(self._pools.reader(deal), deal, owner)
+
+    def _domain(self, reader: OnchainReader) -> Domain:
+        """The domain that orders are signed in."""
+        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
 
     def _permit2_document(self, deal: Deal, owner: str) -> Document:
         chain_id = self._pools.reader(deal).place.chain_id
         return permit2_order_document(chain_id, self._settlement, order_of(deal, owner))
 
     def _order_document(self, deal: Deal, owner: str) -> Document:
-        return order_document(self._solver.domain(self._pools.reader(deal)), order_of(deal, owner))
+        return order_document(self._domain(self._pools.reader(deal)), order_of(deal, owner))
 
     async def _permit_document(self, deal: Deal, owner: str) -> Document | None:
         return await self._permits_of(deal.token_in).document(

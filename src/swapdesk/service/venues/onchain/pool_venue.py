@@ -1,32 +1,53 @@
-"""What the venues with pools have in common: the pair's path, its price, and the swap's end.
+"""Venues with pools: the pair's path and its price, the swap by a router, and the swap's end.
 
-Paths from one token to another along pools, and which of them pays most.
+Basalt's router takes an approval, and also takes and pays the native coin. Fathom's takes an
+EIP-2612 permit with the swap, or an approval before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata.venues import (
+    SWAP_FOR_NATIVE,
+    SWAP_NATIVE,
+    SWAP_TOKENS,
+    SWAP_WITH_PERMIT,
+)
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
+from swapdesk.chain.typed_data import Document
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
+    CALLDATA_SECONDS,
     Deal,
     DexPrice,
     DexQuestion,
     DexRefused,
+    Permission,
     Plan,
+    PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
+from swapdesk.service.venues.onchain.documents import (
+    NO_SIGNATURE,
+    DocumentSignature,
+    Permits,
+    requirement,
+    signed_by,
+)
+from swapdesk.service.venues.onchain.hot_wallet import Spender, Unsigned
 from swapdesk.service.venues.onchain.reader import (
     ChainPlace,
     ChainView,
@@ -37,8 +58,10 @@ from swapdesk.service.venues.onchain.reader import (
     pays_along,
     price_impact,
 )
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 MOST_HOPS = 3
@@ -109,7 +132,7 @@ _LATE = timedelta(seconds=60)
 """After its deadline a transaction that no node knows is given up."""
 
 _MINUTES = Decimal("0.5")
-PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
+_PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
 """A transaction may use a fifth more gas than it was tried with."""
@@ -282,3 +305,150 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
         return None
     data = swaps[-1].data
     return int.from_bytes(data[64:96], "big") + int.from_bytes(data[96:128], "big")
+
+
+class RouterVenue:
+    """Swaps in the trader's own transaction; ``router`` stands at the same address on every
+    chain."""
+
+    def __init__(self, provider: SwapProvider, router: str, pools: Pools) -> None:
+        self.provider = provider
+        self._router = router
+        self._spender = Spender(router)
+        self._pools = pools
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        return await self._spender.may_take(self._pools.reader(deal), deal, owner)
+
+    async def _to_approve(self, deal: Deal, owner: str) -> Permission:
+        return Permission(await self._spender.approvals(self._pools.reader(deal), deal, owner))
+
+    async def _prepared(
+        self, swap: SwapToPrepare, deadline: datetime, data: bytes, value: int = 0
+    ) -> PreparedSwap:
+        call = Call(self._router, data, sender=swap.owner, value=value)
+        reader, slippage = self._pools.reader(swap.deal), swap.deal.plan.slippage
+        return PreparedSwap(await tried(reader, call, deadline=deadline, slippage=slippage))
+
+    async def progress(self, execution: RouteExecution) -> Progress:
+        return await swapped(self._pools.reader(execution.deal), execution)
+
+
+class Basalt(RouterVenue, Unsigned):
+    """Trades tokens and native coins, by approvals."""
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return self.provider.enabled and self._pools.connects(token_in, token_out)
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
+        return await self._pools.priced(question, 70_000, 75_000) or _PAYS_NOTHING
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        if deal.token_in.address is None:
+            return Permission()
+        return await self._to_approve(deal, owner)
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        return deal.token_in.address is None or await super().allowed(deal, owner)
+
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        self.refuse(swap.signatures)
+        deal, receiver = swap.deal, swap.receiver
+        deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
+        plan, ends = deal.plan, int(deadline.timestamp())
+        path = list(plan.path)
+        value = 0
+        if deal.token_in.address is None:
+            value = plan.amount
+            data = SWAP_NATIVE.call(plan.least, path, receiver, ends)
+        elif deal.token_out.address is None:
+            data = SWAP_FOR_NATIVE.call(plan.amount, plan.least, path, receiver, ends)
+        else:
+            data = SWAP_TOKENS.call(plan.amount, plan.least, path, receiver, ends)
+        return await self._prepared(swap, deadline, data, value)
+
+
+_PERMIT = "permit"
+"""The key of its one signature."""
+
+
+class Fathom(RouterVenue):
+    """Trades tokens with contracts only. ``permits`` by chain."""
+
+    def __init__(
+        self, provider: SwapProvider, router: str, pools: Pools, permits: dict[str, Permits]
+    ) -> None:
+        super().__init__(provider, router, pools)
+        self._permits = permits
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return (
+            self.provider.enabled
+            and token_in.address is not None
+            and token_out.address is not None
+            and self._pools.connects(token_in, token_out)
+        )
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
+        price = await self._pools.priced(question, 120_000, 75_000)
+        if price is None:
+            return _PAYS_NOTHING
+        domain = await self._permits_of(question.token_in).domain(price.plan.path[0])
+        return replace(price, by_signature=domain is not None)
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        if await self.allowed(deal, owner):
+            return Permission()
+        document = await self._document(deal, owner) if by_permit else None
+        if document is not None:
+            return Permission(signatures=[requirement(document, _PERMIT)])
+        return await self._to_approve(deal, owner)
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        raise DexRefused("the permit of this route stands alone", "signatureKey")
+
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        deal, plan = swap.deal, swap.deal.plan
+        permit = await self._permit(deal, swap.owner, swap.signatures)
+        deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
+        data = SWAP_WITH_PERMIT.call(
+            plan.amount,
+            plan.least,
+            list(plan.path),
+            swap.receiver,
+            int(deadline.timestamp()),
+            deal.signed_until,
+            permit.v,
+            permit.r,
+            permit.s,
+        )
+        return await self._prepared(swap, deadline, data)
+
+    async def _permit(
+        self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
+    ) -> DocumentSignature:
+        """The permit that was given; an empty one where an allowance stands already."""
+        if not signatures:
+            if await self.allowed(deal, owner):
+                return NO_SIGNATURE
+            raise DexRefused("is required: the permit, or an approval that is mined", "signatures")
+        (given, *others) = signatures
+        if others or given.key != _PERMIT:
+            raise DexRefused("must be the one permit that was asked for", "signatures")
+        document = await self._document(deal, owner)
+        if document is None:
+            raise DexRefused("this token takes no permits", "signatures")
+        permit = signed_by(document, given.signature, owner)
+        if permit is None:
+            raise DexRefused("is no permit of this owner for this quote", "signatures")
+        return permit
+
+    async def _document(self, deal: Deal, owner: str) -> Document | None:
+        return await self._permits_of(deal.token_in).document(
+            deal.plan.path[0], owner, self._router, deal.plan.amount, deal.signed_until
+        )
+
+    def _permits_of(self, token: Token) -> Permits:
+        return self._permits[token.chain_data.short_name]

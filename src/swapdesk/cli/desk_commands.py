@@ -1,0 +1,491 @@
+"""Commands on the desk: quotes, tokens and chains, orders and where they are delivered, the
+account, what support is asked, and any call of the API.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swapdesk.cli import completion
+from swapdesk.cli.cli_context import (
+    CliContext,
+    WithOperations,
+    WithVenues,
+    desk_command,
+    on_desk,
+    options,
+    refuse_to_write,
+)
+from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.quote_options import (
+    ROUTES,
+    RouteWish,
+    preset_option,
+    read_digits,
+    receive_option,
+    require_no_options,
+    route_options,
+    slippage_option,
+)
+
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_listing import FilterLine
+    from swapdesk.flows.support.case_file import Shown
+
+
+def _require_sense(*, both: bool, preset: str | None, **options: Any) -> None:
+    """Exit 2 for what cannot go together."""
+    wish = RouteWish.taken_from(options)
+    if both and wish.receive:
+        message = "--receive asks for fixed rates; leave out --both."
+        raise bad_input("BAD_OPTION", message, field="both")
+    typed = bool(options["types"] or options["providers"] or both) or wish != RouteWish()
+    require_no_options(preset, typed)
+
+
+@click.command(cls=WithVenues)
+@click.argument("amount", callback=read_digits)
+@click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
+@click.argument("buy", metavar="TO", shell_complete=completion.tokens)
+@route_options
+@receive_option
+@click.option("--both", is_flag=True, help="Floating and fixed rates; this takes two quotes.")
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    metavar="CODE",
+    help="Only routes of this exchange; private routes are left out.",
+)
+@preset_option
+@click.option(
+    "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
+)
+@slippage_option
+@click.option(
+    "--account",
+    metavar="NAME|ADDR",
+    help="The account of the wallet that would sign: routes that pay nobody else are told.",
+)
+@click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
+@on_desk("quotes:report_quotes", check=_require_sense)
+def quote() -> None:
+    """Compare routes for selling AMOUNT of FROM for TO.
+
+    A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
+    "swap --quote" while it is valid: a minute, or ten where something has to be approved first.
+    Exit 4 when no route is usable.
+    """
+
+
+@click.command()
+@click.argument("term", required=False, default="")
+@click.option(
+    "--chain",
+    metavar="NAME",
+    shell_complete=completion.chains,
+    help="Short name of a chain, as in USDC.base.",
+)
+@click.option("--symbol", metavar="SYMBOL", help="Only tokens of exactly this symbol.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 20_000),
+    default=20,
+    show_default=True,
+    help="How many tokens are listed at most.",
+)
+@on_desk("catalog_report:report_tokens")
+def tokens() -> None:
+    """Search tokens by symbol, name, chain or contract, also in a link.
+
+    A contract that is not listed is asked for at the service; such tokens are unverified.
+    """
+
+
+@click.command()
+@on_desk("catalog_report:report_chains")
+def chains() -> None:
+    """List chains, most important first."""
+
+
+@click.group()
+def orders() -> None:
+    """List, show, watch, export and put away orders."""
+
+
+SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
+
+
+def _filter_line(_: click.Context, option: click.Parameter, words: str) -> FilterLine:
+    from swapdesk.flows.orders.order_listing import FilterProblem, read_filter
+
+    try:
+        return read_filter(words)
+    except FilterProblem as error:
+        raise bad_input("BAD_FILTER", str(error), field="filter") from None
+
+
+choosing = options(
+    click.option(
+        "--sort",
+        type=click.Choice(SORTINGS),
+        default=SORTINGS[0],
+        show_default=True,
+        help="The sequence within the groups.",
+    ),
+    click.option(
+        "--filter",
+        "kept",
+        callback=_filter_line,
+        metavar="WORDS",
+        default="",
+        help='Orders that match every word, as "private hold >1h" or "get:eth -late"; a word'
+        " may be part of an address, a hash or a request id.",
+    ),
+)
+"""``--filter`` and ``--sort``, in the language of the tracker."""
+
+
+@orders.command("list")
+@choosing
+@on_desk("order_reports:report_orders", from_journal=True)
+def list_orders() -> None:
+    """Every order of this profile: ended ones that need you, open ones, the other ended ones.
+
+    The journal remembers orders for longer than the 48 hours of the service.
+    """
+
+
+@orders.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("csv", "json")),
+    default="csv",
+    show_default=True,
+    help="How the orders are written.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file (0600, replaced as a whole) instead of standard output.",
+)
+@choosing
+@on_desk("order_reports:export_orders", from_journal=True)
+def export() -> None:
+    """Orders for other programs, with exact amounts and ISO 8601 times.
+
+    A deposit address that must not be paid is left out.
+    """
+
+
+@orders.command()
+@click.argument("order", shell_complete=completion.open_orders)
+@on_desk("order_reports:report_order", from_journal=True)
+def show() -> None:
+    """Show one order by its id or the beginning of one, or by what only this order has: a part of
+    an address, a transaction hash or the request id of its create."""
+
+
+@orders.command("put-away")
+@click.argument("order", shell_complete=completion.open_orders)
+@click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
+@on_desk("order_reports:put_order_away", from_journal=True)
+def put_away() -> None:
+    """Put a failed order away once it was dealt with; it stays in the journal.
+
+    Only an order whose money is stuck, or whose transaction failed, can be put away. It counts
+    again when something else goes wrong with it.
+    """
+
+
+def _seconds(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
+    return value
+
+
+@orders.command()
+@click.argument(
+    "ids", metavar="ID...", nargs=-1, required=True, shell_complete=completion.open_orders
+)
+@click.option(
+    "--until",
+    type=click.Choice(("ended", "refunded")),
+    default="ended",
+    show_default=True,
+    help="Whether an expired or failed order is waited on until it is refunded.",
+)
+@click.option(
+    "--timeout",
+    type=float,
+    callback=_seconds,
+    metavar="SECONDS",
+    help="Stop watching then, with exit 3.",
+)
+@on_desk("order_watch:watch_orders", from_journal=True)
+def watch() -> None:
+    """Follow orders until all have ended and the service has confirmed it.
+
+    One line for each change. Exit 0 when all completed, 10 when one ended otherwise.
+    """
+
+
+GRANULARITIES = ("day", "month")
+
+
+@click.group()
+def account() -> None:
+    """Show what this account may ask, what it earned and what went through it."""
+
+
+@account.command()
+@click.option(
+    "--fail-over",
+    type=click.IntRange(0, 100),
+    metavar="PERCENT",
+    help="End with 3 when more than so much of a limit is used.",
+)
+@on_desk("account_report:report_limits")
+def limits() -> None:
+    """Show the limits of quotes and exchanges, and how much of each this profile used.
+
+    Counts the calls of every desk and command of the profile, by the UTC minute, hour and day.
+    """
+
+
+def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    from swapdesk.flows.account.chart import MONTH
+
+    if value is not None and MONTH.fullmatch(value) is None:
+        raise click.BadParameter(f"{value!r} is no month like 2026-11.")
+    return value
+
+
+@account.command()
+@click.option(
+    "--month", callback=_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
+)
+@on_desk("account_report:report_commissions")
+def commissions() -> None:
+    """Show what was earned, paid out and not paid yet, in US dollars."""
+
+
+@account.command()
+@on_desk("account_report:report_volume")
+def volume() -> None:
+    """Show how many orders were finished and what was sent for them, in US dollars."""
+
+
+@account.command()
+@on_desk("account_report:report_weeks")
+def weekly() -> None:
+    """List the weeks since the first finished order, newest first."""
+
+
+def _moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
+    from swapdesk.wire.encoding.time_range import within_range
+    from swapdesk.wire.encoding.timestamps import parse_rfc3339
+
+    if value is None:
+        return None
+    try:
+        return within_range(parse_rfc3339(value))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no date like 2026-11-20.") from None
+
+
+@account.command()
+@click.option(
+    "--granularity",
+    type=click.Choice(GRANULARITIES),
+    default=GRANULARITIES[0],
+    show_default=True,
+    help="One bar for each day or for each month, in UTC.",
+)
+@click.option(
+    "--from", "since", callback=_moment, metavar="DATE", help="The first day; 29 before the last."
+)
+@click.option("--to", "until", callback=_moment, metavar="DATE", help="The last day; today.")
+@on_desk("account_report:report_chart")
+def chart() -> None:
+    """Draw the volume by day or by month, in US dollars."""
+
+
+searching = options(
+    click.option(
+        "--reads",
+        type=click.IntRange(0, 1000),
+        default=10,
+        show_default=True,
+        help="Calls of the service that may be spent. The journal costs none.",
+    ),
+    click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
+)
+"""TEXT, and how much of the service may be asked for it."""
+
+
+@click.command()
+@searching
+@on_desk("support_report:why", from_journal=True)
+def why() -> None:
+    """Say why an order is where it is, and what to reply.
+
+    TEXT is whatever names the order: an id, an address, a memo, a transaction hash, a link, a
+    request id, an amount with its symbol, or a message with one of these in it. A text of - is
+    read from standard input.
+    """
+
+
+@click.command()
+@searching
+@on_desk("support_report:inspect", from_journal=True)
+def inspect() -> None:
+    """As why, with what TEXT was read as, every place searched, and the time line.
+
+    TEXT is whatever names the order, as for why; - is standard input.
+    """
+
+
+KINDS = ("addresses", "amounts", "memos", "hashes", "names")
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def support() -> None:
+    """Write an order into a file that may be posted publicly, and read such files."""
+
+
+def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
+    from swapdesk.flows.support.case_file import Shown
+
+    kinds = {word.strip() for word in words.split(",") if word.strip()}
+    if unknown := sorted(kinds - set(KINDS)):
+        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
+        raise bad_input("NO_SUCH_KIND", said, field="with")
+    return {Shown(kind) for kind in kinds}
+
+
+@support.command()
+@click.argument("order", shell_complete=completion.open_orders)
+@click.option("--out", type=FILE, help="The file; by default one named after the order, here.")
+@click.option(
+    "--with",
+    "shown",
+    metavar="KINDS",
+    default="",
+    callback=_kinds,
+    help=f"What is not masked, with commas: {', '.join(KINDS)}.",
+)
+@on_desk("support_report:write_bundle", from_journal=True)
+def bundle() -> None:
+    """Write ORDER with its updates, requests, diagnosis and versions into one file (0600).
+
+    ORDER is its id or the beginning of one. Nothing is sent. Keys, secrets and tokens never stand
+    in the file; addresses, amounts, memos, hashes and names are masked unless --with names them.
+    A file that is there is not replaced.
+    """
+
+
+@support.command("open")
+@click.argument("file", type=FILE)
+@desk_command
+def open_file(call: CliContext, file: Path) -> int:
+    """Show FILE as the desk showed it: without profile, keys, service or journal.
+
+    In a terminal it opens the pages of the desk; elsewhere it prints the case. Its words are those
+    of whoever wrote it: do not send them on.
+    """
+    from swapdesk.cli.support_report import show_case_file
+
+    return show_case_file(call, file)
+
+
+@click.command(cls=WithOperations)
+@click.argument("method")
+@click.argument("path")
+@click.option("-q", "query", multiple=True, metavar="K=V", help="A parameter; repeatable.")
+@click.option("-d", "data", metavar="JSON|@FILE|-", help="The body: JSON, a file, or from stdin.")
+@click.option("--yes", is_flag=True, help="Allow a call that writes; it is journaled.")
+@desk_command
+def api(
+    call: CliContext, method: str, path: str, query: tuple[str, ...], data: str | None, yes: bool
+) -> int:
+    """Call one operation under /v2 and print its answer as it came.
+
+    Only reading calls are made without --yes. The answer is JSON in every form.
+    """
+    pairs = [_pair(text) for text in query]
+    body = _body(data) if data is not None else None
+    if method.upper() not in ("GET", "HEAD") and not yes:
+        raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
+    if method.upper() not in ("GET", "HEAD"):
+        refuse_to_write(call)
+    from swapdesk.cli.api_call import call_operation
+    from swapdesk.cli.session import run_session
+
+    return run_session(
+        call, lambda session: call_operation(session, method.upper(), path, pairs, body)
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise bad_input("BAD_PARAMETER", f"Write -q name=value, not {text!r}.", field="q")
+    return name, value
+
+
+def _body(data: str) -> bytes:
+    if data == "-":
+        return sys.stdin.buffer.read()
+    if not data.startswith("@"):
+        return data.encode()
+    try:
+        return Path(data[1:]).read_bytes()
+    except OSError as error:
+        message = f"{data[1:]} cannot be read: {error.strerror}."
+        raise bad_input("BAD_BODY", message, field="d") from None
+
+
+def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:
+    from swapdesk.flows.webhooks import WebhookRefused, receiver
+
+    try:
+        return receiver(url)
+    except WebhookRefused as error:
+        raise bad_input("BAD_RECEIVER", f"{error}.", field="forward-to") from None
+
+
+@click.command()
+@click.option(
+    "--forward-to",
+    "url",
+    required=True,
+    callback=_receiver,
+    metavar="URL",
+    help="What is posted to.",
+)
+@click.option(
+    "--orders",
+    "ids",
+    multiple=True,
+    metavar="ORDER",
+    shell_complete=completion.open_orders,
+    help="Only this order; may be given again. All orders by default.",
+)
+@click.option("--replay", "wanted", metavar="ID", help="Send one delivery again, and end.")
+@on_desk("order_watch:post_orders", from_journal=True)
+def listen() -> None:
+    """Post every state of your orders to URL, signed in the form of Standard Webhooks.
+
+    A delivery is tried until it is answered with 200 to 299, under the same id; never before the
+    time that Retry-After names. An answer of 410 ends the command. States of one order arrive in
+    their order. After an end of any kind the next call goes on where the receiver
+    stood. The file webhook.secret of the profile holds what the signatures are checked with.
+    """

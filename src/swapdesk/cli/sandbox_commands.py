@@ -1,0 +1,393 @@
+"""Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, ``trigger``
+lets something go wrong in it, ``demo`` shows how an order goes.
+"""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal, InvalidOperation
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+
+import click
+from click.core import ParameterSource
+
+from swapdesk.cli import completion
+from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.quote_options import read_digits
+
+_OF_WORLDS = frozenset(
+    {
+        *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
+        *("dialect", "lifeline"),
+    }
+)
+FASTEST = 100_000
+FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
+
+
+def read_speed(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> Decimal | None:
+    """A factor above 0."""
+    if value is None:
+        return None
+    try:
+        speed = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is no number.") from None
+    if not (speed.is_finite() and 0 < speed <= FASTEST):
+        raise click.BadParameter(f"A speed is above 0 and at most {FASTEST}.")
+    return speed
+
+
+@click.command()
+@click.option("--sandbox", is_flag=True, help="Serve the sandbox.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Serve the chains and venues that a TOML file names, and nothing else.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port of the API; 0 takes a free one.",
+)
+@click.option("--seed", type=int, help="Seed of a new world; 0 by default.")
+@click.option(
+    "--speed", callback=read_speed, metavar="X", help="How fast the world acts; 1 by default."
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory; that of this home by default.",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(FEWEST_TOKENS, MOST_TOKENS),
+    help="Fill the catalogue up to so many tokens, to see how it feels.",
+)
+@click.option(
+    "--chain-ids",
+    type=click.Choice(["sandbox", "real"]),
+    default="sandbox",
+    show_default=True,
+    help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["contract", "vendor"]),
+    default="contract",
+    show_default=True,
+    help="Whose names the service writes: vendor has those of the public service.",
+)
+@click.option("--lifeline", is_flag=True, help="End when standard input ends.")
+@desk_command
+def serve(
+    call: CliContext,
+    sandbox: bool,
+    config_file: Path | None,
+    host: str,
+    port: int,
+    seed: int | None,
+    speed: Decimal | None,
+    data: Path | None,
+    tokens: int | None,
+    chain_ids: Literal["sandbox", "real"],
+    dialect: Literal["contract", "vendor"],
+    lifeline: bool,
+) -> int:
+    """Serve the Partner Swap API v2.
+
+    Prints one JSON line with addresses and keys when it is ready; SIGTERM ends it.
+    """
+    if config_file is not None:
+        _alone("config_file")
+        return _serve_file(call, config_file)
+    if not sandbox:
+        raise bad_input(
+            "ONLY_SANDBOX",
+            "Say what to serve: --sandbox, or --config FILE with chains and venues.",
+            field="sandbox",
+        )
+    from swapdesk.cli.sandbox_lifetime import require_sandbox
+
+    require_sandbox()
+    from swapdesk.sandbox.supervisor import ServeOptions
+    from swapdesk.sandbox.supervisor import serve as serve_sandbox
+
+    return serve_sandbox(
+        ServeOptions(
+            data=(data or call.settings(lenient=True).home.sandbox).absolute(),
+            host=host,
+            port=port,
+            seed=seed,
+            speed=speed,
+            lifeline=lifeline,
+            tokens=tokens,
+            chain_ids=chain_ids,
+            dialect=dialect,
+        )
+    )
+
+
+def _alone(option: str) -> None:
+    """Exit 2 where another option was given beside it: the file says all of it."""
+    context = click.get_current_context()
+    others = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option)
+        and parameter.name in _OF_WORLDS
+        and context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT
+    ]
+    if others:
+        raise bad_input("USAGE", f"--config goes without {', '.join(others)}.", field=option)
+
+
+def _serve_file(call: CliContext, file: Path) -> int:
+    from swapdesk.cli.sandbox_lifetime import require_sandbox
+
+    require_sandbox()
+    from swapdesk.sandbox.configured_service import ServiceRefused, serve_configured
+    from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
+
+    try:
+        config = read_service_file(file)
+    except ServiceFileRefused as refused:
+        raise bad_input("CONFIG", f"{refused}.", field="config") from None
+    lists = {
+        f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
+        for venue in config.lacking
+    }
+    if any(venue.required for venue in config.lacking):
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "VENUES_MISSING",
+            "Venues cannot be served: "
+            + "; ".join(f"{key}: {said}" for key, said in lists.items())
+            + ".",
+            fields={key: {"message": said} for key, said in lists.items()},
+        )
+    for key, said in lists.items():
+        call.output.talk(f"Left out: {key}: {said}.")
+    try:
+        serve_configured(config)
+    except ServiceRefused as refused:
+        raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
+    return Exit.DONE
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port of the chains; 0 takes a free one.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory; that of this home's node by default.",
+)
+@click.option(
+    "--chain-ids",
+    type=click.Choice(["sandbox", "real"]),
+    default="sandbox",
+    show_default=True,
+    help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
+)
+@click.option(
+    "--speed", callback=read_speed, metavar="X", help="How fast blocks come; 1 by default."
+)
+@desk_command
+def node(
+    call: CliContext,
+    host: str,
+    port: int,
+    data: Path | None,
+    chain_ids: Literal["sandbox", "real"],
+    speed: Decimal | None,
+) -> int:
+    """Run the chains of the sandbox alone, for any Ethereum or Solana client.
+
+    Prints one JSON line with their addresses when they are ready; SIGTERM ends it. The account
+    that holds the coins is derived from sandbox.key in the data directory.
+    """
+    if not _loopback(host):
+        raise bad_input(
+            "ONLY_LOOPBACK",
+            "The chains ask nobody for a token, so they serve this machine alone.",
+            field="host",
+        )
+    from swapdesk.cli.sandbox_lifetime import require_sandbox
+
+    require_sandbox()
+    from swapdesk.sandbox.node.evm.standalone import run_node
+
+    home = data or call.settings(lenient=True).home.sandbox.parent / "node"
+    return run_node(home.absolute(), host=host, port=port, speed=speed or Decimal(1), ids=chain_ids)
+
+
+PRACTICE = "practice"
+NO_FILES = (
+    "Files of cases are gone in this version: swapdesk trigger run practice makes the twelve that"
+    " come with it."
+)
+ANY_FAULT = "NAME"
+"""Stands for the name of a fault in the list of commands."""
+
+
+class FaultNames(click.Group):
+    """A group whose first word may also be the name of a fault."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), ANY_FAULT]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from swapdesk.wire.faults import REMOVED
+
+        if cmd_name in REMOVED:
+            message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
+            raise bad_input("REMOVED", message, field="name")
+        return super().get_command(ctx, cmd_name) or set_fault
+
+
+@click.group(cls=FaultNames)
+def trigger() -> None:
+    """Let something go wrong in the sandbox, on purpose.
+
+    NAME is a fault of "swapdesk trigger list".
+    """
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--leg", type=click.Choice(("in", "out")), help="The side of a private order.")
+@click.option("--times", type=click.IntRange(1, 1_000_000), help="How often it happens.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
+)
+@in_sandbox("trigger_report:report_fault")
+def set_fault() -> None:
+    """Set a fault on TARGET: an order, provider, chain, group, quote or operation.
+
+    An order may be given by the beginning of its id.
+    """
+
+
+@trigger.command("list")
+@in_sandbox("trigger_report:report_faults")
+def list_faults() -> None:
+    """Every fault, what it may meet and what it shows; then those that are set."""
+
+
+@trigger.command()
+@in_sandbox("trigger_report:report_cleared")
+def clear() -> None:
+    """End every fault and every hold."""
+
+
+@trigger.command()
+@click.argument("step")
+@in_sandbox("trigger_report:report_clock")
+def clock() -> None:
+    """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
+
+
+@trigger.command()
+@click.argument("cases", metavar="practice")
+@click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
+@desk_command
+def run(call: CliContext, cases: str, answers: bool) -> None:
+    """Make twelve orders, each stuck in its way, to practise on.
+
+    Each case is printed with what its customer writes and sends; give that to "swapdesk why".
+    """
+    from swapdesk.cli.trigger_report import report_answers, report_run, run_in_sandbox
+
+    if cases != PRACTICE:
+        raise bad_input("REMOVED", NO_FILES, field="cases")
+    if answers:
+        report_answers(call.output)
+    else:
+        run_in_sandbox(call, report_run)
+
+
+NAMES = ("private", "stuck")
+MOST_SEED = 2**32 - 1
+
+
+@click.command()
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
+@click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=7,
+    show_default=True,
+    help="Chooses who takes part, and with --auto all that happens: the same seed tells the same.",
+)
+@click.option(
+    "--speed",
+    callback=read_speed,
+    metavar="X",
+    help="How fast the world acts: as it runs, or as exchanges take with --auto.",
+)
+@click.option("--amount", callback=read_digits, metavar="A", help="What Alice pays.")
+@click.option(
+    "--token", metavar="T", shell_complete=completion.tokens, help="The token that Alice pays."
+)
+@desk_command
+def demo(
+    call: CliContext,
+    name: str,
+    auto: bool,
+    seed: int,
+    speed: Decimal | None,
+    amount: str | None,
+    token: str | None,
+) -> int:
+    """Show how an order goes through exchanges and chains, stage by stage.
+
+    NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
+    Everything happens in the sandbox, with transactions on its chains. With --auto the world is a
+    new one of that seed, and nothing of it is kept.
+    """
+    from swapdesk.flows.demo.demonstration import DemoChoice
+
+    if call.settings(lenient=True).live:
+        raise own_refusal(
+            "SANDBOX_ONLY",
+            "A demonstration needs the sandbox, and this profile is live.",
+            next="you: leave out --profile, or choose sandbox",
+        )
+    choice = DemoChoice(name, seed, speed, amount, token)
+    if auto:
+        from swapdesk.cli.demo_transcript import tell_demo
+
+        tell_demo(call, choice)
+        return 0
+    from swapdesk.cli.main import open_desk
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input(
+            "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
+        )
+    return open_desk(call, choice)

@@ -1,0 +1,619 @@
+"""The bundler of an embedded EVM chain (ERC-4337): takes signed UserOperations and puts them into
+blocks through the EntryPoint.
+
+It answers the bundler's JSON-RPC (ERC-7769) beside the chain's own, at the same address. An
+operation is tried on the chain before it is taken, and is written down before anybody hears of it.
+
+What became of an operation is always read from the chain, by the EntryPoint's event: the
+transaction around it succeeds whether its calls did or not. An operation is never executed twice,
+because its nonce is in the EntryPoint.
+
+Bounds: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
+accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need
+traces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from swapdesk.chain.deployments import ENTRY_POINT
+from swapdesk.chain.rpc.evm_answers import revert_words
+from swapdesk.chain.smart_account import (
+    BEFORE_EXECUTION_EVENT,
+    HANDLE_OPS,
+    MOST_OPERATIONS,
+    REVERT_REASON_EVENT,
+    USER_OPERATION_EVENT,
+    VALIDATE_USER_OP,
+    FailedOp,
+    handled_operations,
+    read_failed_op,
+    read_outcome,
+    read_revert_reason,
+)
+from swapdesk.chain.user_operation import (
+    FEE_FIELDS,
+    GAS_FIELDS,
+    OperationError,
+    UserOperation,
+    operation_json,
+    pack,
+    read_operation,
+    user_operation_hash,
+)
+from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
+from swapdesk.sandbox.node.evm.blocks import Document, data, quantity
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem, read_bytes
+from swapdesk.sandbox.node.evm.methods import Table
+from swapdesk.sandbox.node.evm.node import ChainAccount, LiveChain
+from swapdesk.sandbox.node.mined_log import MinedLog, chains_in
+from swapdesk.sandbox.tables import GAS_LIMIT
+
+logger = logging.getLogger(__name__)
+
+
+class BundlerCode(IntEnum):
+    REJECTED = -32500
+    """By the EntryPoint or the account."""
+    PAYMASTER = -32501
+    DEADLINE = -32503
+    SIGNATURE = -32507
+    EXECUTION = -32521
+    """The calls inside would fail."""
+    FIELDS = -32602
+
+
+_CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
+
+
+def refused(failed: FailedOp) -> Problem:
+    """The EntryPoint's own words under the code that stands for them."""
+    code = _CODES.get(failed.code, BundlerCode.REJECTED)
+    if failed.code.startswith("AA3"):
+        code = BundlerCode.PAYMASTER
+    inner = f": {revert_words(failed.inner)}" if failed.inner else ""
+    returned = "0x" + failed.inner.hex() if failed.inner else None
+    return Problem(f"{failed.reason}{inner}", code, returned)
+
+
+def fields(words: str) -> Problem:
+    return Problem(words, BundlerCode.FIELDS)
+
+
+ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
+OVERHEAD = 60_000
+"""Gas of a bundle around its operations that no limit of theirs covers, its bytes left out."""
+MOST_GAS = GAS_LIMIT * 2 // 3
+"""Of one bundle: others want into the block too."""
+_NOBODY = "the sender does not stand"
+"""The EntryPoint says nothing of a sender without code."""
+MOST_DATA = 16_384
+MOST_SIGNATURE = 1_024
+MOST_FACTORY_DATA = 1_004
+
+
+def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
+    return HANDLE_OPS.call([tuple(pack(one)) for one in operations], beneficiary)
+
+
+def bundle_gas(operations: Sequence[UserOperation]) -> int:
+    """A limit with which no operation is short of the gas it was promised: of what is left at a
+    call one part in 64 stays behind."""
+    promised = sum(one.verification_gas_limit + one.call_gas_limit for one in operations)
+    around = sum(one.pre_verification_gas for one in operations)
+    return promised + promised // 16 + around + 200_000
+
+
+def least_pre_verification_gas(operation: UserOperation) -> int:
+    """What a bundle of this operation alone costs before and around its own limits."""
+    payload = bundle_data([operation], ENTRY_POINT)
+    zeros = payload.count(0)
+    return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
+
+
+def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
+    """Raises Problem for what no bundler would take."""
+    if operation.paymaster is not None:
+        raise Problem("paymasters are not supported", BundlerCode.PAYMASTER)
+    sizes = (
+        (operation.call_data, MOST_DATA, "callData"),
+        (operation.signature, MOST_SIGNATURE, "signature"),
+        (operation.factory_data, MOST_FACTORY_DATA, "factoryData"),
+    )
+    for value, most, name in sizes:
+        if len(value) > most:
+            raise fields(f"{name}: at most {most} bytes are taken")
+    least = least_pre_verification_gas(operation)
+    if operation.pre_verification_gas < least:
+        raise fields(f"preVerificationGas: at least {least:#x} is needed")
+    if bundle_gas([operation]) > MOST_GAS:
+        raise fields("callGasLimit: the operation does not fit into a bundle")
+    fee, tip = operation.max_fee_per_gas, operation.max_priority_fee_per_gas
+    if tip > fee:
+        raise fields("maxPriorityFeePerGas: it is above maxFeePerGas")
+    if fee < chain.next_base_fee:
+        raise fields(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
+
+
+async def tried(
+    chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
+) -> dict[int, Problem]:
+    """Execute a bundle on the newest block, and leave nothing behind. Returns by place which
+    operations are not good as they are: those whose calls would fail, or, where the EntryPoint
+    refuses one, that and all behind it. Raises Problem for a bundle that fails without a word for
+    any of them."""
+    beneficiary = "0x" + bundler.hex()
+    call = {
+        "from": beneficiary,
+        "to": ENTRY_POINT,
+        "gas": hex(bundle_gas(operations)),
+        "data": "0x" + bundle_data(operations, beneficiary).hex(),
+    }
+    (block,) = await chain.simulate(
+        chain.head, {"blockStateCalls": [{"calls": [call]}], "validation": False}
+    )
+    (outcome,) = block["calls"]
+    if outcome["status"] == "0x1":
+        return _failing(outcome["logs"])
+    error = outcome["error"]
+    returned = error.get("data")
+    said = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
+    failed = read_failed_op(said)
+    if failed is None:
+        words = error["message"] if said or error["code"] != Code.REVERTED else _NOBODY
+        raise Problem(words, BundlerCode.REJECTED, returned)
+    return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
+
+
+def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
+    failing: dict[int, Problem] = {}
+    place, said = 0, b""
+    for log in logs:
+        if log["address"].lower() != ENTRY_POINT.lower():
+            continue
+        topics, payload = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
+        outcome = read_outcome(topics, payload)
+        if outcome is None:
+            said = read_revert_reason(payload) if topics[0] == REVERT_REASON_EVENT else said
+            continue
+        if not outcome.success:
+            words = revert_words(said)
+            told = f"execution reverted: {words}" if words else "execution reverted"
+            failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
+        place, said = place + 1, b""
+    return failing
+
+
+async def check(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> None:
+    """Raises Problem unless the last operation can follow those before it in one bundle."""
+    problem = (await tried(chain, bundler, operations)).get(len(operations) - 1)
+    if problem is not None:
+        raise problem
+
+
+_EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
+_Entry = list[tuple[bytes, dict[str, Any] | None]]
+"""Operations that were taken, and without a document those that came to an end."""
+
+
+async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
+    """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
+    words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
+    found = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
+    if not found:
+        return None
+    receipt = chain.receipt(bytes.fromhex(found[-1]["transactionHash"][2:]))
+    return None if receipt is None else _receipt(receipt, operation_hash)
+
+
+def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
+    """Of one operation out of that of its bundle: with the logs of its own calls, and what they
+    said when they failed."""
+    own: list[Document] = []
+    reason = b""
+    for log in receipt["logs"]:
+        topics, octets = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
+        entry_point = log["address"].lower() == ENTRY_POINT.lower()
+        outcome = read_outcome(topics, octets) if entry_point else None
+        if outcome is not None:
+            if outcome.hash == operation_hash:
+                return {
+                    "userOpHash": data(outcome.hash),
+                    "entryPoint": ENTRY_POINT,
+                    "sender": outcome.sender,
+                    "nonce": quantity(outcome.nonce),
+                    "paymaster": outcome.paymaster,
+                    "actualGasCost": quantity(outcome.actual_gas_cost),
+                    "actualGasUsed": quantity(outcome.actual_gas_used),
+                    "success": outcome.success,
+                    "logs": [*own, log],
+                    "receipt": receipt,
+                    **({} if outcome.success else {"reason": data(reason)}),
+                }
+            own, reason = [], b""
+        elif entry_point and topics[0] == BEFORE_EXECUTION_EVENT:
+            own = []
+        else:
+            own.append(log)
+            if entry_point and topics[0] == REVERT_REASON_EVENT:
+                reason = read_revert_reason(octets)
+    return None
+
+
+MIN_BUMP_PERCENT = 10
+"""By how much both fees of a replacement must be higher."""
+
+
+class TakenOperations:
+    """Operations of one chain that were taken and came to no end yet, oldest first. They are on
+    the disk before anybody hears of them."""
+
+    def __init__(self, directory: Path, chain: str) -> None:
+        self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
+        self._held: dict[bytes, UserOperation] = {}
+        snapshot, entries = self._log.read()
+        for entry in ([] if snapshot is None else [snapshot]) + entries:
+            for operation_hash, document in msgspec.msgpack.decode(entry, type=_Entry):
+                if document is None:
+                    self._held.pop(operation_hash, None)
+                else:
+                    self._held[operation_hash] = read_operation(document)
+        if entries:
+            held = [(each, operation_json(one)) for each, one in self._held.items()]
+            self._log.replace(msgspec.msgpack.encode(held))
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def close(self) -> None:
+        self._log.close()
+
+    def get(self, operation_hash: bytes) -> UserOperation | None:
+        return self._held.get(operation_hash)
+
+    def items(self) -> list[tuple[bytes, UserOperation]]:
+        return list(self._held.items())
+
+    def of_sender(self, sender: str) -> dict[bytes, UserOperation]:
+        return {each: one for each, one in self._held.items() if one.sender == sender}
+
+    def take(
+        self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
+    ) -> None:
+        """``replaced`` gives way to it. Raises OSError, and then nothing has changed."""
+        gone = [] if replaced is None else [(replaced, None)]
+        entry = [*gone, (operation_hash, operation_json(operation))]
+        self._log.append(msgspec.msgpack.encode(entry))
+        self._held.pop(replaced or b"", None)
+        self._held[operation_hash] = operation
+
+    def end(self, operation_hashes: Collection[bytes]) -> None:
+        """They were executed, or never can be."""
+        self._log.append(msgspec.msgpack.encode([(each, None) for each in operation_hashes]))
+        for each in operation_hashes:
+            self._held.pop(each, None)
+
+
+class ChainBundler:
+    """The bundler of one chain, paid for by ``account``; ``included`` hears the hash of each
+    operation that came into a block, once or again after a restart.
+
+    What is in a bundle is kept in memory alone: after a crash nobody has the bundle, and the
+    EntryPoint executes no operation twice.
+    """
+
+    def __init__(
+        self,
+        chain: LiveChain,
+        account: ChainAccount,
+        taken: TakenOperations,
+        included: Callable[[str], None],
+    ) -> None:
+        self._included = included
+        self.chain = chain
+        self.taken = taken
+        self._bundle: bytes | None = None
+        """The hash of the transaction that is to come into a block."""
+        self._bundled: frozenset[bytes] = frozenset()
+        self._account = account
+        self._wake = asyncio.Event()
+        self._taking = asyncio.Lock()
+        self._running = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """What was taken is taken up at the next start."""
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+        self.taken.close()
+
+    def hash_of(self, operation: UserOperation) -> bytes:
+        return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
+
+    async def take(self, operation: UserOperation) -> bytes:
+        """Take a signed operation; its hash. One that is taken or executed already is taken.
+        Raises Problem."""
+        operation_hash = self.hash_of(operation)
+        async with self._taking:
+            if self.taken.get(operation_hash) is not None:
+                return operation_hash
+            if await sighted(self.chain, operation_hash) is not None:
+                return operation_hash
+            check_numbers(self.chain, operation)
+            self._replaced(operation)
+            # One that makes the account goes before those that need it.
+            others = self.taken.of_sender(operation.sender).values()
+            makers = [one for one in others if one.factory is not None]
+            before = [] if self._stands(operation.sender) else makers
+            before = [one for one in before if one.nonce != operation.nonce]
+            await check(self.chain, self._account.address, [*before, operation])
+            # Meanwhile the other one may have been sent.
+            self.taken.take(operation_hash, operation, self._replaced(operation))
+        self._wake.set()
+        return operation_hash
+
+    async def _run(self) -> None:
+        """Send and follow bundles, for ever."""
+        for operation_hash, _ in self.taken.items():
+            if await sighted(self.chain, operation_hash) is not None:
+                self._landed([operation_hash])
+        while True:
+            changed = self.chain.changed
+            self._wake.clear()
+            try:
+                await self._step()
+            except Problem as problem:
+                logger.info("%s sends no bundle now: %s", self.chain.terms.short_name, problem)
+            except Exception:
+                # The boundary of a bundle: what was taken is taken up at the next look.
+                logger.exception("%s: a bundle failed", self.chain.terms.short_name)
+            if self.taken:
+                await _first_of(changed.wait(), self._wake.wait())
+            else:
+                await self._wake.wait()
+
+    def _replaced(self, operation: UserOperation) -> bytes | None:
+        """The operation that this one takes the nonce of. Raises Problem."""
+        for operation_hash, other in self.taken.of_sender(operation.sender).items():
+            if other.nonce != operation.nonce:
+                continue
+            if operation_hash in self._bundled:
+                raise fields("nonce: another operation with it is being executed")
+            fees = (
+                (operation.max_fee_per_gas, other.max_fee_per_gas),
+                (operation.max_priority_fee_per_gas, other.max_priority_fee_per_gas),
+            )
+            if any(new * 100 < old * (100 + MIN_BUMP_PERCENT) for new, old in fees):
+                raise fields("replacement underpriced: both fees must be 10 % higher")
+            return operation_hash
+        return None
+
+    def _stands(self, sender: str) -> bool:
+        return bool(self.chain.accounts.get_code(bytes.fromhex(sender[2:])))
+
+    async def _step(self) -> None:
+        if self._bundle is not None:
+            found = self.chain.chain.find(self._bundle)
+            if found is None and self.chain.pool.get(self._bundle) is not None:
+                return
+            # Of one that failed, or fell out of the pool, nothing was executed.
+            if found is not None and found[0].transactions[found[1]].succeeded:
+                self._landed(self._bundled)
+            self._bundle, self._bundled = None, frozenset()
+        await self._send()
+
+    def _landed(self, operation_hashes: Collection[bytes]) -> None:
+        for each in operation_hashes:
+            self._included("0x" + each.hex())
+        self.taken.end(operation_hashes)
+
+    async def _send(self) -> None:
+        chosen = await self._chosen()
+        if not chosen:
+            return
+        operations = list(chosen.values())
+        self._bundled = frozenset(chosen)
+        try:
+            raw = await self._account.sign(
+                ENTRY_POINT_OCTETS,
+                payload=bundle_data(operations, "0x" + self._account.address.hex()),
+                gas=bundle_gas(operations),
+            )
+            self._bundle = self.chain.submit(raw, faulty=False)
+        finally:
+            if self._bundle is None:
+                self._bundled = frozenset()
+
+    async def _chosen(self) -> dict[bytes, UserOperation]:
+        """What goes into the next bundle; what can be executed no more is given up."""
+        chosen: dict[bytes, UserOperation] = {}
+        for operation_hash, operation in self.taken.items():
+            if len(chosen) == MOST_OPERATIONS:
+                break
+            if bundle_gas([*chosen.values(), operation]) > MOST_GAS:
+                break
+            sender = operation.sender
+            made = any(one.sender == sender for one in chosen.values())
+            if operation.factory is not None or made or self._stands(sender):
+                chosen[operation_hash] = operation
+            elif not any(one.factory for one in self.taken.of_sender(sender).values()):
+                self._give_up(operation_hash, "the sender does not stand")
+        while chosen:
+            bad = await tried(self.chain, self._account.address, list(chosen.values()))
+            if not bad:
+                break
+            operation_hash = list(chosen)[min(bad)]
+            del chosen[operation_hash]
+            self._give_up(operation_hash, str(bad[min(bad)]))
+        # Another one may have taken a place meanwhile.
+        return {each: one for each, one in chosen.items() if self.taken.get(each) is not None}
+
+    def _give_up(self, operation_hash: bytes, reason: str) -> None:
+        logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
+        self.taken.end([operation_hash])
+
+
+async def _first_of(*waits: Awaitable[object]) -> None:
+    tasks = [asyncio.ensure_future(one) for one in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+VERIFICATION_AROUND = 120_000
+"""What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
+What is left of it is given back whole."""
+_PART_GAS = 8_000_000
+_SAMPLE = bytes.fromhex(
+    "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
+    "7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c"
+)
+"""A signature of the right form by nobody, so that checking it costs what a good one's does."""
+
+
+class _Part(StrEnum):
+    """What is executed one after the other; the value is the EntryPoint's word for its failure."""
+
+    CREATE = "AA13 initCode failed or OOG"
+    VERIFY = "AA23 reverted"
+    CALL = "execution"
+
+
+async def estimate(
+    chain: LiveChain, operation: UserOperation, overrides: Any
+) -> tuple[int, int, int]:
+    """Pre-verification, verification and call gas. Raises Problem."""
+    if len(operation.signature) != len(_SAMPLE):
+        operation = operation.signed(_SAMPLE)
+    told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
+    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), told, 0)
+    parts = {_Part.VERIFY: _call(ENTRY_POINT, operation.sender, validates)}
+    if operation.factory is not None:
+        creates = _call(SENDER_CREATOR, operation.factory, operation.factory_data)
+        parts = {_Part.CREATE: creates, **parts}
+    if operation.call_data:
+        parts[_Part.CALL] = _call(ENTRY_POINT, operation.sender, operation.call_data)
+    block: dict[str, Any] = {"calls": list(parts.values())}
+    if overrides is not None:
+        block["stateOverrides"] = overrides
+    (simulated,) = await chain.simulate(
+        chain.head, {"blockStateCalls": [block], "validation": False}
+    )
+    used = {
+        part: _used(part, outcome) for part, outcome in zip(parts, simulated["calls"], strict=True)
+    }
+    inside = used.pop(_Part.CALL, 0)
+    # The widest numbers there are, so that what is filled in later costs no more bytes.
+    widest = (1 << 120) - 1
+    whole = replace(
+        operation,
+        call_gas_limit=max(operation.call_gas_limit, 1 << 24),
+        verification_gas_limit=max(operation.verification_gas_limit, 1 << 24),
+        pre_verification_gas=max(operation.pre_verification_gas, 1 << 24),
+        max_fee_per_gas=operation.max_fee_per_gas or widest,
+        max_priority_fee_per_gas=operation.max_priority_fee_per_gas or widest,
+        signature=b"\xff" * len(operation.signature),
+    )
+    pre = least_pre_verification_gas(whole)
+    verification = sum(used.values()) * 115 // 100 + VERIFICATION_AROUND
+    return pre + pre // 50, verification, inside * 5 // 4
+
+
+def _call(sender: str, to: str, data: bytes) -> dict[str, str]:
+    return {"from": sender, "to": to, "data": "0x" + data.hex(), "gas": hex(_PART_GAS)}
+
+
+def _used(part: _Part, outcome: dict[str, Any]) -> int:
+    if outcome["status"] == "0x1":
+        return int(outcome["gasUsed"], 16)
+    error = outcome["error"]
+    data = error.get("data")
+    if part is _Part.CALL:
+        raise Problem(error["message"], BundlerCode.EXECUTION, data)
+    raise Problem(f"{part}: {error['message']}", BundlerCode.REJECTED, data)
+
+
+_MISSING_GAS = dict.fromkeys((*GAS_FIELDS, *FEE_FIELDS), "0x0")
+
+
+class BundlerMethods:
+    """What one chain's bundler answers."""
+
+    def __init__(self, bundler: ChainBundler) -> None:
+        self._bundler = bundler
+        self.table: Table = {
+            "eth_sendUserOperation": (self._send, 2, 2),
+            "eth_estimateUserOperationGas": (self._estimate, 2, 3),
+            "eth_getUserOperationByHash": (self._operation, 1, 1),
+            "eth_getUserOperationReceipt": (self._receipt, 1, 1),
+            "eth_supportedEntryPoints": (self._entry_points, 0, 0),
+        }
+
+    async def _entry_points(self) -> list[str]:
+        return [ENTRY_POINT]
+
+    async def _send(self, document: Any, entry_point: Any) -> str:
+        _require_ours(entry_point)
+        return data(await self._bundler.take(_read(document)))
+
+    async def _estimate(
+        self, document: Any, entry_point: Any, overrides: Any = None
+    ) -> dict[str, str]:
+        _require_ours(entry_point)
+        operation = _read(document, estimated=True)
+        pre, verification, call = await estimate(self._bundler.chain, operation, overrides)
+        return {
+            "preVerificationGas": quantity(pre),
+            "verificationGasLimit": quantity(verification),
+            "callGasLimit": quantity(call),
+        }
+
+    async def _operation(self, operation_hash: Any) -> Document | None:
+        wanted = _hash(operation_hash)
+        chain = self._bundler.chain
+        operation, place = self._bundler.taken.get(wanted), {}
+        found = await sighted(chain, wanted)
+        if found is not None:
+            place = found["receipt"]
+            mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
+            calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
+            hashes = {self._bundler.hash_of(one): one for one in handled_operations(calldata)}
+            operation = hashes.get(wanted)
+        if operation is None:
+            return None
+        return {
+            "userOperation": operation_json(operation),
+            "entryPoint": ENTRY_POINT,
+            **{name: place.get(name) for name in ("transactionHash", "blockHash", "blockNumber")},
+        }
+
+    async def _receipt(self, operation_hash: Any) -> Document | None:
+        return await sighted(self._bundler.chain, _hash(operation_hash))
+
+
+def _read(document: Any, *, estimated: bool = False) -> UserOperation:
+    try:
+        if estimated:
+            return read_operation(document, absent=_MISSING_GAS, signed=False)
+        return read_operation(document)
+    except OperationError as error:
+        raise fields(str(error)) from None
+
+
+def _require_ours(entry_point: Any) -> None:
+    if not isinstance(entry_point, str) or entry_point.lower() != ENTRY_POINT.lower():
+        raise fields("this EntryPoint is not supported")
+
+
+def _hash(value: Any) -> bytes:
+    return read_bytes(value, "the hash of the operation", 32)

@@ -1,0 +1,425 @@
+"""Smallest and largest amounts of a pair that quotes keep: private routes, and amounts to receive.
+
+The second leg's bounds of a private route stand in the intermediary token, so they are carried
+back through the first leg's price. Prices move between this answer and a quote, so the second leg
+keeps a margin of 2 %. An amount outside the stated bounds is refused even where the margin would
+take it. Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
+
+``minOut`` and ``maxOut`` state amounts to receive (contract 6.4). Quotes by the amount received
+are fixed, so both ends follow from what fixed routes pay for the smallest and the largest amount
+that they take; they lie 2 % further inside, and a quote by the amount received was given at both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
+from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from swapdesk.clock import Clock
+from swapdesk.service.quoting.asking import gather
+from swapdesk.service.quoting.pricing import Pricing
+from swapdesk.service.quoting.routes import (
+    Intermediaries,
+    PairBounds,
+    PricedLeg,
+    RouteQuestion,
+    price_leg,
+    priced,
+    swap_cap,
+    whole_minutes,
+)
+from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
+from swapdesk.service.venues.registry import GuardedVenue, Venues
+from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
+from swapdesk.wire.tokens import Token
+
+KEPT_SECONDS = 30
+_PAIRS_KEPT = 4096
+_UP = Decimal("1.02")
+_DOWN = Decimal("0.98")
+_CLOSE = Decimal("0.005")
+_ROUNDS = 4
+_ENDS_TRIED = 8
+_HALVINGS = 5
+_DIGITS = 5
+
+
+logger = logging.getLogger(__name__)
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
+
+class _FirstLeg(Struct, frozen=True):
+    """A venue and an intermediary, and what its payout must lie between."""
+
+    venue: GuardedVenue
+    middle: Token
+    own: VenueLimits
+    target: VenueLimits
+    terms: Terms
+
+
+def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
+    """The one interval without gaps that reaches the largest amount; None for none."""
+    found: VenueLimits | None = None
+    for interval in sorted(intervals, key=lambda each: each.maximum, reverse=True):
+        if found is None:
+            found = interval
+        elif interval.maximum >= found.minimum:
+            found = VenueLimits(min(found.minimum, interval.minimum), found.maximum)
+    return found
+
+
+def drawn_in(
+    intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
+) -> list[VenueLimits]:
+    """The intervals without the ends of ``bounds`` that are not priced.
+
+    A lower end moves up to the next one, or doubles where there is none: the smallest amounts
+    may buy less than one unit of a token with few decimals. An upper end goes with its interval.
+    """
+    kept = [each for each in intervals if most or each.maximum < bounds.maximum]
+    if least:
+        return kept
+    higher = [each.minimum for each in kept if each.minimum > bounds.minimum]
+    floor = min(higher, default=bounds.minimum * 2)
+    raised = [VenueLimits(max(each.minimum, floor), each.maximum) for each in kept]
+    return [each for each in raised if each.minimum <= each.maximum]
+
+
+async def priced_ends(
+    intervals: list[VenueLimits],
+    asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
+) -> tuple[VenueLimits, Decimal | None] | None:
+    """The widest bounds both of whose ends are priced, and the largest lower end that was not;
+    None where there are none. ``asked`` says of both ends whether they are."""
+    too_little = None
+    for _ in range(_ENDS_TRIED):
+        bounds = contiguous(intervals)
+        if bounds is None:
+            return None
+        least, most = await asked(bounds)
+        if least and most:
+            return bounds, too_little
+        if not least:
+            too_little = bounds.minimum
+        intervals = drawn_in(intervals, bounds, least=least, most=most)
+    return None
+
+
+async def lowered(
+    bounds: VenueLimits,
+    too_little: Decimal | None,
+    token: Token,
+    taken: Callable[[Decimal], Awaitable[bool]],
+) -> VenueLimits:
+    """Bounds whose lower end was raised past ``too_little``, brought back as far as is priced."""
+    if too_little is None:
+        return bounds
+    least = bounds.minimum
+    for _ in range(_HALVINGS):
+        between = readable(ROUGH.divide(ROUGH.add(too_little, least), Decimal(2)), token, up=True)
+        if not too_little < between < least:
+            break
+        if await taken(between):
+            least = between
+        else:
+            too_little = between
+    return VenueLimits(least, bounds.maximum)
+
+
+def taken_by(
+    venues: Iterable[GuardedVenue], token_in: Token, token_out: Token
+) -> list[VenueLimits]:
+    """What each of the venues takes now of a pair."""
+    found = (venue.limits(token_in, token_out) for venue in venues)
+    capped = (within_cap(limits, token_in) for limits in found if limits is not None)
+    return [limits for limits in capped if limits is not None]
+
+
+def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
+    """``limits`` in whole units and under the cap of a swap; None when nothing is left."""
+    least = quantize(limits.minimum, token.decimals, up=True)
+    most = quantize(limits.maximum, token.decimals, up=False)
+    cap = swap_cap(token)
+    if cap is not None:
+        most = min(most, cap)
+    return VenueLimits(least, most) if least <= most else None
+
+
+class KeptSearches(Generic[Key, Found]):
+    """What was found out of a pair, for 30 seconds from a round moment of the clock.
+
+    A search goes on when its caller gives up, and callers share it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[Key, tuple[int, Found | None]] = {}
+        self._sought: dict[Key, asyncio.Task[Found | None]] = {}
+
+    async def find(
+        self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
+    ) -> Found | None:
+        """What stands now; ``searching`` looks anew where nothing does."""
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == self._epoch():
+            return kept[1]
+        search = self._sought.get(key)
+        if search is None:
+            search = self._sought[key] = asyncio.create_task(self._search(key, searching()))
+            search.add_done_callback(lambda done: self._ended(key, done))
+        return await asyncio.shield(search)
+
+    def last(self, key: Key) -> Found | None:
+        """What was found last, where a new search takes too long."""
+        kept = self._kept.get(key)
+        return None if kept is None else kept[1]
+
+    async def _search(self, key: Key, searching: Coroutine[Any, Any, Found | None]) -> Found | None:
+        epoch = self._epoch()
+        found = await searching
+        if len(self._kept) >= _PAIRS_KEPT:
+            self._kept.clear()
+        self._kept[key] = (epoch, found)
+        return found
+
+    def _epoch(self) -> int:
+        return int(self._clock.now().timestamp()) // KEPT_SECONDS
+
+    def _ended(self, key: Key, search: asyncio.Task[Found | None]) -> None:
+        del self._sought[key]
+        if not search.cancelled() and (defect := search.exception()) is not None:
+            logger.error("bounds of a pair were not found", exc_info=defect)
+
+
+class PrivateBounds:
+    """Bounds of the private routes of a pair without filters, on floating or on fixed terms."""
+
+    def __init__(
+        self,
+        pricing: Pricing,
+        intermediaries: Intermediaries,
+        clock: Clock,
+        terms: Terms = FLOATING,
+    ) -> None:
+        self._pricing = pricing
+        self._intermediaries = intermediaries
+        self._clock = clock
+        self._terms = terms
+        self._searches: KeptSearches[tuple[str, str], PairBounds] = KeptSearches(clock)
+
+    async def find(self, token_in: Token, token_out: Token) -> PairBounds | None:
+        """Bounds over all private routes of the pair; None when there is no such route now."""
+        key = (token_in.id, token_out.id)
+        return await self._searches.find(key, lambda: self._search(token_in, token_out))
+
+    def last(self, token_in: Token, token_out: Token) -> PairBounds | None:
+        """What was found last, where a new search takes too long."""
+        return self._searches.last((token_in.id, token_out.id))
+
+    async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
+        """Between both ends is asked as well, since few venues take the ends and the estimate is
+        that of all."""
+        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+        question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
+        legs = self._first_legs(question)
+        gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
+        longest = Decimal(0)
+
+        async def taken(amount: Decimal) -> bool:
+            nonlocal longest
+            answer = await self._pricing.price(replace(question, amount=amount))
+            minutes = [route.minutes for route in priced(answer.private)]
+            longest = max([longest, *minutes])
+            return bool(minutes)
+
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
+            between = ROUGH.sqrt(ROUGH.multiply(bounds.minimum, bounds.maximum))
+            amounts = bounds.minimum, bounds.maximum, readable(between, token_in, up=True)
+            least, most, _ = await asyncio.gather(*map(taken, amounts))
+            return least, most
+
+        found = await priced_ends([reach for reach in gathered[0] if reach is not None], asked)
+        if found is None:
+            return None
+        limits = await lowered(*found, token_in, taken)
+        return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
+
+    def _first_legs(self, question: RouteQuestion) -> list[_FirstLeg]:
+        token_in, token_out = question.token_in, question.token_out
+        legs = []
+        for hop in self._intermediaries.between(question):
+            middle = hop.middle
+            onward = [(second, second.limits(middle, token_out)) for second in hop.seconds]
+            for venue in hop.firsts:
+                limits = venue.limits(token_in, middle)
+                own = None if limits is None else within_cap(limits, token_in)
+                target = contiguous(
+                    VenueLimits(bound.minimum * _UP, bound.maximum * _DOWN)
+                    for second, bound in onward
+                    if second is not venue
+                    and bound is not None
+                    and bound.minimum * _UP <= bound.maximum * _DOWN
+                )
+                if own is not None and target is not None:
+                    legs.append(_FirstLeg(venue, middle, own, target, self._terms))
+        return legs
+
+
+async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
+    """The amounts of one first leg whose payout the second leg accepts, or None."""
+    least, most = await asyncio.gather(
+        _paid(leg, token_in, leg.own.minimum), _paid(leg, token_in, leg.own.maximum)
+    )
+    target = leg.target
+    if least is None or most is None or most < target.minimum or least > target.maximum:
+        return None
+    smallest, largest = await asyncio.gather(
+        _crossing(leg, token_in, (leg.own.minimum, least), target.minimum, up=True),
+        _crossing(leg, token_in, (leg.own.maximum, most), target.maximum, up=False),
+    )
+    if smallest is None or largest is None or smallest > largest:
+        return None
+    return VenueLimits(smallest, largest)
+
+
+async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
+    found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
+    return found.quote.amount_out if isinstance(found, PricedLeg) else None
+
+
+async def _crossing(
+    leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
+) -> Decimal | None:
+    """From an end of the leg's bounds inward, the first amount that pays about ``target``.
+
+    Each round follows the price of the last amount; half a percent off is close enough,
+    because the target keeps a margin of two. Of a token that is sent in large units the first
+    one inside is as close as it gets.
+    """
+    amount, paid = end
+    if paid >= target if up else paid <= target:
+        return amount
+    for _ in range(_ROUNDS):
+        amount = readable(ROUGH.divide(ROUGH.multiply(amount, target), paid), token_in, up=up)
+        amount = min(max(amount, leg.own.minimum), leg.own.maximum)
+        now = await _paid(leg, token_in, amount)
+        if now is None:
+            return None
+        off = now - target if up else target - now
+        step = ROUGH.multiply(ROUGH.divide(now, amount), _unit(amount, token_in))
+        close = ROUGH.multiply(target, _CLOSE)
+        if -close <= off <= max(close, step):
+            return amount
+        paid = now
+    return None
+
+
+def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
+    """Five digits, cut toward the inside of the bounds."""
+    return quantize(amount, _places(amount, token), up=up)
+
+
+def _places(amount: Decimal, token: Token) -> int:
+    return min(_DIGITS - 1 - amount.adjusted(), token.decimals)
+
+
+def _unit(amount: Decimal, token: Token) -> Decimal:
+    """What the last digit of a readable amount stands for."""
+    return Decimal(1).scaleb(-_places(amount, token))
+
+
+RouteName = Literal["standard", "private"]
+
+FIXED = Terms(fixed=True)
+
+_INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
+"""By how much each try goes further inside, as a share of what an end pays."""
+
+
+class ReceiveBounds:
+    """Bounds of the amount received, over all routes of one type and without filters."""
+
+    def __init__(
+        self, pricing: Pricing, venues: Venues, intermediaries: Intermediaries, clock: Clock
+    ) -> None:
+        self._pricing = pricing
+        self._venues = venues
+        self._private = PrivateBounds(pricing, intermediaries, clock, FIXED)
+        self._searches: KeptSearches[tuple[str, str, RouteName, Decimal], VenueLimits]
+        self._searches = KeptSearches(clock)
+
+    async def find(
+        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+    ) -> VenueLimits | None:
+        """Bounds in units of the token received; None where nothing can be quoted by it now.
+
+        ``markup`` in percent is left out by venues that take none.
+        """
+        question = RouteQuestion(
+            token_in,
+            token_out,
+            Decimal(0),
+            replace(FIXED, markup=markup),
+            types=frozenset({route}),
+            markup_optional=True,
+        )
+        key = (token_in.id, token_out.id, route, markup)
+        return await self._searches.find(key, lambda: self._search(question, route))
+
+    def last(
+        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+    ) -> VenueLimits | None:
+        """What was found last, where a new search takes too long."""
+        return self._searches.last((token_in.id, token_out.id, route, markup))
+
+    async def _search(self, question: RouteQuestion, route: RouteName) -> VenueLimits | None:
+        token_in, token_out = question.token_in, question.token_out
+        if route == "private":
+            sent = await self._private.find(token_in, token_out)
+            reached = [] if sent is None else [VenueLimits(sent.minimum, sent.maximum)]
+        else:
+            able = question.able(self._venues.trading(token_in, token_out))
+            reached = taken_by(able, token_in, token_out)
+        paid: list[list[Decimal]] = []
+
+        async def asked(bounds: VenueLimits) -> tuple[bool, bool]:
+            ends = bounds.minimum, bounds.maximum
+            paid[:] = await asyncio.gather(*(self._paid(question, end) for end in ends))
+            return bool(paid[0]), bool(paid[1])
+
+        if await priced_ends(reached, asked) is None:
+            return None
+        # From what the ends pay inward, until a route is quoted for the amount received.
+        smallest, largest = await asyncio.gather(
+            self._quoted(question, min(paid[0]), up=True),
+            self._quoted(question, max(paid[1]), up=False),
+        )
+        if smallest is None or largest is None or smallest > largest:
+            return None
+        return VenueLimits(smallest, largest)
+
+    async def _paid(self, question: RouteQuestion, amount: Decimal) -> list[Decimal]:
+        """What the routes pay for an amount sent."""
+        answer = await self._pricing.price(replace(question, amount=amount))
+        return [route.amount_out for route in priced(answer.routes)]
+
+    async def _quoted(self, question: RouteQuestion, end: Decimal, *, up: bool) -> Decimal | None:
+        terms = replace(question.terms, receive=True)
+        for margin in _INSIDE:
+            factor = 1 + margin if up else 1 - margin
+            amount = readable(ROUGH.multiply(end, factor), question.token_out, up=up)
+            if amount <= 0:
+                return None
+            answer = await self._pricing.price(replace(question, amount=amount, terms=terms))
+            if priced(answer.routes):
+                return short(amount)
+        return None

@@ -1,0 +1,492 @@
+"""Every widget as text: its goldens, hostile text in it, and the rows of frame and money line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.strip import Strip
+
+from corpus import load
+from corpus.texts import control_texts, markup_texts, sample
+from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.screens.create_form import IntentFacts, intent_lines
+from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
+from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
+from swapdesk.tui.terminal import ControlFilter
+from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.form_fields import Alike, Check, CheckMark, alike_lines, check_lines
+from swapdesk.tui.widgets.frame import (
+    Badge,
+    BudgetFigure,
+    FrameState,
+    KeyHint,
+    MoneyState,
+    NoticeRow,
+    NoticeState,
+    Stream,
+    World,
+    frame_lines,
+    key_line,
+    money_line,
+    whole_sentences,
+)
+from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
+from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
+from swapdesk.tui.widgets.lines_view import section_line
+from swapdesk.tui.widgets.order_table import empty_line
+from swapdesk.tui.widgets.overlay import Question, question_lines
+from swapdesk.tui.widgets.stage_line import (
+    StageMark,
+    StageState,
+    TrackState,
+    stage_spans,
+    track_lines,
+)
+from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
+from swapdesk.tui.widgets.text_field import FieldState, field_lines
+from swapdesk.wire.encoding.text import safe_text
+from tui.screen_text import lines_text
+
+ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+BOB = "0x5aAe71c0D28b03Aa5512e9F407bE6c3dEf1BeAed"
+XRP = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
+
+Draw = Callable[[int, str], list[Line]]
+
+
+def header(width: int, text: str) -> list[Line]:
+    """Rows over the whole width: two cells of margin are part of the frame."""
+    return frame_lines(
+        FrameState(
+            "Order",
+            context=text or "r3Tz9W8mLq · private",
+            account="alice",
+            badge=Badge(Stream.LIVE, 1),
+            budget=BudgetFigure("reads", 480, 500, "37m"),
+        ),
+        width + 4,
+    )
+
+
+def live_header(width: int, text: str) -> list[Line]:
+    return frame_lines(
+        FrameState(
+            "Orders",
+            World.LIVE,
+            context=text or "last 48 h",
+            account="alice",
+            badge=Badge(Stream.POLLING, 12),
+            budget=BudgetFigure("reads", 40, 500, "37m"),
+            read_only=True,
+        ),
+        width + 4,
+    )
+
+
+def money(width: int, text: str) -> list[Line]:
+    where = text or "with the second exchange, on the way to @bob, since 14:26:58."
+    state = MoneyState(where, "you: send the deposit within 27:12", "with the second exchange.")
+    return [money_line(state, width)]
+
+
+def keys(width: int, text: str) -> list[Line]:
+    hints = [
+        KeyHint("enter", text or "review"),
+        KeyHint("e", "explain"),
+        KeyHint("s", "sort"),
+        KeyHint("r", "refresh", "1 quote"),
+        KeyHint("c", "create", locked="3 problems"),
+        KeyHint("esc", "back"),
+        KeyHint("x", "export"),
+    ]
+    return [key_line(hints, width)]
+
+
+def sections(width: int, text: str) -> list[Line]:
+    return [
+        section_line(text or "Open", "5", width),
+        section_line("Orders", "", width, "41s old, polling"),
+    ]
+
+
+COLUMNS = (
+    Column("n", "#", 3),
+    Column("route", "Route", 8, role="route-standard"),
+    Column("provider", "Provider", 14),
+    Column("net", "You get", 16, "point", unit=4),
+    Column("best", "vs best", 7, "right", priority=4, role="muted"),
+    Column("difference", "in ETH", 10, "point", priority=1, role="muted"),
+    Column("fees", "Fees", 8, "right", priority=3),
+    Column("eta", "ETA", 5, "right", priority=5),
+    Column("valid", "Valid", 7, "right"),
+)
+
+
+def quotes(width: int, text: str) -> list[Line]:
+    layout = TableLayout(COLUMNS)
+    rows = [
+        Row("1", {"n": "1", "route": "standard", "provider": text or "Halyard",
+                  "net": Span("14.524108 ETH", "best-quote", True), "best": "best",
+                  "fees": "in price", "eta": "~14m", "valid": "0:48"}),
+        Row("2", {"n": "2", "route": Span("private", "route-private"), "provider": "two legs",
+                  "net": "2,814.5 ETH", "best": "−0.04%", "difference": "−0.005388",
+                  "fees": "$61.12", "eta": "~27m", "valid": "9:48"}),
+        Row("3", {"n": "–", "route": "standard", "provider": "Gantry"}, role="muted",
+            tail=Span(text or "below minimum: this route takes 0.75 BTC or more"), tail_from="net"),
+    ]  # fmt: skip
+    for row in rows:
+        layout.measure(row)
+    return [layout.head(width), *(layout.line(row, width) for row in rows)]
+
+
+def stages(width: int, text: str) -> list[Line]:
+    return [
+        stage_spans(StageState(2, 5, StageMark.MOVING)),
+        stage_spans(StageState(6, 9, StageMark.MOVING)),
+        stage_spans(StageState(2, 5, StageMark.TROUBLE)),
+        stage_spans(StageState(0, 5, StageMark.EXPIRED)),
+        stage_spans(StageState(8, 9, StageMark.DONE)),
+    ]
+
+
+def track(width: int, text: str) -> list[Line]:
+    names = ["waiting", "seen", "exchange 1", "to middle", "at middle", "second", "exchange 2"]
+    short = ["wait", "seen", "exch 1", "to mid", "at mid", "second", "exch 2"]
+    end = [text or "to bob", "done"]
+    state = TrackState(StageState(6, 9, StageMark.MOVING), [*names, *end], [*short, *end])
+    return track_lines(state, width)
+
+
+def gauges(width: int, text: str) -> list[Line]:
+    return [
+        gauge_line(GaugeState(2, 20, "41s", "minute"), width),
+        gauge_line(GaugeState(450, 500, "37m", "hour"), width),
+        gauge_line(GaugeState(5000, 5000, "9h57m", "day"), width),
+        countdown_spans(CountdownState(48, 60, 12)),
+        countdown_spans(CountdownState(0)),
+    ]
+
+
+def fields(width: int, text: str) -> list[Line]:
+    wide = width + 4
+    typed = text or "0.5 btc eth"
+    long = "what a long line this is " * 6
+    return [
+        *field_lines(FieldState(typed, len(typed), True, hint="amount   you sell"), wide),
+        *field_lines(FieldState(ME, 42, True, grouped=True), wide),
+        *field_lines(FieldState(XRP * 3, 0, False, grouped=True), wide),
+        *field_lines(FieldState(long, 100, True), wide),
+        *field_lines(FieldState(placeholder=text or "name"), wide),
+        *field_lines(FieldState("0.5", 3, True, tall=True), wide),
+    ]
+
+
+def readings(width: int, text: str) -> list[Line]:
+    said = text or "Sell 0.5 BTC on Bitcoin, buy ETH on Ethereum"
+    return [
+        *reading_lines(IntentReading(Reading.VALID, said, "≈ $48,210.00", "limits 0.8"), width),
+        *reading_lines(IntentReading(Reading.REFUSED, text or '"1,5": write 1.5'), width),
+        *reading_lines(IntentReading(), width),
+    ]
+
+
+def checks(width: int, text: str) -> list[Line]:
+    said = text or 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
+    again = "Copy it again from its source."
+    return [
+        *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
+        *check_lines(Check(CheckMark.REFUSED, said, again), width),
+        *(alike_lines(ME, Alike("@bob", BOB)) if width > 60 else []),
+    ]
+
+
+def facts(width: int, text: str) -> list[Line]:
+    return facts_lines(
+        [
+            Fact("Deposit to", address=ME, note="on Ethereum"),
+            Fact("Payout tx", text or "not sent yet"),
+            Fact(),
+            Fact("You get", "14.310 ETH", was="14.498 ETH", below=["on Ethereum"], bold=True),
+            Fact("Pays", address=text or XRP * 4),
+        ],
+        width,
+    )
+
+
+def intent(width: int, text: str) -> list[Line]:
+    state = IntentFacts(
+        [
+            Fact("You send", "0.5 BTC", below=["on Bitcoin"], bold=True),
+            Fact("To", address=ME),
+            Fact("Route", text or "standard  Alder"),
+        ],
+        locked="14:02:31",
+        verdict=Check(CheckMark.REFUSED, "1 problem:", "correct it first"),
+        validity=countdown_spans(CountdownState(568, 600, 12)),
+    )
+    return intent_lines(state, min(width, 36))
+
+
+def deposit(width: int, text: str) -> list[Line]:
+    payment = Payment("XRP Ledger", "2,500 XRP", XRP, text or "104882716", "Destination tag")
+    state = DepositState(
+        DepositPhase.WAITING,
+        "Send this, once, on the XRP Ledger",
+        "created 14:04:28",
+        payment,
+        [Span("27:12", "foreground", True), Span(" left, until 14:34:28 UTC", "muted")],
+        left_part=0.9,
+        facts=(Fact("You get", "≈ 1.881204 ETH on Ethereum, floating"), Fact("To", address=ME)),
+        matches=Check(CheckMark.VALID, "recipient, amount, tokens are as confirmed"),
+    )
+    return deposit_lines(state, width)
+
+
+def deposit_without_memo(width: int, text: str) -> list[Line]:
+    payment = Payment(text or "Bitcoin", "0.5 BTC", XRP * 3)
+    state = DepositState(DepositPhase.WAITING, "Send this, once, on Bitcoin", payment=payment)
+    return deposit_lines(state, width, short=True)
+
+
+def deposit_hidden(width: int, text: str) -> list[Line]:
+    said = text or "This order is not what you confirmed: recipient differs."
+    state = DepositState(
+        DepositPhase.HIDDEN,
+        said,
+        matches=Check(CheckMark.REFUSED, "Nothing was sent. Do not pay it."),
+    )
+    return deposit_lines(state, width)
+
+
+def help_text(width: int, text: str) -> list[Line]:
+    return help_lines(
+        [
+            HelpGroup("This screen", [HelpRow("enter", text or "Review the chosen route.")]),
+            HelpGroup("Everywhere", [HelpRow("n", "Start a swap."), HelpRow("q", "Leave.")]),
+        ],
+        width,
+    )
+
+
+def question(width: int, text: str) -> list[Line]:
+    asked = Question("This is LIVE", [text or "You type real money."], "live")
+    return question_lines(asked, width, Check(CheckMark.REFUSED, 'Not the same: type "live".'))
+
+
+def nothing(width: int, text: str) -> list[Line]:
+    from swapdesk.tui.spans import wrapped
+
+    return wrapped(empty_line(text or "No orders yet.", "n", "starts a swap"), width)
+
+
+ALL: dict[str, Draw] = {
+    draw.__name__: draw
+    for draw in (
+        header, live_header, money, keys, sections, quotes, stages, track, gauges, fields,
+        readings, checks, facts, intent, deposit, deposit_without_memo, deposit_hidden,
+        help_text, question, nothing,
+    )
+}  # fmt: skip
+WIDE = {"header", "live_header", "fields"}
+"""These draw the margin themselves."""
+
+
+Golden = Callable[[str, str], None]
+
+
+ROOMY = ("header", "help_text", "keys", "money", "quotes", "track")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [*((name, 80) for name in ALL), *((name, 120) for name in ROOMY)]
+)
+def test_widget(name: str, columns: int, golden: Golden) -> None:
+    width = columns if name in WIDE else columns - 4
+    golden(f"widgets/{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ascii_has_no_other_character(name: str) -> None:
+    text = "\n".join(plain_text(ascii_line(line)) for line in ALL[name](96, ""))
+    assert text.isascii(), sorted({char for char in text if not char.isascii()})
+
+
+@pytest.mark.parametrize("width", [56, 76, 96, 116, 156])
+@pytest.mark.parametrize("name", ALL)
+def test_no_row_is_longer_than_the_screen(name: str, width: int) -> None:
+    lines_text(ALL[name](width, ""), width + 4 if name in WIDE else width)
+
+
+CASES = load("markup", "text")
+
+
+def test_there_is_a_corpus() -> None:
+    assert len(CASES) >= 10
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_widget_breaks_on_raw_text(name: str) -> None:
+    for case in CASES:
+        for width in (56, 96):
+            for line in ALL[name](width, case.text[:400]):
+                assert plain_text(line).isprintable(), case.id
+
+
+def test_a_sample_of_texts_in_every_widget() -> None:
+    for payload in sample(control_texts() + markup_texts(), 24):
+        draws_only_text(payload)
+
+
+@pytest.mark.long
+def test_every_text_in_every_widget() -> None:
+    for payload in control_texts() + markup_texts():
+        draws_only_text(payload)
+
+
+def draws_only_text(payload: str) -> None:
+    """Raw, as no boundary has seen it: no control leaves a widget, markup stays text, and what
+    is written to a terminal holds no sequence but those of its own colours."""
+    console = Console(color_system="truecolor", force_terminal=True, width=200)
+    for name, draw in ALL.items():
+        for width in (56, 156):
+            for line in draw(width, payload):
+                text = plain_text(line)
+                assert text.isprintable(), (name, ascii(text))
+                strip = Strip([Segment(span.text, Style(bold=span.bold)) for span in line])
+                filtered = Strip(ControlFilter().apply(list(strip), Color(0, 0, 0)))
+                assert printable_after(filtered.render(console)), (name, ascii(text))
+
+
+def printable_after(written: str) -> bool:
+    return _OWN.sub("", written).isprintable()
+
+
+_OWN = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("payload", markup_texts())
+def test_markup_is_literal_in_every_widget_that_takes_text(payload: str) -> None:
+    takes = ["header", "keys", "sections", "quotes", "readings", "checks", "facts", "help_text"]
+    for name in takes:
+        assert payload in "\n".join(map(plain_text, ALL[name](156, payload))), name
+
+
+def test_text_of_the_wire_is_shown_as_the_wire_room_rewrote_it() -> None:
+    said = safe_text("pay\u202ehere\x1b[0m", 80)
+    shown = "\n".join(map(plain_text, ALL["facts"](96, said)))
+    assert "<U+202E>" in shown
+    assert "<U+001B>" in shown
+
+
+def frame_of(world: World, glyphs: GlyphSet, width: int) -> list[str]:
+    """The header, the rule under it and the bottom rule, as a screen without colours shows."""
+    rows = frame_lines(FrameState("Quotes", world, account="alice"), width)
+    rows += NoticeRow(NoticeState(rule=world.rule, rule_role=world.role)).lines(width)
+    return [plain_text(ascii_line(row) if glyphs is GlyphSet.ASCII else row) for row in rows]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize("glyphs", GlyphSet)
+def test_the_two_worlds_differ_in_three_places(glyphs: GlyphSet, width: int) -> None:
+    sandbox, live = frame_of(World.SANDBOX, glyphs, width), frame_of(World.LIVE, glyphs, width)
+    assert "SANDBOX" in sandbox[0]
+    assert "LIVE" in live[0]
+    assert "LIVE" not in sandbox[0]
+    # Light and broken above and below, against heavy and whole.
+    assert all(one != other for one, other in zip(sandbox, live, strict=True))
+    assert len(set(sandbox[1])) == len(set(live[1])) == 1
+    assert set(sandbox[1]).isdisjoint(live[1])
+    assert set(sandbox[2]).isdisjoint(live[2])
+
+
+def test_the_word_of_the_frame_stands_for_nothing_else() -> None:
+    """The stream of orders is called stream, and never live."""
+    for world in World:
+        rows = frame_of(world, GlyphSet.UNICODE, 120)
+        assert "\n".join(rows).lower().count("live") == (1 if world is World.LIVE else 0)
+
+
+SAID = "34 usable routes, 1 not. Nothing has moved."
+STATE = MoneyState("in your wallet.", "you: choose a route in 0:58")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(80, SAID), (77, SAID), (76, "34 usable routes, 1 not. …"), (50, "34 usable route…")],
+)
+def test_what_does_not_fit_ends_with_a_sentence(width: int, shown: str) -> None:
+    line = plain_text(money_line(STATE, width, SAID))
+    assert line.startswith(f"{shown}  ")
+    assert line.endswith("Next you: choose a route in 0:58")
+
+
+def test_sentences_are_left_out_from_the_end() -> None:
+    said = [Span("One is said. Two is said. Three is said.", "status-waiting")]
+    shown = {plain_text(whole_sentences(said, width)) for width in range(2, 45)}
+    assert {"One is said. …", "One is said. Two is said. …", plain_text(said)} < shown
+    for width in range(1, 45):
+        assert width < 14 or not plain_text(whole_sentences(said, width)).endswith("d…")
+        assert width_of(whole_sentences(said, width)) <= width
+    assert whole_sentences(said, 20)[0].role == "status-waiting"
+
+
+def test_a_notice_takes_the_short_step_beside_it() -> None:
+    state = MoneyState(
+        "on its way.", "the exchanges: they pay; o shows", next_short="the exchanges"
+    )
+    line = plain_text(money_line(state, 63, SAID))
+    assert line == f"{SAID}  Next the exchanges"
+
+
+def test_without_room_the_next_step_is_what_is_left() -> None:
+    assert plain_text(money_line(STATE, 20, SAID)).startswith("Next you: choose")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, ("Funds with Cobalt, after its payout began.", "Next Cobalt: it pays out")),
+        (60, ("Funds with Cobalt.", "Next Cobalt: it pays out")),
+        (40, ("Funds with Cobalt.", "Next Cobalt")),
+    ],
+)
+def test_the_place_is_shortened_before_the_step_and_neither_is_cut(
+    width: int, shown: tuple[str, str]
+) -> None:
+    state = MoneyState(
+        "with Cobalt, after its payout began.", "Cobalt: it pays out", "with Cobalt.",
+        next_short="Cobalt",
+    )  # fmt: skip
+    line = plain_text(money_line(state, width))
+    assert (line.startswith(f"{shown[0]}  "), line.endswith(f"  {shown[1]}")) == (True, True)
+
+
+def test_the_place_is_never_cut_where_who_acts_can_be_said_beside_it() -> None:
+    next_ = "the desk: it goes on where it stopped when it is started again"
+    state = MoneyState(
+        "in your wallet; nothing was swapped.", next_, "1,000 USDC in wallet trading."
+    )
+    line = plain_text(money_line(state, 76))
+    assert line.startswith("Funds in your wallet; nothing was swapped.  ")
+    assert line.endswith("  Next the desk")
+
+
+@pytest.mark.parametrize("width", [40, 76, 80])
+def test_the_longest_step_leaves_the_word_for_the_place(width: int) -> None:
+    state = MoneyState("with " + "Cobalt" * 20, "Cobalt" * 40 + ": it pays out", "with Cobalt.")
+    line = plain_text(money_line(state, width))
+    assert line.startswith("Funds …  Next Cobalt")
+    assert len(line) == width
+
+
+def test_a_step_alone_has_the_whole_row() -> None:
+    said = "Next you: " + "x" * 30
+    assert plain_text(money_line(MoneyState("", said[5:]), 40)) == said
