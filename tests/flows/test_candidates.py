@@ -72,9 +72,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     asked = await trade.quoted()
     twin = await twin_of(trade, asked)
     intent = await unknown(trade, asked)
-    sent = trade.step(intent.id)
-    assert sent.server_at is not None
-    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
     assert isinstance(outcome, CreateUnknown)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
@@ -86,10 +84,8 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     created = await candidates.choose(look, wanted.service_id)
     assert isinstance(created, Created)
     assert created.withheld is None
-    entry = trade.journal.intents.get(intent.id)
-    step = trade.journal.intents.step(intent.id)
-    assert entry.state is IntentState.CREATED
-    assert step.state is StepState.RESOLVED_YES
+    assert trade.entry(intent.id).state is IntentState.CREATED
+    assert trade.step(intent.id).state is StepState.RESOLVED_YES
     assert trade.journal.intents.unfinished() == []
     assert trade.network.posts() == 2
     with pytest.raises(CandidateRefused, match="known by now"):
@@ -103,24 +99,17 @@ async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: 
     look = await by_hand(trade).look(intent.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    sent = trade.step(intent.id)
-    assert sent.server_at is not None
-    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id == look.candidates[0].service_id
-
-
-async def test_only_an_order_that_was_found_can_be_chosen(trade: World) -> None:
-    intent = await unknown(trade)
-    look = await by_hand(trade).look(intent.id)
-    with pytest.raises(CandidateRefused, match="none of the orders found"):
-        await by_hand(trade).choose(look, "nothing-here")
 
 
 async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -> None:
     intent = await unknown(trade)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
+    with pytest.raises(CandidateRefused, match="none of the orders found"):
+        await candidates.choose(look, "nothing-here")
     with pytest.raises(CandidateRefused, match="Not the same"):
         candidates.give_up(look, "give up")
     with pytest.raises(CandidateRefused, match="did not see every order"):
@@ -128,10 +117,13 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -
     trade.clock.advance(601)
     with pytest.raises(CandidateRefused, match="too old"):
         candidates.give_up(look, look.phrase)
+    trade.network.after = gone
+    with pytest.raises(CandidateRefused, match="could not be asked"):
+        await trade.over_time(candidates.look(intent.id))
+    trade.network.after = None
     again = await candidates.look(intent.id)
     candidates.give_up(again, again.phrase)
-    entry = trade.entry(intent.id)
-    assert entry.state is IntentState.ABANDONED
+    assert trade.entry(intent.id).state is IntentState.ABANDONED
     assert trade.journal.intents.unfinished() == []
     trade.journal.intents.add(replace(intent, id="again"), "create", "digest")
 
@@ -145,13 +137,6 @@ async def test_an_order_the_service_forgot_can_still_be_given_up(trade: World) -
     assert look.said.startswith("The service does not list every order since then any more")
     candidates.give_up(look, look.phrase)
     assert trade.journal.intents.unfinished() == []
-
-
-async def test_a_service_that_cannot_be_asked_settles_nothing(trade: World) -> None:
-    intent = await unknown(trade)
-    trade.network.after = gone
-    with pytest.raises(CandidateRefused, match="could not be asked"):
-        await trade.over_time(by_hand(trade).look(intent.id))
 
 
 async def test_what_is_settled_or_not_here_is_refused_in_words(trade: World) -> None:

@@ -24,8 +24,7 @@ from swapdesk.cli.quote_options import (
     require_refund,
 )
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
 from swapdesk.flows.check_line import CheckLine
@@ -117,7 +116,7 @@ def usability(token: Token, desk: Desk) -> TokenCheck:
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
-    from swapdesk.flows.quotes.amount_check import typed_amount
+    from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
     try:
