@@ -6,8 +6,7 @@ import json
 from decimal import Decimal
 
 from cli.desks import Desk
-from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_request import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.wire.quotes import RouteType
 
 PAIR = ("btc.bitcoin", "eth.ethereum")

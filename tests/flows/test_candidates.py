@@ -20,8 +20,13 @@ from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.order_verification import Created, CreateUnknown
-from swapdesk.flows.creation.reconciliation import SKEW, OrderMatch, match
+from swapdesk.flows.creation.order_verification import (
+    SKEW,
+    Created,
+    CreateUnknown,
+    OrderMatch,
+    match,
+)
 from swapdesk.flows.creation.resume import (
     UNSAID,
     CandidateRefused,

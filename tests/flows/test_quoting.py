@@ -26,16 +26,18 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.quotes.quote_presets import QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import (
     PLAIN,
     LegFilter,
     QuoteOptions,
+    QuotePresets,
     QuoteRequest,
     Rotation,
     WishRefused,
     cost_in_words,
     options_in_words,
+    read_options,
+    written_options,
 )
 from swapdesk.flows.quotes.quoting import (
     FLOATING_TYPES,

@@ -22,9 +22,15 @@ from swapdesk.flows.intents.intent import DepositRelease, Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line
-from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records, record_lines
 from swapdesk.flows.quotes.quote_request import PLAIN
-from swapdesk.flows.quotes.recent import _said, newest_intents, recent_lines
+from swapdesk.flows.quotes.recent import (
+    ProviderRecord,
+    _said,
+    newest_intents,
+    provider_records,
+    recent_lines,
+    record_lines,
+)
 from swapdesk.flows.tracking.recent_activity import markets_of
 from swapdesk.wire.orders import DisplayStatus
 

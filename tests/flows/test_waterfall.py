@@ -22,19 +22,19 @@ from swapdesk.flows.creation.order_verification import (
     guaranteed_by,
 )
 from swapdesk.flows.dex.dex_plan import promise_of
-from swapdesk.flows.quotes.quote_columns import compare_route_types
-from swapdesk.flows.quotes.quote_request import QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
-from swapdesk.flows.quotes.ranking import Arrangement, QuoteOrder
-from swapdesk.flows.quotes.waterfall import (
+from swapdesk.flows.quotes.quote_columns import (
     Known,
     Part,
     SumVerdict,
     Unit,
     Waterfall,
+    compare_route_types,
     remark,
     waterfall,
 )
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
+from swapdesk.flows.quotes.ranking import Arrangement, QuoteOrder
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote, RouteType
 

@@ -239,7 +239,7 @@ CREATING = (
     Defect(
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
-        "swapdesk/flows/creation/reconciliation.py",
+        "swapdesk/flows/creation/order_verification.py",
         "for one in listed if one.service_id not in known\n",
         "for one in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
@@ -790,7 +790,7 @@ SHOWING = (
     Defect(
         "frame-with-other-tokens",
         "An update of the stream keeps the token of an earlier one, and the wrong one is paid.",
-        "swapdesk/client/order_frames.py",
+        "swapdesk/client/stream_socket.py",
         "        if at < 0 or not message.startswith(text, at + len(mark)):",
         "        if at < 0:",
         ("tests/client/test_order_frames.py::test_one_character_otherwise",),

@@ -38,22 +38,23 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, value_text
-from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_columns import (
+    QUOTE_COLUMNS,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    remark,
+    value_text,
+    waterfall,
+)
 from swapdesk.flows.quotes.quote_request import (
     QuoteOptions,
+    QuotePresets,
     QuoteRequest,
     with_slippage,
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, ranked_for, share
 from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, Ranking, UnusableQuote, fees_kind
-from swapdesk.flows.quotes.waterfall import (
-    Unit,
-    Waterfall,
-    WaterfallStep,
-    remark,
-    waterfall,
-)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,

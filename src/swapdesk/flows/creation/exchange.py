@@ -28,6 +28,7 @@ from swapdesk.client.errors import (
 )
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.order_verification import (
+    LOOKS,
     LOWER_TOLERANCE,
     Adoption,
     Created,
@@ -35,8 +36,9 @@ from swapdesk.flows.creation.order_verification import (
     CreateUnknown,
     NotCreated,
     OrderCheck,
+    Reconciled,
+    find_order,
 )
-from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     CLOCK_IS_WRONG,

@@ -25,11 +25,15 @@ from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import (
     AMOUNT_TOLERANCE,
+    SKEW,
+    WINDOW,
     Created,
     CreateUnknown,
     NotCreated,
+    OrderMatch,
+    match,
+    orders_since,
 )
-from swapdesk.flows.creation.reconciliation import SKEW, WINDOW, OrderMatch, match, orders_since
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import OrderTaken

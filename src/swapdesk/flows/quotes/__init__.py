@@ -2,5 +2,5 @@
 
 ``intent_line`` reads the line, ``quote_request`` is what is asked for, ``quoting`` asks,
 ``ranking`` orders the usable routes as the trader wants and says why the others are none,
-``waterfall`` explains a figure step by step.
+``quote_columns`` shows them and explains a figure step by step.
 """

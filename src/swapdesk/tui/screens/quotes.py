@@ -28,8 +28,17 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
-from swapdesk.flows.quotes.quote_columns import compare_route_types, provider_name
+from swapdesk.flows.quotes.quote_columns import (
+    Part,
+    SumVerdict,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    compare_route_types,
+    provider_name,
+    remark,
+    waterfall,
+)
 from swapdesk.flows.quotes.quote_request import (
     Named,
     QuoteOptions,
@@ -46,15 +55,7 @@ from swapdesk.flows.quotes.ranking import (
     UnusableQuote,
     former_places,
 )
-from swapdesk.flows.quotes.waterfall import (
-    Part,
-    SumVerdict,
-    Unit,
-    Waterfall,
-    WaterfallStep,
-    remark,
-    waterfall,
-)
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
