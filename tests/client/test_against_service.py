@@ -56,7 +56,6 @@ def swap() -> QuoteQuery:
 async def create(api: PartnerApi) -> Order:
     quotes = await api.get_quotes(swap())
     quote_id = quotes.quotes[0].quote_id
-    assert quote_id is not None
     receipt = await api.create_exchange(ExchangeRequest(quote_id=quote_id, address_to=BTC_ADDRESS))
     assert receipt.request_id
     return receipt.made
@@ -83,7 +82,6 @@ async def test_every_operation_is_understood_both_ways(world: World, newer: Newe
         order = await create(api)
         assert (await api.get_order(order.service_id)) == order
         raw = api.raw_order(order.service_id)
-        assert raw is not None
         assert decode(Order, raw, side="client") == order
         send_query = PrivateSendQuery.model_validate({"amount": "1", "from": ETH.id})
         sends = await api.get_private_send_quotes(send_query)
