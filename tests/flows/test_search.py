@@ -118,14 +118,6 @@ def test_a_contract_of_another_chain_than_the_one_before_it_is_none() -> None:
         assert named_contract(plain) == (plain, frozenset())
 
 
-def test_filters_by_chain_and_ability() -> None:
-    on_base = search(ROWS, "", chain="BASE", limit=10_000)
-    assert on_base == [row for row in ROWS if row.chain == "base"]
-    private = search(ROWS, "", can_do=CanDo.SELF_PRIVATE, limit=10_000)
-    assert private == [row for row in ROWS if row.has_self_private and row.enabled]
-    assert len(private) < len(ROWS)
-
-
 def test_sorting_puts_unknown_values_last() -> None:
     prices = [row.price for row in search(ROWS, "", sort="price", limit=10_000)]
     known = [price for price in prices if price is not None]

@@ -1086,7 +1086,7 @@ SHOWING = (
         'extra="ignore",',
         'extra="forbid",',
         (
-            "tests/client/test_against_service.py::test_every_operation_is_understood_both_ways",
+            "tests/client/test_api.py::test_every_operation_is_understood_both_ways",
             "tests/cli/test_newer_service.py::test_added_members_change_nothing",
         ),
     ),
