@@ -1,5 +1,5 @@
-"""EVM transactions that are known by their selector, and UserOperations of ERC-4337; everything else
-is refused.
+"""EVM transactions that are known by their selector, and UserOperations of ERC-4337; everything
+else is refused.
 
 A call without data is a payment of the native coin. ``executeBatch`` of a smart account's owner
 makes payments out of what the account holds, and out of what the EntryPoint keeps for its gas.
