@@ -354,7 +354,7 @@ CONFIRMED = (
         'over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)',
         "over = state.ended and state.deadline is not None and state.deadline <= now",
         (
-            "tests/flows/test_deposit_money.py::test_an_address_is_drawn_until_its_deadline_and_no_longer",
+            "tests/flows/test_deposits.py::test_an_address_is_drawn_until_its_deadline_and_no_longer",
         ),
     ),
     Defect(
@@ -601,10 +601,7 @@ PAYING = (
         "swapdesk/flows/deposits/wallet_funding.py",
         "            order.deposit_tag or None,",
         "            order.receiver_tag or None,",
-        (
-            "tests/flows/test_deposit_promise.py"
-            "::test_the_memo_and_the_amount_of_the_order_are_promised",
-        ),
+        ("tests/flows/test_deposits.py::test_the_memo_and_the_amount_of_the_order_are_promised",),
     ),
     Defect(
         "lost-payment-made-again",
@@ -614,10 +611,7 @@ PAYING = (
         "            added",
         '            if row is not None and row["state"] == StepState.ACKED:\n'
         "                raise PaidBefore(_call_of(row))\n            added",
-        (
-            "tests/flows/test_funding.py::test_of_two_processes_one_pays",
-            "tests/flows/test_late_answers.py::test_what_was_decided_first_stands",
-        ),
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "group-row-paid-twice",
@@ -670,7 +664,7 @@ PAYING = (
         "swapdesk/flows/batch/payable.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
-        ("tests/flows/batch/test_comparing.py::test_what_differs_from_the_row_is_named",),
+        ("tests/flows/batch/test_creation.py::test_what_differs_from_the_row_is_named",),
     ),
 )
 

@@ -339,4 +339,4 @@ def sound(traffic: Traffic) -> None:
             ((paid,),) = books.execute(query, (to,))
             assert paid == (1 if legs else 0), service_id
     paid_once(traffic.running)
-    assert all(each.booked == each.on_chain for each in sums(traffic.running))
+    assert all(booked == on_chain for booked, on_chain in sums(traffic.running))

@@ -205,17 +205,6 @@ async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> Non
     assert (await row_of(floor, order)).legs == legs
 
 
-@pytest.mark.proves("input create_exchange addressFrom")
-async def test_a_sender_changes_nothing(floor: Floor) -> None:
-    """It is for on-chain routes; a private send does not take one at all."""
-    quote = await quoted(floor, "exchange")
-    order = await create(floor, quote, addressFrom=EVM)
-    plain = await create(floor, await quoted(floor, "exchange"))
-    assert await without_ids(floor, order) == await without_ids(floor, plain)
-    for place in ("in", "out"):
-        assert EVM not in repr(leg(floor, order, place))
-
-
 @in_both
 @pytest.mark.parametrize(
     ("token", "spelled"),

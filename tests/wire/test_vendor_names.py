@@ -52,7 +52,10 @@ def test_a_null_of_ours_hides_nothing_of_theirs(ours: str, theirs: str) -> None:
     assert read({theirs: VALUES[ours], ours: None})[ours] == VALUES[ours]
 
 
-def test_a_swap_that_its_venue_settles_says_so_in_the_answer_to_its_create() -> None:
+def test_a_swap_on_a_chain_says_beside_its_terms_what_is_sent_or_that_its_venue_settles() -> None:
+    sends = {"to": "0x1", "data": "0x", "value": "0", "gasLimit": "21000"}
+    sent = {"isDex": True, "metadata": {**sends, "router": "0x0"}}
+    assert Dialect.VENDOR.names(sent) == {**sent, "tx": sends}
     told = {"isDex": True, "metadata": {"offChain": True, "router": "0x0"}}
     assert Dialect.VENDOR.names(told) == {**told, "offChain": True}
     read_back = {"isDex": True, "metadata": '{"offChain": true}'}

@@ -315,8 +315,6 @@ class NodeBundler:
             if told is None:
                 return None
             return _read_landed(told, operation_hash, await client.height())
-        except EvmRefused as refused:
-            raise BundlerUnreachable(str(refused)) from refused
         except EvmError as error:
             raise BundlerUnreachable(str(error)) from error
 

@@ -268,14 +268,6 @@ def _send_coins(bench: Bench, to: str, wei: int) -> None:
     assert bench.web3.eth.get_transaction_receipt(sent)["status"] == 1
 
 
-def test_an_account_pays_its_gas_out_of_its_coins(bench):
-    _send_coins(bench, MINE, 10**17)
-    (outcome,) = outcomes(bench, run(bench, ready(bench, transfers(1), creates=True)))
-    deposited = bench.ask(bench.at(ENTRY_POINT).functions.balanceOf(MINE))
-    assert outcome.success
-    assert bench.coins(MINE) + deposited + outcome.actual_gas_cost == 10**17
-
-
 def test_calls_are_made_all_or_none_and_the_gas_is_paid_either_way(bench):
     deposit(bench, MINE)
     calls = [*transfers(2), InnerCall(DOLLAR, 0, transfers(1, HELD + 1)[0].data)]

@@ -30,7 +30,7 @@ from swapdesk.service.orders.draft import (
     unusable,
     usable,
 )
-from swapdesk.service.orders.order_routes import Repricing
+from swapdesk.service.orders.order_routes import repriced
 from swapdesk.service.orders.presentation import (
     Presentation,
     find_orders,
@@ -90,7 +90,8 @@ class OrderDesk:
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.rotation = PayoutRotation(store, venues, clock, rng)
-        self._repricing = Repricing(venues, engine)
+        self._venues = venues
+        self._engine = engine
         self.dex = dex
         self.opening = Opening(store, catalog, venues, engine, clock)
         self.presentation = Presentation(catalog, venues)
@@ -157,7 +158,7 @@ class OrderDesk:
         check_destinations(request, token_in, token_out)
         await self.check_given_out(request, token_in, token_out)
         check_refund(request, quote)
-        return await self._repricing.apply(quote, request, token_in, token_out)
+        return await repriced(self._venues, self._engine, quote, request, token_in, token_out)
 
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
