@@ -139,7 +139,7 @@ CREATING = (
     Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
-        "swapdesk/cli/api_call.py",
+        "swapdesk/cli/service_reports.py",
         "        answer = await _asked(session, method, path, query, body)\n"
         "    except OutcomeUnknown as error:",
         "        answer = await session.link.api.call(method, path, query, body)\n"
