@@ -1080,6 +1080,17 @@ SHOWING = (
         ("tests/cli/test_refusals.py::test_bad_input_is_refused_and_creates_nothing",),
     ),
     Defect(
+        "solana-payment-lost-before-it-expired",
+        "What may still be executed is called lost, and the same deposit is paid a second time.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired:",
+        (
+            "tests/wallet/test_solana_deposits.py"
+            "::test_a_payment_that_expired_may_be_signed_anew_and_only_then",
+        ),
+    ),
+    Defect(
         "newer-service-refused",
         "On the day a service adds a member to its answers, no order can be seen or paid.",
         "swapdesk/wire/model.py",
