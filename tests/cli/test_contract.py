@@ -42,8 +42,7 @@ from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
 from swapdesk.flows.transactions.outcome import End, Outcome
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 

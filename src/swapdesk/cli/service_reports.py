@@ -18,10 +18,18 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer, refuse_answer
-from swapdesk.flows.account.chart import begins_late, month_name, text_chart
-from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
+from swapdesk.flows.account.reading import (
+    OF_PAYER,
+    LimitGauge,
+    begins_late,
+    forecast,
+    limit_gauges,
+    month_name,
+    over,
+    text_chart,
+)
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+from swapdesk.flows.catalog.token_list import CanDo, TokenRow
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import duration, percent, usd

@@ -17,17 +17,15 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
+    EvmUnreachable,
     Request,
     balance_of,
     calling,
     code_at,
     nonce_of,
-)
-from swapdesk.chain.rpc.evm_answers import (
-    EvmError,
-    EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
     quantity,
     revert_words,
 )
