@@ -1,4 +1,5 @@
-"""What a node tells of a transaction; one that tells nonsense has a reason, and no error."""
+"""What a node tells of transactions, blocks and receipts; one that tells nonsense has a reason, and
+no error."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from swapdesk.client.chain_lookup import (
     NodeReader,
     Payment,
 )
+from swapdesk.client.chain_transfers import EvmBlocks
 
 HASH = "0x" + "8f2c" * 16
 TO, TOKEN = "0x" + "1a" * 20, "0x" + "2b" * 20
@@ -279,3 +281,25 @@ async def test_whether_a_payment_was_taken_is_the_tokens_word_on_its_own_chain(
             await reader.authorization_used(8453, TOKEN, TO, nonce)
     else:
         assert await reader.authorization_used(8453, TOKEN, TO, nonce) is used
+
+
+def blocks(result: Any) -> EvmBlocks:
+    """A node that answers every question with this."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        calls = json.loads(request.content)
+        return httpx2.Response(200, json=[{"id": each["id"], "result": result} for each in calls])
+
+    return EvmBlocks("base", "http://127.0.0.1:9", transport=node_transport(answer))
+
+
+async def test_receipt_tells_what_a_transaction_cost() -> None:
+    told = {"gasUsed": "0x5208", "effectiveGasPrice": "0xa"}
+    assert await blocks(told).fee(HASH) == 210_000
+    assert await blocks(None).fee(HASH) is None
+
+
+@pytest.mark.parametrize("told", ["0x", "", "42", "0x" + "1" * 65, 42, None, {}, "0xzz"])
+async def test_what_is_no_number_is_no_answer(told: Any) -> None:
+    with pytest.raises(LookupFailed):
+        await blocks({"gasUsed": told, "effectiveGasPrice": "0xa"}).fee(HASH)

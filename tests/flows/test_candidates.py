@@ -1,15 +1,25 @@
-"""Settling an unknown outcome by hand: compare, choose, or give up after a whole look."""
+"""Which order an intent became: what contradicts decides, the user compares, chooses or gives up
+after a whole look, and support gets the request that created it."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
+from flows import old_journals
+from flows.faulty_network import lose_answer, on
+from flows.orders import BTC, NOW, created_here, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
+from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.candidates import (
     UNSAID,
     CandidateRefused,
@@ -19,10 +29,14 @@ from swapdesk.flows.creation.candidates import (
     compared,
 )
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown
+from swapdesk.flows.creation.reconciliation import SKEW, OrderMatch, match
 from swapdesk.flows.creation.resume import resume
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import UNREPEATED, Intent
+from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import Order
 from world import World
 
 
@@ -200,3 +214,151 @@ async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: Wor
     assert [found.id for found, _ in report.found] == [intent.id]
     with pytest.raises(CandidateRefused, match="known by now"):
         candidates.give_up(look, look.phrase)
+
+
+SINCE = NOW - timedelta(seconds=10)
+
+
+SAME, POSSIBLE, OTHER = OrderMatch
+ENDS = intent().valid_until
+OURS, THEIRS = derive_address("bitcoin", b"o" * 32), derive_address("bitcoin", b"t" * 32)
+FIXED = {"fixed": True}
+
+
+@pytest.mark.parametrize(
+    ("asked", "change", "verdict"),
+    [
+        ({}, {}, SAME),
+        ({}, {"created": SINCE - timedelta(seconds=1)}, OTHER),
+        ({}, {"in_token_id": "f" * 24}, OTHER),
+        ({}, {"out_token_id": BTC.id}, OTHER),
+        ({}, {"receiver_address": derive_address("evm", b"o" * 32)}, OTHER),
+        ({}, {"receiver_tag": "7"}, OTHER),
+        ({}, {"anonymous": True}, OTHER),
+        ({}, {"in_amount": Decimal("0.4")}, OTHER),
+        # What is absent leaves it possible.
+        ({}, {"created": None}, POSSIBLE),
+        ({}, {"in_token_id": None}, POSSIBLE),
+        ({}, {"out_token_id": None}, POSSIBLE),
+        ({}, {"receiver_address": None}, POSSIBLE),
+        ({}, {"anonymous": None}, POSSIBLE),
+        ({}, {"in_amount": None}, POSSIBLE),
+        # Made after the quote ended, it may be another home's.
+        ({}, {"created": ENDS + SKEW}, SAME),
+        ({}, {"created": ENDS + SKEW + timedelta(seconds=1)}, POSSIBLE),
+        # The rate tells two payments apart where it is said; a fixed one promised one output.
+        (FIXED, {"fixed": True}, SAME),
+        (FIXED, {"fixed": False}, OTHER),
+        (FIXED, {}, POSSIBLE),
+        ({}, {"fixed": True}, OTHER),
+        (FIXED, {"fixed": True, "out_amount": intent().amount_out + 1}, POSSIBLE),
+        (FIXED, {"fixed": True, "out_amount": None}, POSSIBLE),
+        ({}, {"out_amount": Decimal(1)}, SAME),
+        # Another refund address is the payment of another home.
+        ({"refund_address": OURS}, {}, SAME),
+        ({"refund_address": OURS}, {"refund_address": None}, SAME),
+        ({"refund_address": OURS}, {"refund_address": THEIRS}, OTHER),
+        ({}, {"refund_address": THEIRS}, OTHER),
+    ],
+)
+def test_what_contradicts_decides_and_what_is_absent_does_not(
+    asked: dict[str, Any], change: dict[str, Any], verdict: OrderMatch
+) -> None:
+    wanted = intent(**asked)
+    assert match(wanted, order(wanted, **change), since=SINCE) is verdict
+
+
+def test_the_smallest_order_a_service_gives_is_possible() -> None:
+    smallest = Order(service_id="h8Kq2P", created=NOW, status=0, in_amount=Decimal("0.5"))
+    assert match(intent(memo="7"), smallest, since=SINCE) is OrderMatch.POSSIBLE
+
+
+def test_a_stated_output_is_the_same_payment_whatever_a_quote_asks_for_it() -> None:
+    stated = intent(fixed=True, receive=True, amount_out=Decimal(2))
+    again = intent(fixed=True, receive=True, amount_out=Decimal(2), amount_in=Decimal("0.6"))
+    assert stated.fingerprint == again.fingerprint
+    assert stated.fingerprint != intent(amount_in=Decimal(2)).fingerprint
+    assert intent().fingerprint != intent(amount_in=Decimal("0.6")).fingerprint
+
+
+ORDER = order()
+
+
+def named(journal: Journal) -> str | None:
+    return journal.create_requests.of(ORDER.service_id)
+
+
+async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
+    answered: list[str] = []
+
+    trade.network.after = on(
+        "POST", lambda _, response: answered.append(response.headers["x-request-id"])
+    )
+    outcome = await trade.created()
+    assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
+    assert answered[0]
+
+
+async def test_a_name_that_cannot_be_shown_is_not_kept(trade: World) -> None:
+    def spoil(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        response.headers["x-request-id"] = "r\u202e1".encode().decode("latin-1")
+        return response
+
+    trade.network.after = spoil
+    outcome = await trade.created()
+    assert trade.journal.create_requests.of(outcome.order.service_id) is None
+
+
+async def test_an_order_that_was_found_again_has_no_request_to_name(trade: World) -> None:
+    trade.network.after = lose_answer
+    outcome = await trade.created()
+    assert outcome.found_again
+    assert trade.journal.create_requests.of(outcome.order.service_id) is None
+
+
+def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal: Journal) -> None:
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    journal.intents.mark_sent(one.id, NOW)
+    journal.intents.mark_unknown(one.id, code="HTTP_502", status=502, request_id="r-502")
+    journal.intents.mark_created(one.id, ORDER, source="list", verdict=UNREPEATED, resolved=True)
+    assert named(journal) == "r-502"
+
+
+def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) -> None:
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    journal.intents.mark_sent(one.id, NOW)
+    journal.intents.mark_created(
+        one.id, ORDER, source="create", verdict=UNREPEATED, request_id="r-1"
+    )
+    journal.swaps.sent(one.id, journal.swaps.begin(one.id, "swap", ""), hash="0xab")
+    assert named(journal) == "r-1"
+
+
+def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Journal) -> None:
+    row = NewRow(1, 2, {"to": "@bob"})
+    batch = "a" * 32
+    journal.batches.add(batch, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", (row,))])
+    assert journal.batches.mark_sent(batch, 1, NOW)
+    ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
+    journal.batches.mark_created(batch, 1, "kXb7PqLmN4sTvWzYcDfGhJ", ends, request_id="r-7")
+    assert named(journal) == "r-7"
+
+
+def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
+    paid = journal.calls.add_payment(ORDER.service_id, b"{}")
+    journal.calls.mark_unknown(paid, code="NO_ANSWER", request_id="r-pay")
+    assert named(journal) is None
+    made = journal.calls.add("POST", "/exchanges", b"{}")
+    journal.calls.mark_created(made, ORDER, status=200, request_id="r-9")
+    assert named(journal) == "r-9"
+
+
+def test_orders_without_a_known_request_name_none(journal: Journal, tmp_path: Path) -> None:
+    assert named(journal) is None
+    created_here(journal, ORDER)
+    assert named(journal) is None
+    old = Journal.open(old_journals.written(tmp_path / "old" / "journal.db"), ManualClock(NOW))
+    assert old.create_requests.of("oldPaidByFaucet1") is None
+    old.close()

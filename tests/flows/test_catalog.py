@@ -1,4 +1,5 @@
-"""The token catalogue: filled from a real service, kept on disk, never lost to a failure."""
+"""The token catalogue: filled from a real service, kept on disk, never lost to a failure; what a
+person calls a token, and what a wallet is asked about."""
 
 from __future__ import annotations
 
@@ -7,25 +8,31 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from corpus.values import EVERY_KIND
+from flows.orders import NOW
+from sampling import examples
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_refresh import TokenReader
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_query import TokenSearch
 from swapdesk.flows.catalog.token_row import Verdict
-from swapdesk.flows.catalog.token_safety import verdict_of
+from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.wallet.chain_holdings import MOST_TOKENS, ChainTokens
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings
@@ -33,7 +40,6 @@ from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
 from world import World, sandbox_goods
 
-NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 OLDER_CATALOGUE = """
 CREATE TABLE generation (number INTEGER PRIMARY KEY, begun REAL NOT NULL, finished REAL) STRICT;
 INSERT INTO generation VALUES (1, 1795183331.0, 1795183331.0);
@@ -397,3 +403,204 @@ def test_a_reader_checks_a_chain_once_for_all_its_tokens() -> None:
     assert len(reader.chains()) == len({token.chain_data.short_name for token in LISTED})
     assert all(b"chainData" not in body for _, body in step)
     assert all(isinstance(token, Token) for token, _ in step)
+
+
+async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Catalog) -> None:
+    tokens = ChainTokens(catalog)
+    coin, *others = await tokens.assets("base")
+    assert (coin.symbol, coin.contract) == ("ETH", None)
+    contracts = [one.contract for one in others]
+    assert None not in contracts
+    assert len(set(contracts)) == len(contracts)
+    assert await tokens.assets("BASE") == [coin, *others]
+
+
+async def test_what_nobody_verified_is_not_asked_after(
+    own_catalog: Catalog, api: PartnerApi, clock: ManualClock
+) -> None:
+    tokens = sandbox_goods(clock.now())["tokens"]
+    strange = next(one for one in tokens if one.unverified and one.address is not None)
+    assert strange.address is not None
+    (row,) = await own_catalog.fetch_by_address(api, strange.address)
+    assert row.unverified
+    chain = strange.chain_data.short_name
+    known = {one.contract for one in await ChainTokens(own_catalog).assets(chain)}
+    assert len(known) > 1
+    assert strange.address not in known
+
+
+async def test_of_a_long_list_so_many(catalog: Catalog) -> None:
+    for chain in catalog.chains():
+        assert len(await ChainTokens(catalog).assets(chain.short_name)) <= MOST_TOKENS
+
+
+async def test_tokens_are_called_by_their_symbols_and_coins_are_not(catalog: Catalog) -> None:
+    tokens = ChainTokens(catalog)
+    (usdc,) = await tokens.called("base", ["USDC", "ETH", "NOPE"])
+    assert (usdc.symbol, usdc.decimals) == ("USDC", 6)
+    assert dict(await tokens.priced("base"))[usdc] is not None
+    assert await tokens.called("atlantis", ["USDC"]) == []
+
+
+async def test_a_chain_is_called_as_the_list_calls_it(catalog: Catalog) -> None:
+    assert ChainTokens(catalog).chain_name("ethereum") == "Ethereum"
+    assert ChainTokens(catalog).chain_name("atlantis") == "atlantis"
+    assert ChainTokens(None).chain_name("ethereum") == "ethereum"
+    assert await ChainTokens(None).priced("ethereum") == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "symbol", "chain"),
+    [
+        ("btc", "BTC", "bitcoin"),
+        ("BTC", "BTC", "bitcoin"),
+        ("eth", "ETH", "ethereum"),
+        ("eth.base", "ETH", "base"),
+        ("Usdc.BASE", "USDC", "base"),
+        ("usdc", "USDC", "ethereum"),
+        ("usdc.e", "USDC.e", "arbitrum"),
+        ("usdc.e.polygon", "USDC.e", "polygon"),
+        (" sol ", "SOL", "solana"),
+    ],
+)
+async def test_a_symbol_with_or_without_its_chain(
+    spec: str, symbol: str, chain: str, catalog: Catalog
+) -> None:
+    found = resolve(spec, catalog)
+    assert found.problem is None
+    assert (found.token.symbol, found.token.chain_data.short_name) == (symbol, chain)
+    assert found.candidates[0].id == found.token.id
+
+
+async def test_a_bare_symbol_lists_the_others(catalog: Catalog) -> None:
+    found = resolve("usdc", catalog)
+    assert found.ambiguous
+    assert found.specs[0] == "USDC.ethereum" or found.candidates[0].id == found.specs[0]
+    assert "USDC.base" in found.specs
+    for spec, row in zip(found.specs, found.candidates, strict=True):
+        named = resolve(spec, catalog)
+        assert named.token.id == row.id
+    assert not resolve("usdc.base", catalog).ambiguous
+
+
+async def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catalog) -> None:
+    found = resolve("usdc", catalog)
+    assert all(row.enabled for row in found.candidates)
+    assert found.candidates[0].verdict is Verdict.BENIGN
+    copies = [r for r in catalog.rows_of_symbol("usdc") if r.verdict is Verdict.MALICIOUS]
+    assert copies
+    assert not {copy.id for copy in copies} & {row.id for row in found.candidates}
+    for copy in copies:
+        assert not resolve(f"usdc.{copy.chain}", catalog).ambiguous
+        by_id = resolve(copy.id, catalog)
+        assert by_id.token.id == copy.id
+    gone = resolve("avax", catalog)
+    assert gone.token is None
+    assert gone.problem.endswith("is disabled at the service.")
+    assert gone.disabled
+    for unknown in ("disabled", "nope", ""):
+        assert not resolve(unknown, catalog).disabled
+
+
+async def test_ids_and_contracts(catalog: Catalog) -> None:
+    usdc = next(t for t in WORLD if t.symbol == "USDC" and t.chain == "base")
+    for spec in (usdc.id, usdc.id.upper(), f"{usdc.address}.base", f"{usdc.address.upper()}.Base"):
+        found = resolve(spec, catalog)
+        assert found.token is not None, spec
+        assert found.token.id == usdc.id
+    assert resolve(usdc.address, catalog).token is not None
+    elsewhere = resolve(f"{usdc.address}.polygon", catalog)
+    assert elsewhere.problem == "No listed token has this contract."
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("", "Type a token."),
+        (
+            "usdx",
+            'No token is called "usdx". Paste a contract address to find one that is not listed.',
+        ),
+        ("btc.base", "BTC is not on Base."),
+        (
+            "usdc.nowhere",
+            'No chain is called "nowhere". USDC is on ethereum, solana, base, arbitrum'
+            " and 13 more.",
+        ),
+        ("0x" + "12" * 20, "No listed token has this contract."),
+        (
+            "f" * 24,
+            'No token is called "' + "f" * 24 + '". Paste a contract address to find '
+            "one that is not listed.",
+        ),
+        (
+            ".base",
+            'No token is called ".base". Paste a contract address to find one that is not listed.',
+        ),
+    ],
+)
+async def test_what_cannot_be_resolved_says_why(spec: str, problem: str, catalog: Catalog) -> None:
+    found = resolve(spec, catalog)
+    assert (found.token, found.candidates, found.problem) == (None, (), problem)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
+@given(text=st.text(max_size=60))
+async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:
+    found = resolve(text, catalog)
+    assert (found.token is None) is (found.problem is not None)
+
+
+def test_a_disabled_or_malicious_token_is_refused() -> None:
+    refused = {t.id for t in WORLD if token_refusal(t) is not None}
+    assert refused == {
+        t.id
+        for t in WORLD
+        if not t.enabled
+        or not t.chain_data.enabled
+        or (t.security_scan and t.security_scan.result_type == "Malicious")
+    }
+    assert refused
+    for token in WORLD:
+        assert check_token(token, now=NOW).ok is (token.id not in refused)
+
+
+def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
+    bridged = next(t for t in WORLD if t.symbol == "USDC.e")
+    check = check_token(bridged, now=NOW)
+    assert (verdict_of(bridged, NOW), check.ok, check.needs_consent) == (
+        Verdict.WARNING,
+        True,
+        True,
+    )
+    scan = bridged.security_scan.model_copy(update={"result_type": "HOVERING"})
+    check = check_token(bridged.model_copy(update={"security_scan": scan}), now=NOW)
+    assert (check.ok, check.needs_consent) == (True, True)
+    assert check.lines[-1].text.startswith("A scan says HOVERING of USDC.e on ")
+    native = next(t for t in WORLD if t.symbol == "BTC" and t.chain == "bitcoin")
+    check = check_token(native, now=NOW)
+    assert (check.ok, check.needs_consent) == (True, False)
+    assert check.lines == ()
+
+
+def _malicious(token: Token) -> bool:
+    return token.security_scan is not None and token.security_scan.result_type == "Malicious"
+
+
+async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> None:
+    fake = next(t for t in WORLD if t.unverified and t.address and "\u200b" in t.symbol)
+    usdc = catalog.rows_of_symbol("usdc")[0]
+    check = check_token(fake, now=NOW, imitates=usdc)
+    assert not check.ok
+    known = f"looks like USDC on {usdc.chain_name} and is not"
+    assert known in check.lines[0].text
+    # Found malicious as well, it names the token it copies all the same.
+    worse = fake.model_copy(
+        update={"security_scan": next(t.security_scan for t in WORLD if _malicious(t))}
+    )
+    said = [line.text for line in check_token(worse, now=NOW, imitates=usdc).lines]
+    assert "malicious" in said[0]
+    assert known in said[1]
+    assert fake.address is not None
+    assert fake.address in check.lines[0].text
+    assert any("hidden characters" in line.text for line in check.lines)

@@ -1,22 +1,48 @@
-"""Every way in which a created order may differ from what was confirmed."""
+"""What a created order owes to what was confirmed: every way to differ, an estimate that falls
+before the deposit, the bounds of a swap on chains, and what to send."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
 
-from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
+from flows.following import sighted, tracker_of
+from flows.orders import BTC, ETH, NOW, RECIPIENT, created_here, intent, order
 from service.world import BITCOIN
+from service.world import BTC as LISTED
 from service.world import USDC as TOKEN
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.cli.order_reports import deposit_of
+from swapdesk.clock import ManualClock
+from swapdesk.flows.creation.minimum_received import agreed_output, lower_output, moved_output
 from swapdesk.flows.creation.order_verification import check_order, check_repeat
-from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.intents.intent import (
+    DepositRelease,
+    DexTerms,
+    Intent,
+    TokenFacts,
+    least_units,
+    terms_of,
+)
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.orders.deposit_destination import PayableAmount, amount_to_pay, payable_amount
+from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.tracking import Tracker
+from swapdesk.tui.screens.deposit import payment_of
+from swapdesk.tui.screens.order import order_facts
+from swapdesk.wire.encoding.numbers import as_double, to_base_units
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.quotes import Quote
 
 OTHER = derive_address("evm", b"o" * 32)
 OTHER_DEPOSIT = derive_address("bitcoin", b"x" * 32)
@@ -174,3 +200,247 @@ def test_a_floating_output_is_payable_within_the_tolerance_only(
     check = check_order(asked, order(asked, out_amount=paid), now=NOW, lower_tolerance=tolerance)
     assert check.hard == ()
     assert check.payable is ((confirmed - paid) * 100 <= tolerance * confirmed)
+
+
+CONFIRMED = Decimal("14.524108")
+HALF = Decimal("7.262054")
+
+
+class Known(Struct):
+    """One released order of this desk, and what the service says of it next."""
+
+    path: Path
+    journal: Journal
+    orders: Tracker
+
+    @property
+    def now(self) -> TrackedOrder:
+        return self.orders.get(order().service_id)
+
+    def seen(self, source: Source = "stream", **changes: Any) -> TrackedOrder:
+        after = sighted(self.orders, order(**changes), source)
+        self.journal.orders.record([(after.order, source, after.ended)])
+        return after
+
+    def accept(self, amount: Decimal) -> TrackedOrder:
+        self.journal.orders.accept_output(order().service_id, amount)
+        self.orders.adopt(order().service_id)
+        return self.now
+
+    def restarted(self) -> TrackedOrder:
+        return tracker_of(self.journal).get(order().service_id)
+
+
+@pytest.fixture
+def known(path: Path, journal: Journal, clock: ManualClock) -> Known:
+    created_here(journal, order())
+    return Known(path, journal, tracker_of(journal, clock))
+
+
+def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
+    assert known.now.withheld is None
+    fallen = known.seen(out_amount=CONFIRMED * Decimal("0.97"))
+    assert fallen.standing is DepositRelease.LOWER
+    assert fallen.withheld == (
+        "This order gives 3.00% less than you confirmed."
+        " The address stays hidden until you accept that."
+    )
+    assert known.restarted().withheld == fallen.withheld
+    asked = lower_output(fallen)
+    assert asked.said[0] == (
+        "This order gives 14.088384 ETH: 3.00% less than the 14.524108 ETH you confirmed."
+    )
+    accepted = known.accept(asked.given)
+    assert (accepted.standing, accepted.withheld) == (DepositRelease.RELEASED, None)
+    assert known.restarted().accepted == asked.given
+    assert known.seen(out_amount=asked.given).withheld is None
+
+
+def test_a_further_fall_is_asked_about_against_what_was_accepted(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    known.accept(HALF)
+    again = known.seen(out_amount=HALF * Decimal("0.9"))
+    assert "10.00% less than you accepted" in (again.withheld or "")
+
+
+def test_many_small_falls_are_one_large_fall(known: Known) -> None:
+    amount = CONFIRMED
+    for _ in range(3):
+        amount *= Decimal("0.996")
+        known.seen(out_amount=amount)
+    assert known.now.standing is DepositRelease.LOWER
+
+
+def test_what_is_accepted_is_what_was_shown(known: Known) -> None:
+    shown = known.seen(out_amount=CONFIRMED * Decimal("0.97")).order.out_amount
+    known.seen(out_amount=HALF)
+    assert known.accept(shown).standing is DepositRelease.LOWER
+
+
+@pytest.mark.parametrize("out", ["0.995", "1", "1.2"])
+def test_within_the_tolerance_nothing_is_asked(known: Known, out: str) -> None:
+    after = known.seen(out_amount=CONFIRMED * Decimal(out))
+    assert after.withheld is None
+    assert moved_output(after) == (None if out == "1" else CONFIRMED)
+
+
+def test_an_estimate_that_comes_back_shows_the_address_again(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    assert known.seen(out_amount=CONFIRMED).standing is DepositRelease.RELEASED
+    assert known.restarted().withheld is None
+
+
+def test_after_the_deposit_nothing_is_asked(known: Known) -> None:
+    paid = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
+    after = known.seen(out_amount=HALF, in_status=LegStatus.CONFIRMING, **paid)
+    assert after.withheld is None
+    assert lower_output(after) is None
+
+
+def test_a_deposit_that_was_on_its_way_ends_the_question(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    paid = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
+    assert (
+        known.seen("read", out_amount=HALF, in_status=2, **paid).standing is DepositRelease.RELEASED
+    )
+
+
+def test_a_contradiction_is_never_accepted(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    known.seen(deposit_address="bc1qother")
+    assert known.accept(HALF).standing is DepositRelease.CONTRADICTS
+    assert known.restarted().accepted is None
+    assert known.seen(out_amount=CONFIRMED).standing is DepositRelease.CONTRADICTS
+
+
+def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
+    fallen = order(out_amount=HALF)
+    other_journal = Journal.open(known.path, ManualClock())
+    other = tracker_of(other_journal)
+    known.seen(out_amount=HALF)
+    known.accept(HALF)
+    seen = sighted(other, fallen)
+    assert (seen.withheld, seen.accepted) == (None, HALF)
+    other_journal.close()
+
+
+def test_a_journal_that_takes_nothing_still_hides_and_shows_nothing(known: Known) -> None:
+    known.journal.close()
+    assert sighted(known.orders, order(out_amount=HALF)).standing is DepositRelease.LOWER
+    assert sighted(known.orders, order()).standing is DepositRelease.LOWER
+
+
+def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:
+    confirmed = intent(amount_out=Decimal(2), net_amount_out=Decimal(1))
+    assert agreed_output(confirmed) == 2
+    assert agreed_output(confirmed, Decimal("1.5")) == Decimal("1.5")
+
+
+SENDER = "0x" + "ab" * 20
+
+
+def quote(**facts: Decimal) -> Quote:
+    return Quote(type="dex", quote_id="a" * 24, **facts)  # type: ignore[arg-type]
+
+
+def test_fees_of_bridge_and_venue_go_along_together() -> None:
+    told = terms_of(quote(fee_usd=Decimal(3), bridge_fee_usd=Decimal(6)), SENDER, Decimal(3000))
+    assert told.fee_units == 3_030_000_000_000_000
+    assert terms_of(quote(), SENDER, Decimal(3000)).fee_units == 0
+
+
+def test_gas_has_room_above_the_quote_and_a_least_bound() -> None:
+    assert terms_of(quote(gas_usd=Decimal(30)), SENDER, Decimal(3000)).gas_units == 4 * 10**16
+    assert terms_of(quote(gas_usd=Decimal("0.01")), SENDER, Decimal(5)).gas_units == 10**18
+
+
+def test_the_least_is_rounded_down_and_exact() -> None:
+    assert least_units(1000, Decimal("0.5")) == 995
+    assert least_units(1001, Decimal("0.5")) == 995
+    whole = 10**27 + 7
+    assert least_units(whole, Decimal(0)) == whole
+    assert least_units(10**40 + 201, Decimal("0.5")) == (10**40 + 201) * 995 // 1000
+
+
+def test_terms_survive_the_journal() -> None:
+    terms = DexTerms(SENDER, Decimal("0.5"), 10**30 + 1, 10**29 + 3)
+    confirmed = intent(dex=terms)
+    assert Intent.from_json(confirmed.as_json()) == confirmed
+
+
+UNIT = Decimal("0.000001")
+
+
+def pay(amount: str, decimals: int | None = 6) -> PayableAmount:
+    found = payable_amount(order(in_amount=Decimal(amount), in_symbol="XRP"), decimals)
+    return found
+
+
+@pytest.mark.parametrize("amount", ["0.5", "0.50", "2500", "0.123456", "1.2340000000"])
+def test_what_the_token_can_hold_is_sent_as_returned(amount: str) -> None:
+    found = pay(amount)
+    assert (str(found.exact), found.note) == (amount, None)
+
+
+@pytest.mark.parametrize(
+    ("amount", "sent", "how"),
+    [
+        ("0.30000000000000004", "0.3", "without the noise"),
+        ("0.29999999999999999", "0.3", "without the noise"),
+        ("99999999.000000999999", "99999999.000001", "without the noise"),
+        ("0.1234561", "0.123457", "rounded up"),
+        ("0.1234569", "0.123457", "rounded up"),
+        ("0.123456000002", "0.123457", "rounded up"),
+        ("0.0000000000000001", "0.000001", "rounded up"),
+    ],
+)
+def test_more_digits_than_the_token_has(amount: str, sent: str, how: str) -> None:
+    found = pay(amount)
+    assert (str(found.exact), found.shown.replace(",", "")) == (sent, sent)
+    assert f"{amount} XRP" in found.note
+    assert how in found.note
+
+
+@given(st.integers(1, 10**15), st.integers(0, 18))
+def test_the_noise_of_a_double_never_changes_what_is_sent(units: int, decimals: int) -> None:
+    amount = as_double(Decimal(units).scaleb(-decimals))
+    found = payable_amount(order(in_amount=amount), decimals)
+    assert to_base_units(found.exact, decimals) == units
+
+
+@given(st.decimals(min_value="0.0000000001", max_value=10**9, places=12))
+def test_never_less_and_never_a_unit_more(amount: Decimal) -> None:
+    found = payable_amount(order(in_amount=amount), 6)
+    assert to_base_units(found.exact, 6) > 0
+    assert -UNIT * UNIT <= found.exact - amount < UNIT
+
+
+def test_no_amount_and_no_decimals() -> None:
+    assert payable_amount(order(in_amount=None), 6) is None
+    assert str(pay("0.30000000000000004", None).exact) == "0.30000000000000004"
+
+
+def test_the_decimals_are_those_of_the_confirmed_token() -> None:
+    noisy = order(in_amount=Decimal("0.5000000001"))
+    tracked = TrackedOrder(noisy, intent(), None, False, NOW, "create")
+    found = amount_to_pay(tracked)
+    assert str(found.exact) == "0.50000001"
+
+
+def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
+    """The id of a token is compared; the words an order writes beside it are not believed."""
+    chain = BITCOIN.model_copy(update={"short_name": BTC.chain, "name": "Litecoin"})
+    token = LISTED.model_copy(
+        update={"id": BTC.id, "symbol": "USDT", "address": None, "chain_data": chain}
+    )
+    renamed = order(in_token=token, in_symbol="USDT", in_amount=Decimal("0.5000000001"))
+    assert check_order(intent(), renamed, now=NOW).verdict.payable
+    tracked = TrackedOrder(renamed, intent(), None, False, NOW, "create")
+    payment = payment_of(tracked, NOW)
+    assert (payment.amount, payment.network) == ("0.50000001 BTC", "Bitcoin")
+    assert "USDT" not in payment.note
+    facts = order_facts(tracked, order_status(tracked, NOW), NOW, live=False)
+    send = next(fact for fact in facts if fact.label == "Send")
+    assert (send.value, send.note, send.copied) == ("0.50000001 BTC", "on Bitcoin", "0.50000001")
+    deposit = deposit_of(tracked, NOW)
+    assert (deposit.symbol, deposit.chain) == ("BTC", "bitcoin")

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from flows import old_journals, orders
-from flows.orders import DEPOSIT, NOW, intent, known_order, order
-from flows.test_deposit_hash import HASH, OTHER, PAID
+from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, known_order, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
+from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.order_merge import linked_deposit
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.notation import grouped_address
@@ -26,13 +27,57 @@ from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, deposit_destin
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, export_rows
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token
 
 ID = order().service_id
-OWN = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
+HASH = "8f2c91d04b1e77ab" * 4
+OTHER = "ab" * 32
 ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
+tracked = partial(orders.tracked, intent(), deposit_tag="4711")
 
 
-tracked = partial(orders.tracked, intent())
+def token(of: TokenFacts, explorer: str) -> Token:
+    chain = Chain(id="1", name=of.chain, short_name=of.chain, kind=of.kind, explorer_url=explorer)
+    return Token(id=of.id, chain=of.chain, chain_data=chain, decimals=8, symbol=of.symbol, name="")
+
+
+def deposit(hash_: str, fate: Fate, by: Sender = Sender.WALLET) -> OrderTransaction:
+    return OrderTransaction(TransactionRole.DEPOSIT, hash_, fate, by)
+
+
+OWN = deposit(OTHER, Fate.SENT)
+NAMED = deposit(HASH, Fate.SEEN, Sender.SERVICE)
+PAID: dict[str, Any] = {
+    "in_token": token(BTC, "https://mempool.space/tx/{txHash}"),
+    "out_token": token(ETH, "https://etherscan.io/tx/{txHash}"),
+    "hash_url": f"https://mempool.space/tx/{HASH}",
+    **ARRIVED,
+}
+ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (ALIKE, True),
+        ({"display_status": "SWAP_COMPLETED"}, True),
+        ({"display_status": "SWAP_COMPLETED", **ALIKE}, False),
+        ({"display_status": "SWAP_COMPLETED", "out_token": None}, False),
+        ({"in_transaction_out_hash": HASH}, False),
+        ({"refund_hash": HASH}, False),
+        ({"hash_url": f"https://etherscan.io/tx/{OTHER}"}, False),
+        ({"hash_url": f"https://mempool.space/tx/{HASH}?a=<b>"}, False),
+        ({"hash_url": "https://mempool.space/tx/"}, False),
+        ({"hash_url": None}, False),
+        ({"in_token": None}, False),
+        ({"in_token": token(BTC, "https://mempool.space/")}, False),
+    ],
+)
+def test_what_may_be_another_transaction_is_not_called_the_deposit(
+    changes: dict[str, Any], told: bool
+) -> None:
+    assert (linked_deposit(order(**{**PAID, **changes})) == HASH) is told
 
 
 def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
@@ -52,12 +97,8 @@ def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
     (part,) = found.pop("oldBatchRow0003")
     assert (part.role, part.fate, part.hash) == (TransactionRole.DEPOSIT, Fate.SENT, "5" * 88)
     assert found == {}
-
-
-def test_one_order_is_told_as_all_of_them_are(path: Path) -> None:
-    journal = Journal.open(old_journals.written(path), ManualClock(NOW))
+    # One order is told as all of them are.
     every = journal.transactions.all()
-    assert every
     for service_id in journal.orders.index.ids():
         assert journal.transactions.of(service_id) == every.get(service_id, ())
 
@@ -85,8 +126,7 @@ def test_a_payment_keeps_its_transaction(
     elif end != "sent":
         journal.calls.mark_refused(call, code=end, hash_=OTHER)
     by = Sender.WALLET if place == WALLET_PAYMENT else Sender.FAUCET
-    hash_ = HASH if end == "sent" else OTHER
-    expected = () if fate is None else (OrderTransaction(TransactionRole.DEPOSIT, hash_, fate, by),)
+    expected = () if fate is None else (deposit(HASH if end == "sent" else OTHER, fate, by),)
     assert journal.transactions.of(ID) == expected
 
 
@@ -105,9 +145,8 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     journal.close()
     again = Journal.open(path, ManualClock(NOW))
     (told,) = again.transactions.of(ID)
-    assert told == OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
-    entry = known_order(again, ID)
-    over = TrackedOrder(entry.order, None, None, True, NOW, "journal")
+    assert told == NAMED
+    over = TrackedOrder(known_order(again, ID).order, None, None, True, NOW, "journal")
     assert dict(order_facts(over, NOW, (told,)))["Deposit hash"] == HASH
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.transactions.all())
@@ -153,20 +192,19 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
 
 
 def test_the_service_may_name_another_deposit_than_was_sent() -> None:
-    named = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
-    facts = dict(order_facts(tracked(**ARRIVED), NOW, (OWN, named)))
+    facts = dict(order_facts(tracked(**ARRIVED), NOW, (OWN, NAMED)))
     assert (facts["Deposit hash"], facts["Service names"]) == (OTHER, HASH)
-    alike = OrderTransaction(TransactionRole.DEPOSIT, "0x" + "AB" * 32, Fate.SEEN, Sender.SERVICE)
-    own = OrderTransaction(TransactionRole.DEPOSIT, "0x" + "ab" * 32, Fate.CONFIRMED, Sender.WALLET)
+    alike = deposit("0x" + "AB" * 32, Fate.SEEN, Sender.SERVICE)
+    own = deposit("0x" + "ab" * 32, Fate.CONFIRMED)
     assert dict(order_facts(tracked(**ARRIVED), NOW, (own, alike)))["Service names"] == ""
 
 
 def test_what_this_desk_paid_is_not_asked_for_again() -> None:
     """The service has not seen it: all it says is that it waits."""
-    of = tracked(deposit_tag="4711")
+    of = tracked()
     assert dict(order_facts(of, NOW))["To"] == grouped_address(DEPOSIT)
     for fate in (Fate.SENT, Fate.CONFIRMED):
-        own = OrderTransaction(TransactionRole.DEPOSIT, OTHER, fate, Sender.WALLET)
+        own = deposit(OTHER, fate)
         facts = dict(order_facts(of, NOW, (own,)))
         assert "Pay" not in facts
         assert "To" not in facts
@@ -188,7 +226,7 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
         said = [json.dumps(document, default=str), *order_row(of, NOW, (own,))]
         for one in (*said, order_sentence(of, NOW, (own,))):
             assert "send the deposit within" not in one
-    failed = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.FAILED, Sender.WALLET)
+    failed = deposit(OTHER, Fate.FAILED)
     assert "Pay" in dict(order_facts(of, NOW, (failed,)))
     assert members(order_document(of, NOW, (failed,)))["paidTo"] is None
 
@@ -205,7 +243,6 @@ def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
 
 
 BUNDLE = OrderTransaction(TransactionRole.BUNDLE, OTHER, Fate.CONFIRMED, Sender.BATCH, "0xpaidhere")
-NAMED = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
 OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 
 
@@ -236,11 +273,8 @@ def test_where_the_deposit_went(
     if address is not None:
         assert "do not send to it again" in document["paidTo"]["warning"]
         assert document["deposit"] is None
-
-
-def test_a_memo_is_told_of_the_place_it_belongs_to() -> None:
-    place = deposit_destination(tracked("of a batch", deposit_tag="4711"), (BUNDLE,))
-    assert place.memo is None
+        # A memo belongs to the place that it was given for.
+        assert place.memo == (None if made == (BUNDLE,) else "4711")
 
 
 def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
@@ -249,6 +283,6 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal.orders.record([(order(deposit_tag="4711"), "create", False)])
     later = order(deposit_address=None, deposit_tag=None, **ARRIVED)
     journal.orders.record([(later, "stream", False)])
-    entry = known_order(journal, ID)
-    place = deposit_destination(TrackedOrder(entry.order, None, None, False, NOW, "journal"), ())
+    kept = known_order(journal, ID).order
+    place = deposit_destination(TrackedOrder(kept, None, None, False, NOW, "journal"), ())
     assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

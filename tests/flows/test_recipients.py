@@ -1,36 +1,61 @@
-"""Who gets the money: decoders, patterns, look-alikes, first use, memos, refund addresses."""
+"""Who gets the money: decoders, patterns, look-alikes, memos, refund addresses, the question before
+a first payment, who counts as paid, and that what was checked is what is locked for the review."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import random
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from flows import old_journals
+from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.chain.addresses.display import grouped, wrap_groups
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.creation.confirm_intent import Consent, NotLockable, lock_for_review
 from swapdesk.flows.creation.create_checks import Checked
+from swapdesk.flows.intents.intent import (
+    DepositRelease,
+    Intent,
+    IntentKind,
+    ReleaseVerdict,
+    contradiction,
+)
+from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
     RecipientCheck,
+    challenge_for,
     check_memo,
     check_memo_of,
     check_recipient,
     check_refund,
+    last_paid,
+    own_deposits,
+    paid_addresses,
+    without,
 )
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.ranking import rank
+from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 from world import sandbox_goods
 
-NOW = ManualClock().now()
 CHAINS = sandbox_goods(NOW)["chains"]
 WORLD = sandbox_goods(NOW)["tokens"]
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -417,3 +442,213 @@ def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:
     found = check(f"eth:{twin}", book=book, paid={known: 1})
     assert found.lookalike is not None
     assert not found.ok
+
+
+SEEDS = st.integers(0, 2**32 - 1).map(lambda number: f"{number:08x}{'0' * 24}")
+
+
+def first(address: str) -> RecipientCheck:
+    return RecipientCheck(address, address, None, True, (), first_use=True)
+
+
+@given(seed=SEEDS, secret=st.binary(min_size=32, max_size=32),
+       kind=st.sampled_from(["evm", "bitcoin", "sol", "xmr", "xrp"]))  # fmt: skip
+def test_a_whole_group_from_the_middle_is_asked_for(seed: str, secret: bytes, kind: str) -> None:
+    address = derive_address(kind, secret)
+    asked = challenge_for(first(address), seed)
+    assert "".join(address[at] for at in sorted(asked.hidden)) == asked.answer
+    assert len(asked.answer) == 4
+    body = 2 if address.startswith("0x") else 0
+    # Look-alikes are ground to have both ends: neither is asked for.
+    assert min(asked.hidden) >= body + 4
+    assert max(asked.hidden) < len(address) - 4
+    assert asked.passed(asked.answer)
+    assert asked.passed(f" {asked.answer} ")
+    assert asked.answer not in " ".join(asked.question)
+    assert without(address, asked.hidden).count("•") == 4
+
+
+@given(
+    seed=SEEDS, one=st.binary(min_size=32, max_size=32), other=st.binary(min_size=32, max_size=32)
+)
+def test_the_group_of_another_address_is_no_answer(seed: str, one: bytes, other: bytes) -> None:
+    shown, meant = derive_address("sol", one), derive_address("sol", other)
+    asked = challenge_for(first(shown), seed)
+    read = "".join(meant[at] for at in sorted(asked.hidden) if at < len(meant))
+    assert asked.passed(read) is (read == asked.answer)
+
+
+def test_letters_count_where_they_mean_something() -> None:
+    evm = challenge_for(first(EVM), "00000001")
+    sol = challenge_for(first("7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU"), "00000001")
+    assert evm.passed(evm.answer.swapcase())
+    assert not sol.passed(sol.answer.swapcase())
+
+
+@pytest.mark.parametrize("typed", ["@bob", "@nobody", "", "0x12"])
+def test_names_and_what_is_no_address_are_not_asked_about(book: AddressBook, typed: str) -> None:
+    assert challenge_for(check_recipient(typed, ETH, book=book, paid={}), "0" * 32) is None
+
+
+def test_an_address_that_was_paid_is_not_asked_about(book: AddressBook) -> None:
+    never = check_recipient(EVM, ETH, book=book, paid={})
+    paid = check_recipient(EVM, ETH, book=book, paid={never.address: 1})
+    assert challenge_for(never, "0" * 32) is not None
+    assert challenge_for(paid, "0" * 32) is None
+
+
+def test_the_place_of_the_fault_comes_with_the_refusal(book: AddressBook) -> None:
+    wrong = check_recipient("bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq", BTC, book=book, paid={})
+    assert wrong.position == 23
+    assert check_recipient("@nobody", BTC, book=book, paid={}).position is None
+
+
+def board(token_in: Token, **fields: Any) -> QuoteResult:
+    quote = Quote(quote_id="a" * 24, type="standard", swap="hy", amount_out=Decimal(1), **fields)
+    ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
+    return QuoteResult(NOW, NOW, ranking, QuoteRequest(token_in, ETH, Decimal(100)))
+
+
+def refund_of(text: str, token: Token, book: AddressBook, **given: Any) -> RecipientCheck:
+    return check_refund(text, token, required=True, book=book, paid={}, **given)
+
+
+def frozen(token_in: Token, refund: RecipientCheck | None, book: AddressBook) -> Intent:
+    asked = board(token_in, requires_refund_address=True)
+    recipient = check_recipient(EVM, ETH, book=book, paid={})
+    memo = check_memo("", False, ETH)
+    (row,) = asked.ranking.rows
+    kind = IntentKind.EXCHANGE
+    return lock_for_review(kind, row, asked, recipient, memo, refund, ManualClock(NOW))
+
+
+def test_the_refund_memo_of_a_name_is_posted_with_its_address(book: AddressBook) -> None:
+    refund = refund_of("@rita", XRP, book)
+    intent = frozen(XRP, refund, book)
+    assert (intent.refund_address, intent.refund_memo) == (refund.address, "20117")
+
+
+def test_a_given_refund_memo_stands_before_that_of_the_name(book: AddressBook) -> None:
+    assert frozen(XRP, refund_of("@rita", XRP, book, memo="7"), book).refund_memo == "7"
+    assert frozen(XRP, refund_of("@rita", XRP, book, memo=""), book).refund_memo is None
+
+
+@pytest.mark.parametrize("wrong", ["not a tag", "4294967296"])
+def test_a_refund_memo_that_is_none_is_refused(wrong: str, book: AddressBook) -> None:
+    refund = refund_of("@rita", XRP, book, memo=wrong)
+    assert not refund.ok
+    assert refund.problem
+    with pytest.raises(NotLockable):
+        frozen(XRP, refund, book)
+
+
+def test_a_chain_without_memos_takes_no_refund_memo(book: AddressBook) -> None:
+    refund = refund_of("@cold", BTC, book, memo="1")
+    assert refund.problem == "Bitcoin has no memos. Leave it empty."
+
+
+def test_no_refund_address_has_no_memo(book: AddressBook) -> None:
+    with pytest.raises(NotLockable):
+        frozen(XRP, None, book)
+    free = check_refund("", XRP, required=False, book=book, paid={}, memo="7")
+    assert free.memo is None
+
+
+DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
+THEIRS = derive_address("evm", b"t" * 32)
+DIFFERS = ReleaseVerdict(DepositRelease.DIFFERS, "the recipient differs")
+
+
+def test_a_completed_order_of_this_desk_counts(journal: Journal) -> None:
+    created_here(journal, order(**DONE))
+    assert paid_addresses(journal) == {RECIPIENT: 1}
+    assert list(last_paid(journal)) == [RECIPIENT]
+
+
+@pytest.mark.parametrize(
+    ("receiver", "state", "values", "times"),
+    [
+        (RECIPIENT, RowState.CREATED, DONE, 3),
+        (RECIPIENT.lower(), RowState.CREATED, DONE, 3),
+        (RECIPIENT, RowState.CREATED, {}, 1),
+        (RECIPIENT, RowState.DIFFERS, DONE, 1),
+        # The service says later that it paid somebody else, who was never confirmed.
+        (THEIRS, RowState.CREATED, DONE, 1),
+    ],
+)
+def test_completed_orders_of_a_batch_count_as_those_made_one_by_one(
+    journal: Journal, receiver: str, state: RowState, values: dict[str, object], times: int
+) -> None:
+    created_here(journal, order(service_id="o" * 22, **DONE))
+    rows = tuple(NewRow(at, at + 1, {"to": "@bob"}) for at in (1, 2))
+    body = json.dumps({"orders": [{"addressTo": RECIPIENT}, {"addressTo": RECIPIENT}]})
+    journal.batches.add("b" * 32, "a.csv", "digest", [NewGroup("base", "bundle", body, rows)])
+    assert journal.batches.mark_sent("b" * 32, 1, NOW)
+    names = [f"{at:022d}" for at in range(2)]
+    ends = [RowEnd(at, state, name) for at, name in enumerate(names)]
+    journal.batches.mark_created("b" * 32, 1, "g" * 22, ends)
+    for name in names:
+        one = order(service_id=name, receiver_address=receiver, multi_id="g" * 22, **values)
+        journal.orders.record([(one, "list", True)])
+    assert paid_addresses(journal) == {RECIPIENT: times}
+    assert list(last_paid(journal)) == [RECIPIENT]
+
+
+def test_an_order_in_the_list_of_the_service_makes_nobody_known(journal: Journal) -> None:
+    """Whoever can make the list show an order could else have an address taken for a payee."""
+    journal.orders.record([(order(receiver_address=THEIRS, **DONE), "list", True)])
+    assert paid_addresses(journal) == {}
+    assert last_paid(journal) == {}
+
+
+@pytest.mark.parametrize("verdict", [DIFFERS, contradiction("it names another recipient")])
+def test_an_order_that_was_not_as_confirmed_makes_nobody_known(
+    journal: Journal, verdict: ReleaseVerdict
+) -> None:
+    created_here(journal, order(receiver_address=THEIRS, **DONE), verdict=verdict)
+    assert paid_addresses(journal) == {}
+    assert last_paid(journal) == {}
+
+
+@pytest.mark.parametrize("standing", DepositRelease)
+def test_only_an_address_that_was_released_is_a_deposit_of_yours(
+    journal: Journal, standing: DepositRelease, tmp_path: Path
+) -> None:
+    """An answer that names the trader's own wallet as where to pay bars nobody from it."""
+    verdict = ReleaseVerdict(standing, None if standing is DepositRelease.RELEASED else "hidden")
+    named = order(deposit_address=RECIPIENT)
+    if standing is DepositRelease.FOREIGN:
+        journal.orders.record([(named, "list", False)])
+    else:
+        created_here(journal, named, verdict=verdict)
+    released = own_deposits(journal)
+    assert released == (
+        {("bitcoin", RECIPIENT)} if standing is DepositRelease.RELEASED else frozenset()
+    )
+    # What was to be paid on another chain is no deposit on this one.
+    book = AddressBook.load(tmp_path / "book.toml")
+    checked = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=released)
+    assert checked.ok
+    alike = [("evm", address) for _, address in released]
+    barred = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=alike)
+    assert barred.ok is (standing is not DepositRelease.RELEASED)
+
+
+@pytest.mark.parametrize("dump", [old_journals.FIRST, old_journals.SECOND])
+def test_what_a_bundle_pays_is_a_deposit_of_yours(tmp_path: Path, dump: Path) -> None:
+    """Nobody releases an order of a batch: its bundle is built once it was found as asked for."""
+    journal = Journal.open(old_journals.written(tmp_path / "journal.db", dump), ManualClock(NOW))
+    single = {("bitcoin", "bc1qada86ux7xwsghskfzcmsalxg72rpmwj7ay3yju")}
+    kept = {
+        ("evm", "0xE2f082B0499811C075Bfac0E6310C40776416Edb"),
+        ("sol", "0x8802146860Ffa1782C99aB492329821cf6C6d8C7"),
+    }
+    first = ("evm", "0x7Bfc7c7F4DE49591c65B6820EF1535191051AF3A")
+    assert own_deposits(journal) == {*single, *kept, first}
+    journal.batches.mark_differs("ab" * 16, 1, "the recipient of the order is another one")
+    assert own_deposits(journal) == {*single, *kept}
+    book = AddressBook.load(tmp_path / "book.toml")
+    for (_, address), barred in ((first, False), (min(kept), True)):
+        own = own_deposits(journal)
+        assert check_recipient(address, ETH, book=book, paid={}, own_deposits=own).ok is not barred
+    journal.close()

@@ -1,71 +1,199 @@
-"""Following orders over a real socket: forward only, confirmed at the end, never given up."""
+"""Following orders: forward only, confirmed at the end, never given up; and what a tracker knows of
+them beside the stream.
+
+The service is over loopback behind the sandbox's own fault layer, on a clock that is moved.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import random
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from functools import partial
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flows.following import Followed, following, tracker_of
+import manual_time
+from flows.following import announced, sighted, tracker_of
+from flows.orders import NOW, created_here, order
+from flows.test_order_transactions import HASH, OTHER
+from swapdesk.cli.order_reports import deposit_of, order_facts
+from swapdesk.client.live import OrderStream
+from swapdesk.client.stream_events import StreamState
+from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.orders.order_listing import Group
-from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.open_business import waits_for_you
+from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-from world import World
+from world import FIRST_KEY, World
+
+DROPPED = 60.0
+WAY = [*[str(step) for step in PROGRESS], str(DisplayStatus.SWAP_COMPLETED)]
+STEPS = (
+    (LegStatus.CONFIRMING, DisplayStatus.DEPOSIT_DETECTED),
+    (LegStatus.EXCHANGING, DisplayStatus.EXCHANGE_IN_PROGRESS),
+    (LegStatus.SENDING, DisplayStatus.SENDING_TO_RECEIVER),
+    (LegStatus.FINISHED, DisplayStatus.SWAP_COMPLETED),
+)
+OVER: dict[str, Any] = {"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
+
+
+class Followed:
+    """One order of one desk, and everything that was shown of it."""
+
+    def __init__(self, trade: World, tracker: Tracker, order_id: str) -> None:
+        self.trade, self.tracker, self.order_id = trade, tracker, order_id
+        self.shown: list[str] = []
+        self.badges: list[StreamState] = []
+
+    @property
+    def order(self) -> TrackedOrder:
+        return self.tracker.get(self.order_id)
+
+    @property
+    def display(self) -> str | None:
+        return display_of(self.order.order)
+
+    @property
+    def kept(self) -> str | None:
+        """The state that the journal has."""
+        return display_of(self.trade.known(self.order_id).order)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Let time pass until ``condition`` holds, and look at every turn of the loop."""
+
+        def looked() -> bool:
+            if self.shown[-1:] != [self.display]:
+                self.shown.append(self.display)
+            if self.badges[-1:] != [self.tracker.stream_state]:
+                self.badges.append(self.tracker.stream_state)
+            return condition()
+
+        await manual_time.until(self.trade.clock, looked, lambda: (self.shown, self.badges))
+
+    async def shows(self, display: DisplayStatus) -> None:
+        await self.until(lambda: self.display == display)
+
+    async def badge(self, state: StreamState) -> None:
+        await self.until(lambda: self.tracker.stream_state is state)
+
+    def venue(self, status: LegStatus) -> None:
+        self.trade.venue.move(f"{self.order_id}:in", status)
+
+    def told(self, source: Source, **changes: Any) -> None:
+        """One more sighting of the order."""
+        self.tracker._apply(self.order.order.model_copy(update=changes), source)
+
+    def begun(self, **parts: Any) -> Tracker:
+        """A tracker that starts now on the same journal and stream."""
+        trade = self.trade
+        return Tracker(trade.journal, trade.api, trade.clock, self.tracker._stream, **parts)
 
 
 @pytest.fixture
 async def followed(trade: World) -> AsyncIterator[Followed]:
-    async with following(trade) as one:
-        yield one
+    """The order's stream is live."""
+    async with trade.served(works=True) as url:
+        trade.api = trade.new_api(url=url)
+        created = await trade.created()
+        stream = OrderStream(None, FIRST_KEY, trade.clock, trade.api, random.Random(2))
+        tracker = Tracker(trade.journal, trade.api, trade.clock, stream)
+        await tracker.load_past()
+        task = asyncio.create_task(tracker.run())
+        followed = Followed(trade, tracker, created.order.service_id)
+        await followed.badge(StreamState.LIVE)
+        yield followed
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await trade.api.aclose()
 
 
-async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> None:
+@pytest.mark.parametrize("fault", [None, "ws_duplicate", "ws_reorder"])
+async def test_an_order_is_followed_to_its_confirmed_end(
+    followed: Followed, fault: str | None
+) -> None:
+    """Also where frames come doubled, or in another sequence."""
+    if fault is not None:
+        followed.trade.faults.set(fault, times=20, seconds=5.0)
     seen: list[str | None] = []
 
     async def watch() -> None:
         async for changed in followed.tracker.changes():
-            if followed.order_id in changed and (not seen or seen[-1] != followed.display):
+            if followed.order_id in changed and seen[-1:] != [followed.display]:
                 seen.append(followed.display)
 
-    def told(display: DisplayStatus) -> bool:
-        return bool(seen) and seen[-1] == display
-
     watching = asyncio.create_task(watch())
-    for status, display in (
-        (LegStatus.CONFIRMING, DisplayStatus.DEPOSIT_DETECTED),
-        (LegStatus.EXCHANGING, DisplayStatus.EXCHANGE_IN_PROGRESS),
-        (LegStatus.SENDING, DisplayStatus.SENDING_TO_RECEIVER),
-        (LegStatus.FINISHED, DisplayStatus.SWAP_COMPLETED),
-    ):
+    for status, display in STEPS:
         followed.venue(status)
-        await followed.until(partial(told, display))
+        await followed.until(partial(lambda wanted: seen[-1:] == [wanted], display))
     await followed.until(lambda: followed.order.ended)
     watching.cancel()
-    assert seen[-4:] == [
-        DisplayStatus.DEPOSIT_DETECTED,
-        DisplayStatus.EXCHANGE_IN_PROGRESS,
-        DisplayStatus.SENDING_TO_RECEIVER,
-        DisplayStatus.SWAP_COMPLETED,
-    ]
-    known = followed.trade.known(followed.order_id)
-    assert known.ended
-    assert display_of(known.order) == DisplayStatus.SWAP_COMPLETED
+    assert seen[-4:] == [display for _, display in STEPS]
+    assert followed.shown == [one for one in WAY if one in followed.shown]
+    assert followed.trade.known(followed.order_id).ended
+    assert followed.kept == DisplayStatus.SWAP_COMPLETED
+    if fault is not None:
+        active = followed.trade.faults.active
+        assert active == [] or active[0].times < 20
+    events = followed.trade.journal.orders.events(followed.order_id)
+    states = [one.model_copy(update={"modified": None}) for _, _, one in events]
+    assert all(one != other for one, other in pairwise(states))
+
+
+async def test_a_minute_without_the_stream(followed: Followed) -> None:
+    clock = followed.trade.clock
+    begun = clock.now()
+    followed.trade.faults.set("ws_drop", times=1, seconds=DROPPED)
+    assert followed.trade.layer.drop_streams() == 1
+    await followed.badge(StreamState.POLLING)
+    followed.venue(LegStatus.CONFIRMING)
+    await followed.shows(DisplayStatus.DEPOSIT_DETECTED)
+    assert followed.tracker.stream_state is StreamState.POLLING
+    assert stale_words(StreamState.POLLING, followed.tracker.stream_age()).endswith("polling")
+    assert (clock.now() - begun).total_seconds() < DROPPED
+    followed.venue(LegStatus.EXCHANGING)
+    await followed.badge(StreamState.LIVE)
+    assert (clock.now() - begun).total_seconds() >= DROPPED
+    await followed.shows(DisplayStatus.EXCHANGE_IN_PROGRESS)
+    assert followed.shown == [one for one in WAY if one in followed.shown]
+    polled = followed.badges.index(StreamState.POLLING)
+    assert StreamState.LIVE not in followed.badges[1:polled][1:]
+    assert StreamState.OFFLINE not in followed.badges
+
+
+@pytest.mark.parametrize(
+    ("state", "seconds", "said"),
+    [
+        (StreamState.LIVE, 41.0, ""),
+        (StreamState.POLLING, 41.0, "41s old, polling"),
+        (StreamState.POLLING, NEVER, "polling"),
+    ],
+)
+def test_the_age_is_said_only_without_a_stream(
+    state: StreamState, seconds: float, said: str
+) -> None:
+    assert stale_words(state, seconds) == said
 
 
 async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
     before = followed.order
-    other = "0x" + "9" * 40
-    followed.tracker._apply(before.order.model_copy(update={"deposit_address": other}), "stream")
+    followed.told("stream", deposit_address="0x" + "9" * 40)
     assert "another deposit address" in (followed.order.withheld or "")
     assert followed.order.order.deposit_address == before.order.deposit_address
-    known = followed.trade.known(followed.order_id)
-    assert known.withheld is not None
+    assert followed.trade.known(followed.order_id).withheld is not None
 
 
 async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_have_made_it(
@@ -77,71 +205,55 @@ async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_ha
     receipt = await trade.api.create_exchange(
         ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
     )
-    order = receipt.made
-    await followed.until(lambda: tracker.get(order.service_id) is not None)
-    foreign = followed.tracked(order.service_id)
-    assert foreign.intent is None
-    assert "not confirmed at this desk" in (foreign.withheld or "")
-    seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
-    tracker._apply(order.model_copy(update=seen), "stream")
+    followed.order_id = receipt.made.service_id
+    await manual_time.until(trade.clock, lambda: followed.order is not None)
+    assert followed.order.intent is None
+    assert "not confirmed at this desk" in (followed.order.withheld or "")
+    followed.told("stream", display_status="DEPOSIT_DETECTED", status=1)
     trade.left_sent(intent)
-    created = await trade.flow.take(intent, order)
+    created = await trade.flow.take(intent, receipt.made)
     assert created.withheld is None
     tracker.look_at_payments()
-    tracked = followed.tracked(order.service_id)
-    assert (tracked.intent, tracked.withheld) == (intent, None)
-    assert display_of(tracked.order) == DisplayStatus.DEPOSIT_DETECTED
+    assert (followed.order.intent, followed.order.withheld) == (intent, None)
+    assert followed.display == DisplayStatus.DEPOSIT_DETECTED
 
 
 async def test_an_end_that_only_the_stream_tells_is_not_believed(followed: Followed) -> None:
-    before = followed.order
-    claimed = before.order.model_copy(
-        update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
-    )
-    followed.tracker._apply(claimed, "stream")
-    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    followed.told("stream", **OVER)
+    assert followed.tracker._errands
     await followed.until(lambda: not followed.tracker._errands)
-    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    await followed.tracker._writes.flush()
+    assert followed.display == followed.kept == DisplayStatus.WAITING_FOR_DEPOSIT
 
 
 async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followed) -> None:
-    trade = followed.trade
-    trade.journal.orders._file._connection.execute(  # type: ignore[union-attr]
+    followed.trade.journal.orders._file._connection.execute(  # type: ignore[union-attr]
         "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
         (DepositRelease.UNREPEATED, "not yet", followed.order_id),
     )
-    tracker = Tracker(
-        trade.journal, trade.api, trade.clock, followed.tracker._stream, flow=trade.flow
-    )
+    tracker = followed.begun(flow=followed.trade.flow)
     await tracker.load_past()
     await tracker.read(followed.order_id)
     await followed.until(lambda: not tracker._errands)
-    tracked = tracker.get(followed.order_id)
-    assert tracked.withheld is None
+    assert tracker.get(followed.order_id).withheld is None
 
 
 async def test_a_state_is_told_and_an_end_is_shown_once_the_journal_has_it(
     followed: Followed,
 ) -> None:
     """Whatever ends the desk in between, its next start knows no less."""
+    tracker = followed.tracker
     told: asyncio.Queue[str | None] = asyncio.Queue()
-    followed.tracker._listeners.append(told)
-    seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1, "in_status": 2}
-    followed.tracker._apply(followed.order.order.model_copy(update=seen), "read")
+    tracker._listeners.append(told)
+    followed.told("read", display_status="DEPOSIT_DETECTED", status=1, in_status=2)
     assert told.empty()
-    await followed.tracker._writes.flush()
+    await tracker._writes.flush()
     assert told.get_nowait() == followed.order_id
-    known = followed.trade.known(followed.order_id)
-    assert display_of(known.order) == DisplayStatus.DEPOSIT_DETECTED
-    over = followed.order.order.model_copy(
-        update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
-    )
-    followed.tracker._apply(over, "read")
-    assert followed.display == DisplayStatus.DEPOSIT_DETECTED
-    assert followed.tracker.open_count == 1
-    await followed.tracker._writes.flush()
-    assert followed.display == DisplayStatus.SWAP_COMPLETED
-    assert followed.tracker.open_count == 0
+    assert followed.kept == DisplayStatus.DEPOSIT_DETECTED
+    followed.told("read", **OVER)
+    assert (followed.display, tracker.open_count) == (DisplayStatus.DEPOSIT_DETECTED, 1)
+    await tracker._writes.flush()
+    assert (followed.display, tracker.open_count) == (DisplayStatus.SWAP_COMPLETED, 0)
 
 
 async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherwise(
@@ -162,8 +274,7 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     tracker.look_at_payments()
     assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (1, 0)
     tracker.put_away("s" * 22)
-    worse = stuck.model_copy(update={"non_refundable": True})
-    await tracker.take([worse])
+    await tracker.take([stuck.model_copy(update={"non_refundable": True})])
     assert tracker.stranded_count == 1
     back = {"display_status": "REFUNDED", "status": 7, "action_required": False}
     await tracker.take([stuck.model_copy(update=back)])
@@ -175,25 +286,16 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
 
 async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:
     """Whoever only asks for one thing does not read every order there ever was."""
-    followed.venue(LegStatus.FINISHED)
-    trade, past_id = followed.trade, followed.order_id
-
-    def kept() -> bool:
-        entry = trade.journal.orders.get(past_id)
-        return entry is not None and entry.ended and entry.order == followed.order.order
-
-    # What is known is committed after it is told.
-    await followed.until(kept)
+    followed.told("read", **OVER)
+    await followed.tracker._writes.flush()
     past = followed.order
-    open_too = past.order.model_copy(
-        update={"service_id": "o" * 22, "display_status": "EXCHANGE_IN_PROGRESS", "status": 2}
-    )
-    trade.journal.orders.record([(open_too, "list", False)])
+    behind = {"display_status": "EXCHANGE_IN_PROGRESS", "status": 2}
+    open_too = past.order.model_copy(update={"service_id": "o" * 22, **behind})
+    followed.trade.journal.orders.record([(open_too, "list", False)])
 
     async def begun() -> Tracker:
-        tracker = Tracker(trade.journal, trade.api, trade.clock, followed.tracker._stream)
+        tracker = followed.begun()
         await tracker.load_present()
-        assert tracker.get(past.service_id) is None
         assert [one.service_id for one in tracker.known()] == ["o" * 22]
         assert tracker.open_count == 1
         return tracker
@@ -207,8 +309,120 @@ async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed)
     await again.load_past()
     assert {one.service_id for one in again.orders()} == {past.service_id, "o" * 22}
     late = await begun()
-    behind = past.order.model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS", "status": 2})
-    late._apply(behind, "stream")
+    late._apply(past.order.model_copy(update=behind), "stream")
     kept = late.get(past.service_id)
     assert (display_of(kept.order), kept.ended) == (DisplayStatus.SWAP_COMPLETED, True)
     assert late.open_count == 1
+
+
+# What this desk sent for an order, before the service says that it saw it
+
+ID = order().service_id
+
+
+@pytest.fixture
+def unpaid(journal: Journal) -> Tracker:
+    """Of a desk with one order that waits."""
+    created_here(journal, order())
+    return tracker_of(journal)
+
+
+def said(known: Tracker) -> OrderStatus:
+    return order_status(known.get(ID), NOW)
+
+
+@pytest.mark.parametrize("place", [PAYMENT, WALLET_PAYMENT])
+def test_what_another_program_of_this_home_pays_is_not_asked_for(
+    unpaid: Tracker, journal: Journal, path: Path, place: str
+) -> None:
+    assert said(unpaid).payable
+    other = Journal.open(path, ManualClock(NOW)).calls
+    call = other.add_payment(ID, b"{}", path=place)
+    assert announced(unpaid) == []
+    other.mark_signed(call, HASH)
+    assert announced(unpaid) == [ID]
+    assert announced(unpaid) == []
+    assert (said(unpaid).word, said(unpaid).actor, said(unpaid).payable) == (
+        "Paid by you", "the service", False,
+    )  # fmt: skip
+    assert said(unpaid).money == f"on its way to the deposit address, by transaction {HASH}."
+    assert said(tracker_of(journal)).word == "Paid by you"
+    # Whoever tells it without having read its transactions asks for no second payment.
+    assert deposit_of(unpaid.get(ID), NOW) is None
+    assert "Pay" not in dict(order_facts(unpaid.get(ID), NOW))
+
+
+def test_a_payment_that_failed_leaves_the_order_to_be_paid(
+    unpaid: Tracker, journal: Journal
+) -> None:
+    call = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
+    journal.calls.mark_signed(call, HASH)
+    assert announced(unpaid) == [ID]
+    journal.calls.mark_refused(call, code="FAILED", hash_=HASH)
+    assert announced(unpaid) == [ID]
+    assert said(unpaid).payable
+    again = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
+    journal.calls.mark_signed(again, OTHER)
+    journal.calls.mark_done(again, status=200, request_id=None, hash_=OTHER)
+    assert announced(unpaid) == [ID]
+    assert said(unpaid).money == f"at the deposit address, by transaction {OTHER}."
+
+
+def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
+    unpaid: Tracker, journal: Journal
+) -> None:
+    journal.calls.mark_signed(journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT), HASH)
+    unpaid.look_at_payments()
+    sighted(unpaid, order(eta=7))
+    assert said(unpaid).word == "Paid by you"
+    sighted(unpaid, order(display_status="DEPOSIT_DETECTED", in_status=2))
+    assert said(unpaid).word != "Paid by you"
+    asked: list[str] = []
+    journal._file._connection.set_trace_callback(asked.append)
+    assert announced(unpaid) == []
+    assert asked == []
+
+
+# What is counted and told of all orders
+
+STATES = [one.value for one in DisplayStatus if not ended(one.value)] + [None, "SOMETHING_NEW"]
+
+
+@pytest.mark.parametrize("standing", list(DepositRelease))
+def test_you_are_counted_where_the_summary_names_you(standing: DepositRelease) -> None:
+    """Who acts next is counted over all orders without a sentence for each; the count agrees."""
+    counted = 0
+    for display, leg, address, expires, hidden in product(
+        STATES,
+        [None, *LegStatus],
+        [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"],
+        [None, NOW - timedelta(minutes=1), NOW + timedelta(minutes=9)],
+        [None, "The address is hidden."],
+    ):
+        one = order(
+            display_status=display, in_status=leg, deposit_address=address, expires=expires,
+            status=None, anonymous=True,
+        )  # fmt: skip
+        tracked = TrackedOrder(one, None, hidden, False, NOW, "list", standing=standing)
+        named = order_status(tracked, NOW).actor == "you"
+        assert waits_for_you(tracked, NOW) is named, (display, leg, address, expires, hidden)
+        counted += named
+    assert counted
+
+
+def test_the_newest_states_come_first_and_only_so_many(
+    journal: Journal, clock: ManualClock
+) -> None:
+    created_here(journal, order())
+    clock.advance(60)
+    journal.orders.record([(order(service_id="w2Bn8LxCvBnM4k5j6h7g8f"), "list", False)])
+    clock.advance(60)
+    moved = order(display_status="EXCHANGE_IN_PROGRESS", in_status=3)
+    journal.orders.record([(moved, "stream", False)])
+    found = recent_events(journal, 2)
+    assert [(one.order, one.word) for one in found] == [
+        ("h8Kq2P", "Exchanging"),
+        ("w2Bn8L", "Waiting for you"),
+    ]
+    assert [(NOW - one.at).total_seconds() for one in found] == [-120, 0]
+    assert len(recent_events(journal, 9)) == 3

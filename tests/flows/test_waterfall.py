@@ -1,4 +1,5 @@
-"""The waterfall: lines that sum or say they do not, and nothing invented."""
+"""What a route costs and promises: lines that sum or say they do not, the best of each kind of
+route, and the least that can arrive. Nothing is invented."""
 
 from __future__ import annotations
 
@@ -11,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from flows.signing import swap_intent
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
+from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.dex.dex_plan import promise_of
+from swapdesk.flows.quotes.quote_columns import compare_route_types
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
@@ -25,6 +30,7 @@ from swapdesk.flows.quotes.waterfall import (
     remark,
     waterfall,
 )
+from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote, RouteType
 
 SOLD = BTC.model_copy(update={"price": Decimal(96420)})
@@ -327,3 +333,77 @@ def test_exactly_one_valid_row_is_best_in_every_order(
             most = max(one.figure for one in valid if one.figure is not None)
             assert best[0].figure is not None
             assert abs(best[0].figure - most) <= most * Decimal("1e-11")
+
+
+def test_each_kind_is_its_best_valid_route() -> None:
+    asked = board(
+        quote(1, "2"),
+        quote(3, "2.1"),
+        quote(2, "1.9", type="private", swap=None, swap_name=None),
+        quote(4, "3", type="dex"),
+    )
+    standard, private, chain = compare_route_types(asked, NOW)
+    assert standard.holds == "one exchange, Venue 3"
+    assert private.holds == "two exchanges, one after the other"
+    assert private.knows == "each knows one side only"
+    assert chain.holds == "nobody; a contract on Bitcoin"
+    assert [way.missing for way in compare_route_types(asked, LATER)] == ["expired"] * 3
+
+
+@pytest.mark.parametrize(
+    ("wish", "kind", "said"),
+    [
+        (replace(WISH, types=(RouteType.STANDARD,)), 1, "not asked for"),
+        (replace(WISH, providers=("aa",)), 1, "not asked for: chosen providers leave it out"),
+        (replace(WISH, markup=Decimal(1)), 2, "not asked for: a markup leaves it out"),
+        (replace(WISH, fixed=True, floating=False), 2, "has no fixed rate"),
+        (replace(WISH, token_out=SOLD), 0, "the same token goes by private routes only"),
+        (WISH, 0, "the service offers none for these tokens"),
+    ],
+)
+def test_a_missing_kind_says_why(wish: QuoteRequest, kind: int, said: str) -> None:
+    assert compare_route_types(board(wish=wish), NOW)[kind].missing == said
+
+
+def test_a_missing_kind_repeats_the_reason_of_its_route() -> None:
+    refused = quote(1, None, error="no liquidity", type="dex")
+    assert compare_route_types(board(refused), NOW)[2].missing == 'the service says: "no liquidity"'
+
+
+def of(one: Quote, wish: QuoteRequest = WISH) -> object:
+    asked = board(one, wish=wish)
+    return guaranteed(asked, asked.ranking.rows[0])
+
+
+def test_a_floating_rate_promises_no_amount() -> None:
+    assert of(quote(1, "14.5")) == of(quote(1, "14.5", type="private")) == NONE
+    assert NONE.least is None
+    floating = swap_intent(route="standard", dex=None, fixed=False)
+    assert guaranteed_by(floating) == NONE
+
+
+def test_a_fixed_rate_is_promised_by_the_service() -> None:
+    found = guaranteed(asked := board(quote(1, "14.5", fixed=True)), asked.ranking.rows[0])
+    assert (found.by, found.least) == (Guarantor.SERVICE, Decimal("14.5"))
+    reverse = replace(WISH, amount=Decimal(2), receive=True)
+    asked = board(quote(1, "2.001", amount_in=Decimal("0.07"), fixed=True), wish=reverse)
+    assert guaranteed(asked, asked.ranking.rows[0]).least == 2
+    fixed = swap_intent(route="standard", dex=None, fixed=True, net_amount_out=Decimal("0.3"))
+    assert guaranteed_by(fixed).least == Decimal("0.3")
+
+
+def test_on_a_chain_the_least_is_what_the_wallet_is_promised() -> None:
+    intent = swap_intent()
+    found = guaranteed_by(intent)
+    promise = promise_of(intent)
+    assert found.by is Guarantor.CHAIN
+    assert found.least == from_base_units(promise.least_units, promise.buy.decimals)
+    assert found.least == Decimal("0.298829345")
+
+
+def test_before_it_is_frozen_the_slippage_that_was_asked_for_counts() -> None:
+    row = quote(1, "14.5", type="dex")
+    for asked, least in ((None, "14.4275"), (Decimal(2), "14.21"), (Decimal(0), "14.5")):
+        wish = replace(WISH, slippage=asked)
+        found = guaranteed(one := board(row, wish=wish), one.ranking.rows[0])
+        assert (found.by, found.least) == (Guarantor.CHAIN, Decimal(least))

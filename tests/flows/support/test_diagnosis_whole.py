@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from itertools import islice, product
 from typing import Any
 
@@ -93,7 +94,8 @@ def every_facts(stride: int) -> Iterator[Facts]:
         display, first, (route, second), (act, lost, rerouted), refund, over, seen = place
         one = state(
             display, first, second, route, action_required=act, non_refundable=lost,
-            rerouted=rerouted, refund_address=refund,
+            rerouted=rerouted, refund_address=refund, fixed=lost,
+            refund_amount=Decimal("0.4") if refund and rerouted else None,
         )  # fmt: skip
         yield one, over, seen
 
@@ -101,7 +103,7 @@ def every_facts(stride: int) -> Iterator[Facts]:
 def allowed_places(one: Order, seen: bool) -> set[str]:
     display, paid, legs = one.display_status, was_paid(one), (one.in_status, one.out_status)
     if display == "SWAP_COMPLETED":
-        return {"recipient"}
+        return {"recipient"} if one.refund_amount is None else {"recipient", "back"}
     if display == "REFUNDED":
         return {"back"}
     if seen and not paid and not one.is_dex:

@@ -1,13 +1,25 @@
-"""One filled state of every widget, with a place for a text from outside."""
+"""Every widget as text: its goldens, hostile text in it, and the rows of frame and money line."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+import pytest
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.strip import Strip
+
+from corpus import load
+from corpus.texts import control_texts, markup_texts, sample
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.create_form import IntentFacts, intent_lines
 from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
-from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
+from swapdesk.tui.terminal import ControlFilter
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import Alike, Check, CheckMark, alike_lines, check_lines
@@ -17,11 +29,14 @@ from swapdesk.tui.widgets.frame import (
     FrameState,
     KeyHint,
     MoneyState,
+    NoticeRow,
+    NoticeState,
     Stream,
     World,
     frame_lines,
     key_line,
     money_line,
+    whole_sentences,
 )
 from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
@@ -37,6 +52,8 @@ from swapdesk.tui.widgets.stage_line import (
 )
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.tui.widgets.text_field import FieldState, field_lines
+from swapdesk.wire.encoding.text import safe_text
+from tui.screen_text import lines_text
 
 ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "0x5aAe71c0D28b03Aa5512e9F407bE6c3dEf1BeAed"
@@ -280,3 +297,196 @@ ALL: dict[str, Draw] = {
 }  # fmt: skip
 WIDE = {"header", "live_header", "fields"}
 """These draw the margin themselves."""
+
+
+Golden = Callable[[str, str], None]
+
+
+ROOMY = ("header", "help_text", "keys", "money", "quotes", "track")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [*((name, 80) for name in ALL), *((name, 120) for name in ROOMY)]
+)
+def test_widget(name: str, columns: int, golden: Golden) -> None:
+    width = columns if name in WIDE else columns - 4
+    golden(f"widgets/{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ascii_has_no_other_character(name: str) -> None:
+    text = "\n".join(plain_text(ascii_line(line)) for line in ALL[name](96, ""))
+    assert text.isascii(), sorted({char for char in text if not char.isascii()})
+
+
+@pytest.mark.parametrize("width", [56, 76, 96, 116, 156])
+@pytest.mark.parametrize("name", ALL)
+def test_no_row_is_longer_than_the_screen(name: str, width: int) -> None:
+    lines_text(ALL[name](width, ""), width + 4 if name in WIDE else width)
+
+
+CASES = load("markup", "text")
+
+
+def test_there_is_a_corpus() -> None:
+    assert len(CASES) >= 10
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_widget_breaks_on_raw_text(name: str) -> None:
+    for case in CASES:
+        for width in (56, 96):
+            for line in ALL[name](width, case.text[:400]):
+                assert plain_text(line).isprintable(), case.id
+
+
+def test_a_sample_of_texts_in_every_widget() -> None:
+    for payload in sample(control_texts() + markup_texts(), 24):
+        draws_only_text(payload)
+
+
+@pytest.mark.long
+def test_every_text_in_every_widget() -> None:
+    for payload in control_texts() + markup_texts():
+        draws_only_text(payload)
+
+
+def draws_only_text(payload: str) -> None:
+    """Raw, as no boundary has seen it: no control leaves a widget, markup stays text, and what
+    is written to a terminal holds no sequence but those of its own colours."""
+    console = Console(color_system="truecolor", force_terminal=True, width=200)
+    for name, draw in ALL.items():
+        for width in (56, 156):
+            for line in draw(width, payload):
+                text = plain_text(line)
+                assert text.isprintable(), (name, ascii(text))
+                strip = Strip([Segment(span.text, Style(bold=span.bold)) for span in line])
+                filtered = Strip(ControlFilter().apply(list(strip), Color(0, 0, 0)))
+                assert printable_after(filtered.render(console)), (name, ascii(text))
+
+
+def printable_after(written: str) -> bool:
+    return _OWN.sub("", written).isprintable()
+
+
+_OWN = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("payload", markup_texts())
+def test_markup_is_literal_in_every_widget_that_takes_text(payload: str) -> None:
+    takes = ["header", "keys", "sections", "quotes", "readings", "checks", "facts", "help_text"]
+    for name in takes:
+        assert payload in "\n".join(map(plain_text, ALL[name](156, payload))), name
+
+
+def test_text_of_the_wire_is_shown_as_the_wire_room_rewrote_it() -> None:
+    said = safe_text("pay\u202ehere\x1b[0m", 80)
+    shown = "\n".join(map(plain_text, ALL["facts"](96, said)))
+    assert "<U+202E>" in shown
+    assert "<U+001B>" in shown
+
+
+def frame_of(world: World, glyphs: GlyphSet, width: int) -> list[str]:
+    """The header, the rule under it and the bottom rule, as a screen without colours shows."""
+    rows = frame_lines(FrameState("Quotes", world, account="alice"), width)
+    rows += NoticeRow(NoticeState(rule=world.rule, rule_role=world.role)).lines(width)
+    return [plain_text(ascii_line(row) if glyphs is GlyphSet.ASCII else row) for row in rows]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize("glyphs", GlyphSet)
+def test_the_two_worlds_differ_in_three_places(glyphs: GlyphSet, width: int) -> None:
+    sandbox, live = frame_of(World.SANDBOX, glyphs, width), frame_of(World.LIVE, glyphs, width)
+    assert "SANDBOX" in sandbox[0]
+    assert "LIVE" in live[0]
+    assert "LIVE" not in sandbox[0]
+    # Light and broken above and below, against heavy and whole.
+    assert all(one != other for one, other in zip(sandbox, live, strict=True))
+    assert len(set(sandbox[1])) == len(set(live[1])) == 1
+    assert set(sandbox[1]).isdisjoint(live[1])
+    assert set(sandbox[2]).isdisjoint(live[2])
+
+
+def test_the_word_of_the_frame_stands_for_nothing_else() -> None:
+    """The stream of orders is called stream, and never live."""
+    for world in World:
+        rows = frame_of(world, GlyphSet.UNICODE, 120)
+        assert "\n".join(rows).lower().count("live") == (1 if world is World.LIVE else 0)
+
+
+SAID = "34 usable routes, 1 not. Nothing has moved."
+STATE = MoneyState("in your wallet.", "you: choose a route in 0:58")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(80, SAID), (77, SAID), (76, "34 usable routes, 1 not. …"), (50, "34 usable route…")],
+)
+def test_what_does_not_fit_ends_with_a_sentence(width: int, shown: str) -> None:
+    line = plain_text(money_line(STATE, width, SAID))
+    assert line.startswith(f"{shown}  ")
+    assert line.endswith("Next you: choose a route in 0:58")
+
+
+def test_sentences_are_left_out_from_the_end() -> None:
+    said = [Span("One is said. Two is said. Three is said.", "status-waiting")]
+    shown = {plain_text(whole_sentences(said, width)) for width in range(2, 45)}
+    assert {"One is said. …", "One is said. Two is said. …", plain_text(said)} < shown
+    for width in range(1, 45):
+        assert width < 14 or not plain_text(whole_sentences(said, width)).endswith("d…")
+        assert width_of(whole_sentences(said, width)) <= width
+    assert whole_sentences(said, 20)[0].role == "status-waiting"
+
+
+def test_a_notice_takes_the_short_step_beside_it() -> None:
+    state = MoneyState(
+        "on its way.", "the exchanges: they pay; o shows", next_short="the exchanges"
+    )
+    line = plain_text(money_line(state, 63, SAID))
+    assert line == f"{SAID}  Next the exchanges"
+
+
+def test_without_room_the_next_step_is_what_is_left() -> None:
+    assert plain_text(money_line(STATE, 20, SAID)).startswith("Next you: choose")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, ("Funds with Cobalt, after its payout began.", "Next Cobalt: it pays out")),
+        (60, ("Funds with Cobalt.", "Next Cobalt: it pays out")),
+        (40, ("Funds with Cobalt.", "Next Cobalt")),
+    ],
+)
+def test_the_place_is_shortened_before_the_step_and_neither_is_cut(
+    width: int, shown: tuple[str, str]
+) -> None:
+    state = MoneyState(
+        "with Cobalt, after its payout began.", "Cobalt: it pays out", "with Cobalt.",
+        next_short="Cobalt",
+    )  # fmt: skip
+    line = plain_text(money_line(state, width))
+    assert (line.startswith(f"{shown[0]}  "), line.endswith(f"  {shown[1]}")) == (True, True)
+
+
+def test_the_place_is_never_cut_where_who_acts_can_be_said_beside_it() -> None:
+    next_ = "the desk: it goes on where it stopped when it is started again"
+    state = MoneyState(
+        "in your wallet; nothing was swapped.", next_, "1,000 USDC in wallet trading."
+    )
+    line = plain_text(money_line(state, 76))
+    assert line.startswith("Funds in your wallet; nothing was swapped.  ")
+    assert line.endswith("  Next the desk")
+
+
+@pytest.mark.parametrize("width", [40, 76, 80])
+def test_the_longest_step_leaves_the_word_for_the_place(width: int) -> None:
+    state = MoneyState("with " + "Cobalt" * 20, "Cobalt" * 40 + ": it pays out", "with Cobalt.")
+    line = plain_text(money_line(state, width))
+    assert line.startswith("Funds …  Next Cobalt")
+    assert len(line) == width
+
+
+def test_a_step_alone_has_the_whole_row() -> None:
+    said = "Next you: " + "x" * 30
+    assert plain_text(money_line(MoneyState("", said[5:]), 40)) == said

@@ -1,0 +1,290 @@
+"""What is open when a desk ends or begins: orders, creates without an answer, bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from flows.faulty_network import never_arrives
+from flows.orders import NOW, intent
+from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.group_signing import RunningBundles
+from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
+from swapdesk.flows.journal.bundle_log import BundleLog
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import IntentState
+from swapdesk.flows.tracking.open_business import quit_warning
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.tui.app import AGAIN_SECONDS, LeavingGuard, brief_warning
+from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.screens.unfinished import CandidatesScreen, UnfinishedScreen
+from swapdesk.tui.session import LiveGuard
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import exchanging, prepare, waiting
+from tui.lost_create import looked_for_in_vain, unheard
+from tui.scenes.batch import bundled
+
+
+def test_the_first_key_tells_and_the_second_one_leaves() -> None:
+    clock = ManualClock()
+    guard = LeavingGuard(clock)
+    assert guard.refusal(None) is None
+    assert guard.refusal("one order") == "one order"
+    assert guard.refusal("one order") is None
+
+
+def test_a_warning_that_is_gone_or_different_is_told_again() -> None:
+    clock = ManualClock()
+    guard = LeavingGuard(clock)
+    guard.refusal("one order")
+    clock.advance(AGAIN_SECONDS + 1)
+    assert guard.refusal("one order") == "one order"
+    assert guard.refusal("two orders") == "two orders"
+
+
+async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: Market) -> None:
+    prepare(market, [waiting(market.clock), exchanging(market.clock)])
+    async with market.ready_desk() as run:
+        for small in ((60, 15), (80, 24), (80, 30)):
+            await run.pilot.resize_terminal(*small)
+            await run.press("q")
+            await run.see("▲ 1 order waits for you. q quits.")
+            # So late it is told again.
+            market.clock.advance(AGAIN_SECONDS + 1)
+            run.app.screen.clear_notice()
+            await run.settle(lambda: "q quits" not in run.text, "no warning")
+        await run.pilot.resize_terminal(100, 30)
+        await run.press("q")
+        await run.see(
+            "1 order waits for you. It goes on without the desk and is here when you come back."
+        )
+        assert run.app.is_running
+        await run.press("q")
+        assert run.app.return_value == 0
+
+
+def test_the_brief_warning_keeps_what_is_open_and_the_key() -> None:
+    creating = quit_warning([], NOW, creating=True)
+    assert brief_warning(creating) == "An order is being created. q quits."
+
+
+def unfinished(market: Market, *, sent: bool) -> None:
+    """An intent that an earlier run left open, by a process that is gone."""
+    places = load_settings({}, Home.at(market.home)).places
+    places.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    clock = ManualClock(market.clock.now() - timedelta(minutes=5))
+    journal = Journal.open(places.journal, clock)
+    left = intent(valid_until=NOW + timedelta(minutes=1))
+    journal.intents.add(left, "create", "0" * 64)
+    if sent:
+        journal.intents.mark_sent(left.id, clock.now())
+    journal.close()
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["sent", "prepared"])
+async def test_what_was_never_created_is_said_at_the_start(market: Market, sent: bool) -> None:
+    unfinished(market, sent=sent)
+    async with market.desk() as run:
+        await run.later("Unfinished business", 5)
+        assert "0.5 BTC to ETH, standard" in run.text
+        assert "The service shows no such order. Nothing was paid." in run.text
+        assert "Next you: go on" in run.text
+        await run.press("enter")
+        assert isinstance(run.app.screen, UnfinishedScreen)
+        await run.press("o")
+        await run.see("No orders yet.")
+
+
+async def test_nothing_is_created_before_the_word(market: Market) -> None:
+    async with market.desk() as run:
+        run.app.session.live_guard = LiveGuard(live=True)
+        await run.to_frozen()
+        await run.press("c")
+        await run.see("This is LIVE")
+        await run.enter("Live")
+        await run.see('Not the same: type "live".')
+        await run.press("escape")
+        await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
+        assert not any(call.startswith("POST") for call in market.network.seen)
+        await run.press_still("c")
+        await run.see("This is LIVE")
+        await run.enter("live")
+        await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
+        assert sum(call.startswith("POST") for call in market.network.seen) == 1
+        assert not run.app.session.live_guard.asks
+
+
+async def to_unknown(market: Market, run: DeskRun) -> str:
+    """A create that was carried out, and no answer for the whole look; its intent id."""
+    await run.to_frozen()
+    market.network.after = unheard
+    await run.press("c")
+    await run.see("The service did not answer.")
+    intent = await looked_for_in_vain(run)
+    market.network.after = None
+    await run.app.push_screen(CandidatesScreen(run.app.session, intent))
+    return intent
+
+
+async def test_the_order_is_compared_and_taken(market: Market) -> None:
+    async with market.desk() as run:
+        intent_id = await to_unknown(market, run)
+        await run.later("1 order since then may be this one.", 0.2)
+        assert "every field" in run.text
+        assert "✓ 0.5 BTC" in run.text
+        await run.press_still("c")
+        await run.in_time(lambda: isinstance(run.app.screen, OrderScreen), "the order", 0.2)
+        entry = run.app.session.desk.journal.intents.get(intent_id)
+        assert entry.state is IntentState.CREATED
+        assert market.network.posts() == 1
+
+
+async def test_giving_up_takes_the_payments_own_phrase(market: Market) -> None:
+    async with market.desk() as run:
+        intent_id = await to_unknown(market, run)
+        await run.later("1 order since then may be this one.", 0.2)
+        intents = run.app.session.desk.journal.intents
+        entry = intents.get(intent_id)
+        await run.press_still("x")
+        await run.enter("give up")
+        assert 'Not the same: type "give up' in run.text
+        await run.retype(f"give up {entry.intent.fingerprint[:4]}")
+        await run.press("enter")
+        await run.settle(lambda: not isinstance(run.app.screen, CandidatesScreen), "the end")
+        settled = intents.get(intent_id)
+        assert settled.state is IntentState.ABANDONED
+
+
+LOOKS = "An order may exist: the desk looks."
+
+
+async def left(run: DeskRun) -> None:
+    """Create, hear nothing, and go back to the first screen."""
+    await run.press("c")
+    await run.see("The service did not answer.")
+    await run.press("escape", "escape", "escape")
+    await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the first screen")
+    await run.see(LOOKS)
+
+
+async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) -> None:
+    async with market.desk(size=(120, 40)) as run:
+        await run.to_frozen()
+        market.network.before = never_arrives
+        await left(run)
+        market.network.before = None
+        await run.press("o")
+        await run.see(LOOKS)
+        await run.press("escape")
+        await run.later("0.5 BTC to ETH", 2)
+        await run.see("nothing was paid.")
+        await run.settle(lambda: LOOKS not in run.text, "the funds anew")
+        assert "in your wallet." in run.text
+
+
+async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> None:
+    async with market.desk(size=(120, 40)) as run:
+        await run.to_frozen()
+        market.network.after = unheard
+        await left(run)
+        await run.in_time(lambda: run.app.creates.creating is None, "the end of the look")
+        await run.see("It may have created the order. Nothing was paid.")
+        assert LOOKS in run.text
+        market.network.after = None
+        await run.later("The order exists:", 1)
+        await run.settle(lambda: LOOKS not in run.text, "the funds anew")
+        assert market.network.posts() == 1
+
+
+Move = Callable[[BundleLog, JournaledBundle], object]
+
+
+def _signed(log: BundleLog, bundle: JournaledBundle) -> None:
+    log.signed(bundle, ("0x01",))
+
+
+def _sent(log: BundleLog, bundle: JournaledBundle) -> None:
+    _signed(log, bundle)
+    assert log.sent(bundle, NOW)
+
+
+def _unknown(log: BundleLog, bundle: JournaledBundle) -> None:
+    _sent(log, bundle)
+    log.unknown(bundle, "NOT_REACHABLE")
+
+
+def _submitted(log: BundleLog, bundle: JournaledBundle) -> None:
+    _sent(log, bundle)
+    log.submitted(bundle)
+
+
+def _ended(state: BundleState) -> Move:
+    def end(log: BundleLog, bundle: JournaledBundle) -> None:
+        _submitted(log, bundle)
+        log.ended(bundle, state)
+
+    return end
+
+
+LEFT: dict[str, tuple[Move, Until]] = {
+    "funded": (lambda log, bundle: None, Until.SIGNED),
+    "signed": (_signed, Until.SETTLED),
+    "sent": (_sent, Until.SETTLED),
+    "unknown": (_unknown, Until.SETTLED),
+    "submitted": (_submitted, Until.SETTLED),
+}
+OVER: dict[str, Move] = {
+    state.value: _ended(state)
+    for state in (BundleState.FAILED, BundleState.WITHDRAWN, BundleState.CONFIRMED)
+}
+"""What is confirmed paid its orders, so that no other bundle of them is sent behind it."""
+
+
+def _bundles(run: DeskRun) -> RunningBundles:
+    """Of a desk that has begun nothing yet."""
+    return RunningBundles(run.app.session.desk, lambda id_: None)
+
+
+def _taken_up_once(run: DeskRun, bundle: JournaledBundle, due: Until) -> None:
+    bundles = _bundles(run)
+    (session,) = bundles.left_open()
+    assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
+    assert session.account == bundle.built.account
+    assert session.standing.next is due
+    assert bundles.get(bundle.batch_id, bundle.group) is session
+    assert bundles.open == [session]
+    # A second look finds it in hand, and so does whoever begins it by a key.
+    assert bundles.left_open() == []
+    assert bundles.begin(bundle.batch_id, bundle.group) is session
+
+
+async def test_what_was_begun_is_taken_up_once_and_what_is_over_left_alone(
+    market: Market, subtests: pytest.Subtests
+) -> None:
+    async with market.desk() as run:
+        bundle = await bundled(run, funded=True)
+        log = run.app.session.desk.journal.bundles
+        for name, (move, due) in LEFT.items():
+            with subtests.test(name=name):
+                move(log, bundle)
+                _taken_up_once(run, bundle, due)
+            # Once it has failed the group is built anew.
+            log.ended(bundle, BundleState.FAILED)
+            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
+        for name, move in OVER.items():
+            with subtests.test(name=name):
+                move(log, bundle)
+                assert _bundles(run).left_open() == []
+            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
+
+
+async def test_what_was_only_built_waits_for_a_key(market: Market) -> None:
+    async with market.desk() as run:
+        await bundled(run, funded=False)
+        assert _bundles(run).left_open() == []
