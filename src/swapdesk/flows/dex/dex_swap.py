@@ -181,71 +181,6 @@ TOO_LATE = timedelta(seconds=5)
 """A transaction that was never sent and ends this soon would be executed in vain."""
 
 
-class SwapTransaction:
-    """Of one swap. ``steps`` signs and sends, ``ending`` says what an end comes to."""
-
-    def __init__(
-        self,
-        clock: Clock,
-        promise: Promise,
-        steps: SignedSteps,
-        ending: DexEnding,
-    ) -> None:
-        self._clock = clock
-        self._promise = promise
-        self._steps = steps
-        self._ending = ending
-
-    async def executed(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
-        signed = await self._kept(order)
-        if signed is None:
-            told = told_by(order)
-            if settled_by_venue(told):
-                return None
-            self._steps.order_until(deadline_of(told))
-            digest = hashlib.sha256(encode_json(told)).hexdigest()
-            read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
-        try:
-            found = await self._steps.settle(signed, SWAP)
-        except Refused as refused:
-            # The bytes are written down and are what may be sent once more.
-            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
-        hash_ = found.hash
-        if found.state is TransactionState.SUCCEEDED:
-            return hash_
-        if found.state is TransactionState.FAILED:
-            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
-        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
-        words = self._ending.words(said)
-        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
-
-    async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
-        before = await self._steps.of(Purpose.SWAP)
-        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
-        pays = decisive(kept)
-        if pays is None:
-            return None
-        if pays.state is TransactionState.SIGNED and self._too_late(order):
-            await self._steps.give_up_unsent(pays)
-            raise SwapStopped(
-                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
-            )
-        return pays
-
-    def _too_late(self, order: Order) -> bool:
-        try:
-            ends = deadline_of(told_by(order))
-        except NotThisSwap:
-            return False
-        return ends - self._clock.now() <= TOO_LATE
-
-
 class DexSwapFlow:
     """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes;
     ``on_waiting`` is called when the outcome of the create has to be looked up."""
@@ -332,7 +267,6 @@ class _Work:
             flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
-        self._transaction = SwapTransaction(flow._clock, self._promise, self._steps, self._ending)
         self._confirmation = DexConfirmation(
             flow._api, flow._journal, flow._clock, intent, self._ending, flow._pace
         )
@@ -347,7 +281,7 @@ class _Work:
         try:
             order = await self._ordered()
             self._ending.order_id = order.service_id
-            hash_ = await self._transaction.executed(order)
+            hash_ = await self._executed(order)
             return await self._confirmation.told(order, hash_)
         except (
             SwapStopped,
@@ -425,6 +359,57 @@ class _Work:
             raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
         raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
+
+    # The transaction of the order
+
+    async def _executed(self, order: Order) -> str | None:
+        """The hash of the order's transaction, executed; None where the venue settles."""
+        signed = await self._kept(order)
+        if signed is None:
+            told = told_by(order)
+            if settled_by_venue(told):
+                return None
+            self._steps.order_until(deadline_of(told))
+            digest = hashlib.sha256(encode_json(told)).hexdigest()
+            read = half_of if self._promise.chain_id is None else transaction_of
+            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
+        try:
+            found = await self._steps.settle(signed, SWAP)
+        except Refused as refused:
+            # The bytes are written down and are what may be sent once more.
+            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
+            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
+        hash_ = found.hash
+        if found.state is TransactionState.SUCCEEDED:
+            return hash_
+        if found.state is TransactionState.FAILED:
+            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
+        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
+        words = self._ending.words(said)
+        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
+
+    async def _kept(self, order: Order) -> SignedTransaction | None:
+        """The transaction that stands in the wallet's records, whatever the service says by now;
+        None where there is none. One that nobody has seen and that would come too late is given
+        up."""
+        before = await self._steps.of(Purpose.SWAP)
+        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
+        pays = decisive(kept)
+        if pays is None:
+            return None
+        if pays.state is TransactionState.SIGNED and self._too_late(order):
+            await self._steps.give_up_unsent(pays)
+            raise SwapStopped(
+                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
+            )
+        return pays
+
+    def _too_late(self, order: Order) -> bool:
+        try:
+            ends = deadline_of(told_by(order))
+        except NotThisSwap:
+            return False
+        return ends - self._clock.now() <= TOO_LATE
 
 
 ORDER_UNKNOWN = (
