@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from flows.batch.test_reading import read_sheet
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
@@ -26,7 +27,7 @@ from swapdesk.flows.batch.planned import (
     skipping,
 )
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
-from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
+from swapdesk.flows.batch.reading import template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry

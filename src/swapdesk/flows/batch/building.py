@@ -27,7 +27,8 @@ from swapdesk.flows.journal.batch_records import (
     WalletPayment,
 )
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.payload import Payload, SolanaPayload
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,
@@ -219,9 +220,9 @@ class Parts:
                     await self._send_part(bundle, item)
                 self._work.watch.moved()
         except Exception:
-            await self._payments.follow_all(promises.naming(self._work.payer, bundle.built))
+            await self._payments.follow_all(bundle.built.expires)
             raise
-        await self._payments.follow_all(promises.naming(self._work.payer, bundle.built))
+        await self._payments.follow_all(bundle.built.expires)
         entries = [self._part(bundle, item) for item in items]
         for entry in entries:
             if entry is not None and entry.code == "LOST":
@@ -250,7 +251,8 @@ class Parts:
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
             work, account = self._work, bundle.built.account
-            return promises.part_payload(await part_of(work.api, work.multi_id, account, item))
+            told = await part_of(work.api, work.multi_id, account, item)
+            return SolanaPayload(Purpose.BUNDLE, told)
 
         ids = [one.service_id for one in item.deposits]
         await self._payments.send(Paying.PART, item_turn(item, 0, 0).need, promise, make, ids)

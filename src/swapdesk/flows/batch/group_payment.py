@@ -30,7 +30,6 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.building import NotBuilt, Parts, build_operations, partition
 from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_outcomes import (
@@ -315,7 +314,7 @@ class GroupSettling:
         bundle = self._newest()
         if bundle is None:
             return
-        await self._payments.follow_all(promises.naming(self._work.payer, bundle.built))
+        await self._payments.follow_all(bundle.built.expires)
         self._work.watch.moved()
 
     # Building

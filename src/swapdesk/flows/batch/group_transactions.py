@@ -43,9 +43,6 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
 
-PromiseOf = Callable[[WalletPayment], Promise]
-"""What names a transaction that was begun."""
-
 _PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
 
 
@@ -190,20 +187,18 @@ class GroupPayments:
             return False
         return await self._work.transactor.dispatch(signed)
 
-    async def follow_all(self, promise_of: PromiseOf) -> None:
-        """Go on with everything that was begun, signing nothing, until each is over."""
+    async def follow_all(self, until: datetime) -> None:
+        """Go on with everything that was begun, signing nothing, until each is over; where nothing
+        was signed, that is committed. What leaves later than ``until`` pays no order any more."""
         for payment in self.all:
-            if payment.open:
-                await self._follow(payment, promise_of(payment))
-
-    async def _follow(self, payment: WalletPayment, promise: Promise) -> None:
-        """Go on with what was begun, signing nothing; where nothing was signed, that is
-        committed."""
-        signed = await self._work.transactor.resume(promise.intent_id, _PURPOSES[payment.paying])
-        if signed is None:
-            self._entry(payment).refused("NOT_SIGNED")
-        else:
-            await self._settled(payment, signed, promise.valid_until)
+            if not payment.open:
+                continue
+            purpose = _PURPOSES[payment.paying]
+            signed = await self._work.transactor.resume(payment.intent_id, purpose)
+            if signed is None:
+                self._entry(payment).refused("NOT_SIGNED")
+            else:
+                await self._settled(payment, signed, until)
 
     def _entry(self, payment: WalletPayment, *, fresh: bool = False) -> Entry:
         return _PaymentEntry(self._log, self._work.batch_id, self._work.number, payment, fresh)
@@ -330,7 +325,7 @@ class Operations:
         self._work.watch.moved()
 
     async def _follow_open(self, bundle: JournaledBundle) -> None:
-        await self._payments.follow_all(promises.naming(self._work.payer, bundle.built))
+        await self._payments.follow_all(bundle.built.expires)
         self._work.watch.moved()
 
     async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:

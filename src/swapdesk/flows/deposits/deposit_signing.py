@@ -26,7 +26,6 @@ from swapdesk.flows.deposits.wallet_funding import (
 from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
-from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -100,7 +99,9 @@ class DepositSigning(TransactionSigning):
         coin: str = "",
         confirmations: int = 0,
     ) -> None:
-        intent = _intent_of(tracked)
+        intent = tracked.intent
+        if intent is None:
+            raise ValueError("the order was not confirmed at this desk")
         super().__init__(
             intent.token_in,
             clock,
@@ -175,12 +176,6 @@ class DepositSigning(TransactionSigning):
 
     def finish(self, outcome: Outcome) -> None:
         super().finish(on_screen(outcome, self.id, faucet=self._faucet))
-
-
-def _intent_of(tracked: TrackedOrder) -> Intent:
-    if tracked.intent is None:
-        raise ValueError("the order was not confirmed at this desk")
-    return tracked.intent
 
 
 OTHER_DESK = "Another desk has the wallet: sign there, or close it."
