@@ -32,7 +32,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
 from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSigning
 from swapdesk.flows.transactions.outcome import Outcome, refused
-from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
+from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.transactions import HARMLESS, TransactionState
@@ -51,7 +51,7 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
-    reason = _sentence(outcome.cause)
+    reason = sentence(outcome.cause)
     if outcome.open:
         cause = f"The payment is not confirmed yet. {reason}"
         return replace(outcome, failure=Failure(cause, MAYBE, "you: r goes on with it"))
@@ -72,11 +72,6 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
         case _:
             next_ = LOOK
     return replace(outcome, failure=Failure(reason, money, next_))
-
-
-def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
 class DepositSigning(TransactionSigning):

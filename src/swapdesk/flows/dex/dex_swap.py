@@ -77,74 +77,6 @@ CONFIRMATIONS_ASKED = 5
 """How often a run tells the service of a transaction that it does not see yet."""
 
 
-class DexConfirmation:
-    """Of one run over one swap. Raises JournalUnavailable."""
-
-    def __init__(
-        self,
-        api: PartnerApi,
-        journal: Journal,
-        clock: Clock,
-        intent: Intent,
-        ending: DexEnding,
-        pace: Pace,
-    ) -> None:
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._intent = intent
-        self._ending = ending
-        self._pace = pace
-
-    async def told(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirm, with the same hash however often; a service that knows it is content."""
-        swaps, intent_id = self._journal.swaps, self._intent.id
-        step = swaps.last(intent_id, "confirm")
-        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
-        swaps.again(intent_id, seq)
-        swaps.sent(intent_id, seq)
-        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
-        code, error = "NOT_SEEN_YET", None
-        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
-            try:
-                known = await asked(
-                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
-                )
-            except ApiError as refused:
-                if refused.code != ErrorCode.ALREADY_SUBMITTED:
-                    return self._not_confirmed(refused, seq, hash_)
-                known = True
-            except ClientError as lost:
-                code, error, known = "NO_ANSWER", lost, False
-            if known:
-                swaps.acked(intent_id, seq)
-                newest = await self._newest(order)
-                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
-            await self._clock.sleep(2 * attempt * self._pace.look)
-        swaps.unknown(intent_id, seq, code)
-        said = "The service has not taken note of the swap yet."
-        words = goes_on(said, self._ending.paid_money(hash_))
-        return replace(self._ending.open(code, words, hash_), error=error)
-
-    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
-        """A refusal is told and not final where money left: the service may see it later."""
-        code = refused.code or f"HTTP_{refused.status}"
-        said = f"The service does not take the swap's transaction: {refused.message}"
-        if hash_ is None:
-            self._journal.swaps.refused(self._intent.id, seq, code)
-            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
-        self._journal.swaps.unknown(self._intent.id, seq, code)
-        who = f"you: send the service the order id and transaction {hash_}"
-        words = goes_on(said, self._ending.paid_money(hash_), who)
-        return replace(self._ending.open(code, words, hash_), error=refused)
-
-    async def _newest(self, order: Order) -> Order:
-        try:
-            return await self._api.get_order(order.service_id)
-        except ClientError:
-            return order
-
-
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)")
 _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
@@ -267,9 +199,6 @@ class _Work:
             flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
-        self._confirmation = DexConfirmation(
-            flow._api, flow._journal, flow._clock, intent, self._ending, flow._pace
-        )
 
     async def done(self) -> Outcome:
         try:
@@ -282,7 +211,7 @@ class _Work:
             order = await self._ordered()
             self._ending.order_id = order.service_id
             hash_ = await self._executed(order)
-            return await self._confirmation.told(order, hash_)
+            return await self._confirmed(order, hash_)
         except (
             SwapStopped,
             StillOpen,
@@ -410,6 +339,56 @@ class _Work:
         except NotThisSwap:
             return False
         return ends - self._clock.now() <= TOO_LATE
+
+    # What the service is told
+
+    async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
+        """Confirm, with the same hash however often; a service that knows it is content."""
+        swaps, intent_id = self._journal.swaps, self._intent.id
+        step = swaps.last(intent_id, "confirm")
+        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
+        swaps.again(intent_id, seq)
+        swaps.sent(intent_id, seq)
+        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
+        code, error = "NOT_SEEN_YET", None
+        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
+            try:
+                known = await asked(
+                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
+                )
+            except ApiError as refused:
+                if refused.code != ErrorCode.ALREADY_SUBMITTED:
+                    return self._not_confirmed(refused, seq, hash_)
+                known = True
+            except ClientError as lost:
+                code, error, known = "NO_ANSWER", lost, False
+            if known:
+                swaps.acked(intent_id, seq)
+                newest = await self._newest(order)
+                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
+            await self._clock.sleep(2 * attempt * self._pace.look)
+        swaps.unknown(intent_id, seq, code)
+        said = "The service has not taken note of the swap yet."
+        words = goes_on(said, self._ending.paid_money(hash_))
+        return replace(self._ending.open(code, words, hash_), error=error)
+
+    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
+        """A refusal is told and not final where money left: the service may see it later."""
+        code = refused.code or f"HTTP_{refused.status}"
+        said = f"The service does not take the swap's transaction: {refused.message}"
+        if hash_ is None:
+            self._journal.swaps.refused(self._intent.id, seq, code)
+            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
+        self._journal.swaps.unknown(self._intent.id, seq, code)
+        who = f"you: send the service the order id and transaction {hash_}"
+        words = goes_on(said, self._ending.paid_money(hash_), who)
+        return replace(self._ending.open(code, words, hash_), error=refused)
+
+    async def _newest(self, order: Order) -> Order:
+        try:
+            return await self._api.get_order(order.service_id)
+        except ClientError:
+            return order
 
 
 ORDER_UNKNOWN = (
