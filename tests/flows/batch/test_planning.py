@@ -155,19 +155,6 @@ async def test_a_bad_row_names_column_reason_and_what_to_do(
     assert [one.number for group in plan.groups for one in group.rows] == [1]
 
 
-async def test_every_bad_cell_of_a_row_is_told_at_once(
-    planner: BatchPlanner, api: PartnerApi
-) -> None:
-    plan = await planned(planner, api, ',"1,5",NOPE,,,dex,USDC,')
-    assert {code for code, _ in found(plan.rows[0])} == {
-        "NO_RECIPIENT",
-        "BAD_AMOUNT",
-        "TOKEN_NOT_FOUND",
-        "BAD_ROUTE",
-        "AMBIGUOUS_TOKEN",
-    }
-
-
 async def test_disabled_and_malicious_tokens_are_never_planned(
     planner: BatchPlanner, api: PartnerApi, catalog: Catalog
 ) -> None:
@@ -236,11 +223,24 @@ async def test_rows_are_called_the_same_where_the_same_is_paid(
     assert (("DUPLICATE", None) in found(plan.rows[1])) == same
 
 
-async def test_formulas_are_data_and_flagged(planner: BatchPlanner, api: PartnerApi) -> None:
-    to = address("xrp", "an exchange")
-    plan = await planned(planner, api, f"{to},100,XRP,xrp,+7,,USDC.ethereum,")
-    assert ("FORMULA", SheetColumn.MEMO) in found(plan.rows[0])
-    assert ("BAD_MEMO", SheetColumn.MEMO) in found(plan.rows[0])
+@pytest.mark.parametrize(
+    ("row", "codes"),
+    [
+        (
+            ',"1,5",NOPE,,,dex,USDC,',
+            {"NO_RECIPIENT", "BAD_AMOUNT", "TOKEN_NOT_FOUND", "BAD_ROUTE", "AMBIGUOUS_TOKEN"},
+        ),
+        # A formula is data.
+        (
+            f"{address('xrp', 'an exchange')},100,XRP,xrp,+7,,USDC.ethereum,",
+            {"FORMULA", "BAD_MEMO"},
+        ),
+    ],
+)
+async def test_all_that_is_wrong_with_a_row_is_told_at_once(
+    planner: BatchPlanner, api: PartnerApi, row: str, codes: set[str]
+) -> None:
+    assert {code for code, _ in found((await planned(planner, api, row)).rows[0])} == codes
 
 
 async def test_the_memo_of_the_book_goes_with_its_address(
