@@ -34,7 +34,6 @@ from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import QuoteQuery
 from world import World
 
 HEAD = "to,amount,token,chain,memo,route,sell,refund\n"
@@ -502,21 +501,6 @@ async def test_a_plan_says_about_what_arrives_without_a_quote(
         ("USDC", 1),
     ]
     assert plan.arrivals[0].about == (orders[0].about or 0) + (orders[1].about or 0)
-
-
-@pytest.mark.parametrize("amount", ["10", "25", "1000"])
-async def test_what_arrives_leaves_out_what_a_route_costs_whatever_the_amount(
-    planner: BatchPlanner, api: PartnerApi, amount: str
-) -> None:
-    """Of ten dollars fees of networks are an eighth here, and were told to arrive."""
-    route = "standard" if amount == "10" else "private"
-    row = f"@rita,{amount},XRP,xrp,,{route},USDC.ethereum,"
-    order = (await planned(planner, api, row)).rows[0].order
-    assert order.about is not None
-    asked = {"from": order.token_in.id, "to": order.token_out.id, "types": [route]}
-    query = QuoteQuery.model_validate({**asked, "amount": order.amount})
-    best = max(one.amount_out or 0 for one in (await api.get_quotes(query)).quotes)
-    assert abs(order.about / best - 1) < Decimal("0.02")
 
 
 def limits(**bucket: str) -> PairLimits:

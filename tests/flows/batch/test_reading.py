@@ -139,26 +139,6 @@ def test_a_point_beside_decimal_commas_is_never_guessed() -> None:
     assert (caught.value.code, caught.value.line) == ("DECIMAL_COMMA", 7)
 
 
-def test_decimal_commas_between_semicolons_stay_in_their_cell() -> None:
-    sheet = read_sheet("a.csv", b"to;amount;token;sell\n@bob;1,5;ETH;USDC\n@cy;2,5;ETH;USDC\n")
-    assert sheet.separator is Separator.SEMICOLON
-    assert [row.cell(SheetColumn.SELL_AMOUNT) for row in sheet.rows] == ["1,5", "2,5"]
-
-
-def test_a_mark_of_bytes_spellings_and_line_ends_do_not_matter() -> None:
-    content = "\ufeffRecipient, AMOUNT ,Buys,Destination Tag,From,Note\r\n@bob,1,ETH,7,USDC,hi\r\n"
-    sheet = read_sheet("a.csv", content.encode())
-    assert sheet.columns == (
-        SheetColumn.TO,
-        SheetColumn.SELL_AMOUNT,
-        SheetColumn.BUY,
-        SheetColumn.MEMO,
-        SheetColumn.SELL,
-    )
-    assert sheet.unused == ("Note",)
-    assert sheet.rows[0].cell(SheetColumn.MEMO) == "7"
-
-
 PAYEES = (
     "Receiver", "recipient_address", "Payee", "beneficiary", "To address", "Wallet Address",
     "destination",
