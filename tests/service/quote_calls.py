@@ -9,12 +9,12 @@ from typing import Any
 import httpx2
 
 import manual_time
+from service.http_calls import declined
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.quotes import Quote, QuoteList
 
@@ -38,12 +38,14 @@ async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuo
 
 
 async def refusal(
-    api: httpx2.AsyncClient, path: str, parameters: Parameters, code: str = "VALIDATION_ERROR"
+    api: httpx2.AsyncClient,
+    path: str,
+    parameters: Parameters,
+    code: str = "VALIDATION_ERROR",
+    field: str = "",
 ) -> dict[str, Any]:
-    """The body of a refusal with this code, and with the status of the code."""
-    answer = await api.get(path, params=parameters)
-    assert (answer.status_code, answer.json()["code"]) == (STATUS_OF[ErrorCode(code)], code)
-    return answer.json()
+    """As :func:`declined`, of a call with these parameters."""
+    return await declined(api.get(path, params=parameters), code, field)
 
 
 async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:

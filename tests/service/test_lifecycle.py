@@ -262,7 +262,7 @@ async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
 
 async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
     order, venue, key = await begun(floor)
-    venue._poll_seconds = 0.2
+    venue.poll_seconds = 0.2
     waits = []
     for seconds in (1, 20, 600):
         await floor.work(seconds)
@@ -275,7 +275,7 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
 
 async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
-    venue._poll_seconds = 0.2
+    venue.poll_seconds = 0.2
     assert (await state(floor, order, 1800)).status == 5
     back = LegReport(
         LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xbb", refund_chain="ethereum"

@@ -163,8 +163,7 @@ async def test_sides_by_cex_id(api: httpx2.AsyncClient) -> None:
 
 @pytest.mark.parametrize("to", [BTC.id, BTC.id.upper(), "BTC", "btc"])
 async def test_limits_of_one_token_with_itself(api: httpx2.AsyncClient, to: str) -> None:
-    body = await refusal(api, "/minMax", {"tokenIdFrom": BTC.id, "tokenIdTo": to})
-    assert body["fields"].keys() == {"tokenIdTo"}
+    await refusal(api, "/minMax", {"tokenIdFrom": BTC.id, "tokenIdTo": to}, field="tokenIdTo")
 
 
 async def test_limits_hold_while_prices_move(
@@ -393,8 +392,7 @@ async def test_amounts_that_are_none(api: httpx2.AsyncClient, path: str, amount:
     parameters = asked(amount)
     if path.endswith("send"):
         del parameters["to"]
-    body = await refusal(api, path, parameters)
-    assert body["fields"].keys() == {"amount"}
+    await refusal(api, path, parameters, field="amount")
 
 
 @pytest.mark.parametrize("amount", ["0", "0.0"])
@@ -458,8 +456,7 @@ async def test_one_token_on_both_sides(api: httpx2.AsyncClient, types: Any) -> N
     parameters = asked(to=BTC.id.upper())
     if types is not None:
         parameters["types"] = types
-    body = await refusal(api, "/quotes", parameters)
-    assert body["fields"].keys() == {"to"}
+    await refusal(api, "/quotes", parameters, field="to")
 
 
 async def test_one_token_on_both_sides_privately(
@@ -477,8 +474,7 @@ async def test_private_send_needs_the_token_to_support_it(api: httpx2.AsyncClien
         ("/quotes/private-send", {"amount": "100", "from": USDC_SOL.id}),
         ("/quotes", asked("100", USDC_SOL.id, USDC_SOL.id, types="private")),
     ):
-        body = await refusal(api, path, parameters)
-        assert body["fields"].keys() == {"from"}
+        await refusal(api, path, parameters, field="from")
 
 
 @pytest.mark.proves("input get_quotes from", "input get_quotes to")

@@ -169,17 +169,9 @@ async def over(service: ServiceParts, legs: tuple[str, ...], middle_id: str) -> 
     return quantize(out.amount_out, ETH.decimals, up=False)
 
 
-@pytest.fixture
-def many_venues() -> list[CentralizedVenue]:
-    return [PriceVenue(f"v{n}", fee=Decimal(n) / 1000) for n in range(1, 8)]
-
-
-async def test_private_rows_are_bounded(
-    clock: ManualClock,
-    store: Any,
-    many_venues: list[CentralizedVenue],
-) -> None:
-    parts = small_service(clock, store, venues=many_venues)
+async def test_private_rows_are_bounded(clock: ManualClock, store: Any) -> None:
+    many = [PriceVenue(f"v{n}", fee=Decimal(n) / 1000) for n in range(1, 8)]
+    parts = small_service(clock, store, venues=many)
     caller = Caller(FIRST, FIRST.keys[0])
     query = QuoteQuery.model_validate(asked(types=["private"]))
     answer = await parts.engine.quotes(caller, query)
@@ -369,8 +361,7 @@ async def test_unknown_codes_are_refused(api: httpx2.AsyncClient, codes: Any) ->
         }
     for name in FILTERS:
         parameters = {"amount": "0.5", "from": BTC.id, name: codes}
-        body = await refusal(api, "/quotes/private-send", parameters)
-        assert body["fields"].keys() == {name}
+        await refusal(api, "/quotes/private-send", parameters, field=name)
 
 
 @pytest.mark.parametrize(

@@ -152,10 +152,9 @@ async def test_price_impact_is_filtered_and_cannot_be_executed(floor: Floor) -> 
     row = found["fa"]
     assert row["filteredReason"] == "price_impact"
     someone: Trader = await trader(floor, 1503)
-    refusal = await someone.create(row["quoteId"], 422)
-    assert refusal["code"] == "INVALID_SWAP"
+    await someone.create(row["quoteId"], "INVALID_SWAP")
     body = {"quoteId": row["quoteId"], "addressFrom": someone.address}
-    assert (await someone.ask("/dex/approve", body, 422))["code"] == "INVALID_SWAP"
+    await someone.ask("/dex/approve", body, "INVALID_SWAP")
 
 
 @pytest.mark.parametrize("place", ["below", "over the cap", "over cap and venues"])

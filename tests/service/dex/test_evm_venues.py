@@ -99,20 +99,16 @@ async def test_a_create_needs_its_sender(floor: Floor) -> None:
     someone = await trader(floor, 1006, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     body = {"quoteId": row["quoteId"], "addressTo": someone.address}
-    refused = await someone.ask("/exchanges", body, 422)
-    assert refused["fields"].keys() == {"addressFrom"}
-    wrong = await someone.create(row["quoteId"], 422, addressFrom="nobody")
-    assert wrong["fields"].keys() == {"addressFrom"}
+    await someone.ask("/exchanges", body, "addressFrom")
+    await someone.create(row["quoteId"], "addressFrom", addressFrom="nobody")
     surplus = [{"signature": "0x" + "11" * 65, "key": "permit"}]
-    wrong = await someone.create(row["quoteId"], 422, signatures=surplus)
-    assert wrong["fields"].keys() == {"signatures"}
+    await someone.create(row["quoteId"], "signatures", signatures=surplus)
 
 
 async def test_what_would_fail_is_refused_and_the_quote_stays(floor: Floor) -> None:
     someone = await trader(floor, 1007, coins="1", USDC="100")
     row = await someone.row("ba", "USDC", "WETH", "100")
-    refused = await someone.create(row["quoteId"], 422)
-    assert refused["code"] == "INVALID_SWAP"
+    refused = await someone.create(row["quoteId"], "INVALID_SWAP")
     assert "insufficient allowance" in refused["message"]
     assert await someone.approve_all(row["quoteId"]) == 1
     order = await someone.create(row["quoteId"])
@@ -123,16 +119,13 @@ async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floo
     someone = await trader(floor, 1008, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     for more in ({"markup": 1}, {"inLegIncludedSwaps": ["ba"]}):
-        refused = await someone.create(row["quoteId"], 422, **more)
-        assert refused["code"] == "INVALID_SWAP"
+        await someone.create(row["quoteId"], "INVALID_SWAP", **more)
     assert (await someone.create(row["quoteId"], markup=0))["isDex"] is True
 
 
 async def test_a_transaction_that_fails_ends_its_order(floor: Floor) -> None:
     someone = await trader(floor, 1009, coins="5", USDC="100")
-    row = await someone.row("ba", "USDC", "WETH", "100")
-    assert await someone.approve_all(row["quoteId"]) == 1
-    order = await someone.create(row["quoteId"])
+    order = await someone.ordered("ba", "USDC", "WETH", "100")
     # The tokens go elsewhere first.
     await someone.give("USDC", 100 * 10**6, stranger(1999).address)
     sent = await someone.execute(order["metadata"])
@@ -185,13 +178,10 @@ async def test_signatures_of_others_are_refused(floor: Floor) -> None:
         (good, "order"),
     ):
         given = [{"signature": signature, "key": key}]
-        refused = await someone.create(row["quoteId"], 422, signatures=given)
-        assert refused["fields"].keys() == {"signatures"}, (signature, key)
+        await someone.create(row["quoteId"], "signatures", signatures=given)
     twice = [{"signature": good, "key": "permit"}] * 2
-    refused = await someone.create(row["quoteId"], 422, signatures=twice)
-    assert refused["fields"].keys() == {"signatures"}
-    refused = await someone.create(row["quoteId"], 422)
-    assert refused["fields"].keys() == {"signatures"}
+    await someone.create(row["quoteId"], "signatures", signatures=twice)
+    await someone.create(row["quoteId"], "signatures")
     given = [{"signature": good, "key": "permit"}]
     assert (await someone.create(row["quoteId"], signatures=given))["isDex"] is True
 
@@ -269,8 +259,8 @@ async def test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more(floor:
     held = await relayer.holds("DAI")
     await relayer.give("DAI", held, other.address)
     try:
-        refused = await someone.create(row["quoteId"], status=422)
-        assert (refused["code"], "relayer" in refused["message"]) == ("INVALID_SWAP", True)
+        refused = await someone.create(row["quoteId"], "INVALID_SWAP")
+        assert "relayer" in refused["message"]
         assert "relayer" in (await someone.quotes(here, there, "100"))["me"]["error"]
     finally:
         await other.give("DAI", held, relayer.address)
@@ -399,8 +389,7 @@ async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
         if quote_id == another["quoteId"]:
             # The same amount to the same second is the same permit.
             body["previousSignature"] = {**given, "signature": other.sign(permit["data"])}
-        refused = await someone.ask("/dex/chainSignatures", body, 422)
-        assert refused["fields"].keys() == {"previousSignature.signature"}
+        await someone.ask("/dex/chainSignatures", body, "previousSignature.signature")
 
 
 @pytest.mark.proves(
@@ -428,8 +417,7 @@ async def test_steps_that_do_not_follow(floor: Floor) -> None:
         ),
     ):
         sent: Any = {**body, **change}
-        refused = await someone.ask("/dex/chainSignatures", sent, 422)
-        assert refused["fields"].keys() == {field}, change
+        refused = await someone.ask("/dex/chainSignatures", sent, field)
         for name in field.split("."):
             sent = sent[name]
         assert refused["fields"][field]["value"] == sent
@@ -449,14 +437,11 @@ async def test_creates_without_the_whole_chain(floor: Floor) -> None:
         [signature, signature],
     ):
         more = {} if wrong is None else {"signatures": wrong}
-        refused = await someone.create(quote_id, 422, **more)
-        assert refused["fields"].keys() == {"signatures"}, wrong
+        await someone.create(quote_id, "signatures", **more)
     other = await trader(floor, 1306)
-    refused = await someone.create(quote_id, 422, signatures=[signature], addressTo=other.address)
-    assert refused["fields"].keys() == {"addressTo"}
+    await someone.create(quote_id, "addressTo", signatures=[signature], addressTo=other.address)
     order = await someone.create(quote_id, signatures=[signature])
-    refused = await someone.confirm(order["serviceId"], "0x" + "ab" * 32, 422)
-    assert refused["fields"].keys() == {"txHash"}
+    await someone.confirm(order["serviceId"], "0x" + "ab" * 32, "txHash")
 
 
 async def test_an_order_alone_where_an_approval_stands(floor: Floor) -> None:
@@ -518,7 +503,7 @@ async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None
     assert message["witness"]["receiver"] == someone.address
     given = {"signature": someone.sign(asked["data"]), "key": asked["key"]}
     # Before the approval is mined, Permit2 can take nothing.
-    refused = await someone.create(quote_id, 422, signatures=[given])
+    refused = await someone.create(quote_id, "signatures", signatures=[given])
     assert "Permit2" in str(refused)
     assert await someone.allowed(quote_id) is False
     assert await someone.mined(await someone.send(approval["to"], approval["data"]))
@@ -527,7 +512,7 @@ async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None
     assert again == {"approvals": [], "signatures": [asked]}
     other = await trader(floor, 1332)
     stranger = {**given, "signature": other.sign(asked["data"])}
-    await someone.create(quote_id, 422, signatures=[stranger])
+    await someone.create(quote_id, "signatures", signatures=[stranger])
     order = await someone.create(quote_id, signatures=[given])
     await someone.confirm(order["serviceId"])
     ended = await floor.ended(order["serviceId"])
