@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import httpx2
@@ -35,6 +35,11 @@ async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]
 async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuote:
     """What the service keeps of a quote of the first partner."""
     return await service.store.get_quote(FIRST.partner_id, quote_id)
+
+
+async def with_stored(service: ServiceParts, rows: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Each row with what the service keeps of it, None of one without a price."""
+    return [(row, await stored_quote(service, row.quote_id)) for row in rows]
 
 
 async def refusal(

@@ -62,8 +62,6 @@ from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.multi import MultiExchangeStatus, MultiTransactions
 from swapdesk.wire.tokens import Token
 
-UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
-
 
 @pytest.fixture
 def venue_list() -> list[PlainVenue]:

@@ -20,7 +20,7 @@ from service.http_calls import declined, small_service
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH, TOKENS, USDC
+from service.world import AS_SECOND, BTC, ETH, TOKENS, UNKNOWN, USDC
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT
@@ -38,7 +38,6 @@ from swapdesk.wire.orders import LegStatus
 
 OWNER: LocalAccount = Account.from_key("0x" + "11" * 32)
 STRANGER: LocalAccount = Account.from_key("0x" + "22" * 32)
-UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 BUNDLED = [
     token.model_copy(update={"has_bundler": token.symbol in ("ETH", "USDC")}) for token in TOKENS
 ]

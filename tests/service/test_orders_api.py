@@ -18,7 +18,7 @@ from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
 from service.valid import HeldAnswers, require_valid
 from service.venue import PlainVenue
-from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL
+from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL, UNKNOWN
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
@@ -206,9 +206,6 @@ async def test_each_dialect_says_that_a_recipient_is_a_deposit_address(
 
 
 # One partner never sees a byte of another
-
-
-UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal, stored_quote
+from service.quote_calls import asked, quotes, refusal, stored_quote, with_stored
 from service.test_store import order
 from service.world import BTC, ETH, FIRST
 from swapdesk.service.handlers import ServiceParts
@@ -65,9 +65,9 @@ async def chosen(
 ) -> set[tuple[str, int | None]]:
     """Payout venue and wallet of every usable row, asked for so often."""
     found = set()
-    for row in [row for _ in range(times) for row in await quotes(api, parameters)]:
+    rows = [row for _ in range(times) for row in await quotes(api, parameters)]
+    for row, stored in await with_stored(service, rows):
         assert row.quote_id is not None, row.error
-        stored = await stored_quote(service, row.quote_id)
         found.add((stored.legs[-1], stored.payout_wallet))
     return found
 

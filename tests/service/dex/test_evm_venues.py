@@ -48,9 +48,7 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
     assert order["isDex"] is True
     assert "depositAddress" not in order
     assert order["displayStatus"] == "WAITING_FOR_DEPOSIT"
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
+    sent = await someone.sent(order)
     assert await someone.confirm(order["serviceId"], sent) is True
     ended = await floor.ended(order["serviceId"])
     assert ended["orderFinishedReceived"]
@@ -198,20 +196,23 @@ async def test_an_approval_will_do(floor: Floor) -> None:
 # A cross-chain portal: locked on one chain, paid out on the other
 
 
-async def test_a_transfer_to_another_chain(floor: Floor) -> None:
-    someone = await trader(floor, 1601, coins="1", USDC="300")
+async def carried(floor: Floor, number: int, amount: str) -> tuple[Trader, Any, Any]:
+    """Somebody who has so many USDC, the row that carries all of it, and the order."""
+    someone = await trader(floor, number, coins="1", USDC=amount)
     here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
-    row = (await someone.quotes(here, there, "300"))["me"]
+    row = (await someone.quotes(here, there, amount))["me"]
+    assert await someone.approve_all(row["quoteId"]) == 1
+    return someone, row, await someone.create(row["quoteId"])
+
+
+async def test_a_transfer_to_another_chain(floor: Floor) -> None:
+    someone, row, order = await carried(floor, 1601, "300")
     assert row["bridgeFeeUsd"] > 0
     assert row["feeUsd"] > 0
     assert row["netAmountOut"] < row["amountOut"]
     assert row["amountOut"] == Decimal("299.88")
-    assert await someone.approve_all(row["quoteId"]) == 1
-    order = await someone.create(row["quoteId"])
     assert int(order["metadata"]["value"]) > 0
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
+    sent = await someone.sent(order)
     ended = await floor.ended(order["serviceId"])
     assert ended["inTransactionOutHash"] != sent
     assert await someone.holds("USDC") == 0
@@ -230,14 +231,8 @@ async def test_other_assets_are_not_carried(floor: Floor) -> None:
 
 async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     """Two payouts of one transfer go out before anybody wrote one down."""
-    someone = await trader(floor, 1603, coins="1", USDC="200")
-    here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
-    row = (await someone.quotes(here, there, "200"))["me"]
-    assert await someone.approve_all(row["quoteId"]) == 1
-    order = await someone.create(row["quoteId"])
-    sent = await someone.execute(order["metadata"])
-    assert await someone.mined(sent)
-    assert await someone.confirm(order["serviceId"], sent) is True
+    someone, _, order = await carried(floor, 1603, "200")
+    await someone.sent(order)
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -312,12 +307,16 @@ async def both_signed(someone: Trader, quote_id: str) -> tuple[dict[str, Any], d
     return signature, order["data"]
 
 
+async def signed_order(someone: Trader, quote_id: str) -> dict[str, Any]:
+    signature, _ = await both_signed(someone, quote_id)
+    return await someone.create(quote_id, signatures=[signature])
+
+
 async def test_a_chain_of_two_steps(floor: Floor) -> None:
     someone, row = await intended(floor, 1301)
     assert row["supportsSignatures"] is True
     assert (row["gas"], row["gasUsd"]) == (0, 0)
-    signature, _ = await both_signed(someone, row["quoteId"])
-    order = await someone.create(row["quoteId"], signatures=[signature])
+    order = await signed_order(someone, row["quoteId"])
     assert order["metadata"]["offChain"] is True
     assert "data" not in order["metadata"]
     await floor.work()
@@ -336,16 +335,13 @@ async def test_a_chain_of_two_steps(floor: Floor) -> None:
 async def moved(floor: Floor, number: int, sell: str, buy: str, amount: str) -> None:
     """Somebody else swaps at Basalt, whose pools the solver prices by."""
     other = await trader(floor, number, coins="1", **{sell: amount})
-    row = await other.row("ba", sell, buy, amount, slippage="50")
-    await other.approve_all(row["quoteId"])
-    order = await other.create(row["quoteId"])
+    order = await other.ordered("ba", sell, buy, amount, slippage="50")
     assert await other.mined(await other.execute(order["metadata"]))
 
 
 async def settled(floor: Floor, someone: Trader, row: dict[str, Any]) -> Decimal:
     """What the order pays; the solver settles it now."""
-    signature, _ = await both_signed(someone, row["quoteId"])
-    order = await someone.create(row["quoteId"], signatures=[signature])
+    order = await signed_order(someone, row["quoteId"])
     await someone.confirm(order["serviceId"])
     ended = await floor.ended(order["serviceId"])
     paid = Decimal(await someone.holds("WETH")).scaleb(-18)
@@ -472,8 +468,7 @@ async def test_an_order_taken_back_moves_nothing(floor: Floor) -> None:
 async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     """Two settlements of one order go out before anybody wrote one down."""
     someone, row = await intended(floor, 1309)
-    signature, _ = await both_signed(someone, row["quoteId"])
-    order = await someone.create(row["quoteId"], signatures=[signature])
+    order = await signed_order(someone, row["quoteId"])
     assert await someone.confirm(order["serviceId"]) is True
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
     assert stored.fee_usd > 0, "what it keeps of the token sold"

@@ -249,9 +249,11 @@ class Trader(Caller):
         data = "0x" + erc20.TRANSFER.call(to, units).hex()
         assert await self.mined(await self.send(token, data))
 
-    async def ordered(self, venue: str, sell: str, buy: str, amount: str) -> dict[str, Any]:
+    async def ordered(
+        self, venue: str, sell: str, buy: str, amount: str, **more: str
+    ) -> dict[str, Any]:
         """An order of what one venue pays, with the approvals that it asks for."""
-        row = await self.row(venue, sell, buy, amount)
+        row = await self.row(venue, sell, buy, amount, **more)
         await self.approve_all(row["quoteId"])
         return await self.create(row["quoteId"])
 
@@ -261,11 +263,16 @@ class Trader(Caller):
             metadata["to"], metadata["data"], int(metadata["value"]), int(metadata["gasLimit"])
         )
 
-    async def swapped(self, order: dict[str, Any]) -> dict[str, Any]:
-        """The order once its transaction was sent, mined, confirmed and seen."""
+    async def sent(self, order: dict[str, Any]) -> str:
+        """The hash of its transaction, which was mined and confirmed."""
         sent = await self.execute(order["metadata"])
         assert await self.mined(sent)
         assert await self.confirm(order["serviceId"], sent) is True
+        return sent
+
+    async def swapped(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The order once its transaction was seen."""
+        await self.sent(order)
         return await self.floor.ended(order["serviceId"])
 
     async def approve_all(self, quote_id: str) -> int:
