@@ -35,9 +35,8 @@ from swapdesk.service.app import build_service
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
-from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.chains import ChainQuery, SwapProvider
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 VERIFIED = [one for one in TOKENS if not one.unverified]

@@ -23,8 +23,14 @@ from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
-from swapdesk.wire.pair_limits import PairLimitsQuery
-from swapdesk.wire.quotes import AmountType, PrivateSendQuoteList, Quote, QuoteQuery, RouteType
+from swapdesk.wire.quotes import (
+    AmountType,
+    PairLimitsQuery,
+    PrivateSendQuoteList,
+    Quote,
+    QuoteQuery,
+    RouteType,
+)
 from swapdesk.wire.tokens import Token
 
 

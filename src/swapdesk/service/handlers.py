@@ -28,12 +28,11 @@ from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
-from swapdesk.wire.chains import ChainList
+from swapdesk.wire.chains import ChainList, SwapProvider
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 

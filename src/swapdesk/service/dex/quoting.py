@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
-from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.chain.rpc.evm import EvmUncertain
 from swapdesk.chain.rpc.solana import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
@@ -29,8 +29,7 @@ from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexPrice, DexQ
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
-from swapdesk.wire.pair_limits import Limits
-from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)

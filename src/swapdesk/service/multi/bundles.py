@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from swapdesk.chain.user_operation import read_operation
+from swapdesk.chain.smart_account import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling import Bundler, BundleRefused, BundlerUnreachable, Landed
 from swapdesk.service.store.records import (

@@ -24,6 +24,7 @@ from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.rpc.solana import Blockhash, SolanaError
+from swapdesk.chain.smart_account import EntryPointVersion, operation_json, signed_digest
 from swapdesk.chain.solana import (
     ComputeLimit,
     ComputePrice,
@@ -35,7 +36,6 @@ from swapdesk.chain.solana import (
     token_account,
     unsigned,
 )
-from swapdesk.chain.user_operation import EntryPointVersion, operation_json, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.bundling import (

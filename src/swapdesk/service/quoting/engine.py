@@ -59,12 +59,14 @@ from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
+    Limits,
+    PairLimits,
+    PairLimitsQuery,
     PrivateSendQuery,
     PrivateSendQuoteList,
     Quote,

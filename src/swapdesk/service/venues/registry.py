@@ -30,7 +30,7 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.service.venues.onchain.adapter import DexVenue
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)
