@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -107,29 +106,25 @@ def test_commission_of_each_tier(of: Partner | None, changes: dict[str, Any], ea
     assert commission_of(usual(1, of or ALICE, **changes), of, VENUES) == Decimal(earned)
 
 
-async def test_the_worker_counts_an_order_that_it_finishes(tmp_path: Path) -> None:
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+async def test_the_worker_counts_an_order_that_it_finishes(floor: Floor) -> None:
     give_fees(floor.venues)
     account = PartnerAccount(floor.store, floor.clock)
-    try:
-        for of, earned in ((ALICE, "1.2"), (FRANK, "0")):
-            made = await floor.create(of=of)
-            row = await floor.store.get_order(of.partner_id, made.service_id)
-            (code,) = row.legs
-            for status in (LegStatus.EXCHANGING, LegStatus.SENDING):
-                floor.venue(code).move(f"{made.service_id}:in", status)
-                await floor.work()
-                assert (await account.volume(caller(of))).count == 0
-            floor.venue(code).move(f"{made.service_id}:in", LegStatus.FINISHED)
+    for of, earned in ((ALICE, "1.2"), (FRANK, "0")):
+        made = await floor.create(of=of)
+        row = await floor.store.get_order(of.partner_id, made.service_id)
+        (code,) = row.legs
+        for status in (LegStatus.EXCHANGING, LegStatus.SENDING):
+            floor.venue(code).move(f"{made.service_id}:in", status)
             await floor.work()
-            await floor.work(3600)
-            told = await account.volume(caller(of))
-            assert (told.count, told.total_transacted_usd) == (1, Decimal(1500))
-            summary = await account.commissions(caller(of), CommissionQuery())
-            assert summary.total_earnings == summary.pending_commissions == Decimal(earned)
-            assert summary.commission_count == (1 if Decimal(earned) else 0)
-    finally:
-        await floor.store.close()
+            assert (await account.volume(caller(of))).count == 0
+        floor.venue(code).move(f"{made.service_id}:in", LegStatus.FINISHED)
+        await floor.work()
+        await floor.work(3600)
+        told = await account.volume(caller(of))
+        assert (told.count, told.total_transacted_usd) == (1, Decimal(1500))
+        summary = await account.commissions(caller(of), CommissionQuery())
+        assert summary.total_earnings == summary.pending_commissions == Decimal(earned)
+        assert summary.commission_count == (1 if Decimal(earned) else 0)
 
 
 # Over HTTP
