@@ -137,7 +137,7 @@ EVM = (
         f"{_EVM}/calls.py",
         '        state.shows_transfers = bool(options.get("traceTransfers"))\n',
         '        state.shows_transfers = not options.get("traceTransfers")\n',
-        ("tests/sandbox/evm/test_evm_client.py::test_calls_that_are_pretended",),
+        ("tests/sandbox/evm/test_evm_door.py::test_calls_that_are_pretended",),
     ),
     Defect(
         "evm-nonce-of-the-past-taken",

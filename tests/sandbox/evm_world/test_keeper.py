@@ -27,6 +27,7 @@ from swapdesk.sandbox.evm_world.genesis import (
     KEEPER,
     Pool,
     address_of,
+    octets,
     pools_of,
 )
 from swapdesk.sandbox.evm_world.keeper import (
@@ -187,10 +188,6 @@ class World(Struct):
 
     async def mined(self, sent: bytes | None) -> dict[str, Any]:
         return dict(await self.node.confirmed(CHAIN, sent))
-
-
-def octets(address: str) -> bytes:
-    return bytes.fromhex(address[2:])
 
 
 class Patient(SystemClock):
