@@ -64,7 +64,7 @@ async def test_events_are_tried_a_few_times_and_wait_in_a_bounded_queue() -> Non
         for number in range(2 * MOST_WAITING):
             sender.tell("aa", "orderId", f"{number}:in")
             sender.tell("aa", "orderId", f"{number}:in")
-        assert sender.waiting == MOST_WAITING
+        assert len(sender._waiting) == MOST_WAITING
         for _ in WAITS:
             clock.advance_to_next()
             await manual_time.rest()
@@ -76,7 +76,7 @@ async def test_events_are_tried_a_few_times_and_wait_in_a_bounded_queue() -> Non
         service.down = False
         clock.advance_to_next()
         await manual_time.rest()
-        assert sender.waiting == 0
+        assert len(sender._waiting) == 0
         last = service.tries[-1]
         assert last.url == f"{url}/webhooks/aa"
         at = datetime.fromtimestamp(int(last.headers["webhook-timestamp"]), UTC)

@@ -386,7 +386,7 @@ class PoolMachine(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         held = [each for account in self.accounts.values() for each in account.held.values()]
         assert len(self.pool) == len(held)
-        assert {each.hash for each in self.pool.waiting()} == {each.hash for each in held}
+        assert {each.hash for each in self.pool._by_hash.values()} == {each.hash for each in held}
         for sender, account in self.accounts.items():
             nonce = account.nonce
             while nonce in account.held:
@@ -419,7 +419,7 @@ def test_a_replacement_pays_a_tenth_more_of_both_fees() -> None:
         with pytest.raises(Problem, match="replacement transaction underpriced"):
             pool.add(candidate(SENDERS[0], 0, fee, tip), 0, BALANCE)
     pool.add(candidate(SENDERS[0], 0, 110, 11), 0, BALANCE)
-    assert [each.max_fee for each in pool.waiting()] == [110]
+    assert [each.max_fee for each in pool._by_hash.values()] == [110]
 
 
 def test_what_waits_for_a_lower_fee_is_not_forgotten() -> None:

@@ -60,10 +60,6 @@ class EventSender:
             del self._waiting[next(iter(self._waiting))]
         self._told.set()
 
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
-
     async def run(self) -> None:
         """Send until cancelled, one event after the other."""
         # On use: a node that tells nobody needs no client.
@@ -101,11 +97,17 @@ class EventSender:
         )
         for wait in (*WAITS, None):
             try:
-                answer = await http.post(
-                    f"{self._url}/webhooks/{source}",
-                    content=body,
-                    headers=self._headers(source, event_id, body),
-                )
+                # Signed anew for every try, so that none is too old.
+                now = int(self._clock.now().timestamp())
+                secret = webhook_secret(self._key, source)
+                headers = {
+                    "content-type": "application/json",
+                    "webhook-id": event_id,
+                    "webhook-timestamp": str(now),
+                    "webhook-signature": signature(secret, event_id, now, body),
+                }
+                url = f"{self._url}/webhooks/{source}"
+                answer = await http.post(url, content=body, headers=headers)
                 if answer.is_success:
                     return
             except httpx2.HTTPError:
@@ -113,13 +115,3 @@ class EventSender:
             if wait is not None:
                 await self._clock.sleep(wait)
         logger.info("event %s of %s was not taken", event_id, source)
-
-    def _headers(self, source: str, event_id: str, body: bytes) -> dict[str, str]:
-        """Signed anew for every try, so that none is too old."""
-        now = int(self._clock.now().timestamp())
-        return {
-            "content-type": "application/json",
-            "webhook-id": event_id,
-            "webhook-timestamp": str(now),
-            "webhook-signature": signature(webhook_secret(self._key, source), event_id, now, body),
-        }
