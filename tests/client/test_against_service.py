@@ -28,16 +28,14 @@ from swapdesk.service.app import Onchain
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.multi import (
     MultiBuildRequest,
     MultiExchangeRequest,
     MultiOrderRequest,
     MultiSubmitRequest,
 )
-from swapdesk.wire.orders import Order, OrderQuery
-from swapdesk.wire.pair_limits import PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
+from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery, RouteType
 from swapdesk.wire.tokens import TokenQuery
 from world import World, open_world
 

@@ -273,7 +273,7 @@ CREATING = (
         "swapdesk/wire/encoding/numbers.py",
         "return amount if 0 < amount < NO_BOUND else None",
         "return amount",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "end-in-milliseconds-never-reached",
@@ -281,7 +281,7 @@ CREATING = (
         "swapdesk/wire/encoding/timestamps.py",
         "timedelta(milliseconds=int(millis))",
         "timedelta(seconds=min(int(millis), 10**10))",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "answer-about-another-id",
@@ -574,7 +574,7 @@ PAYING = (
         "swapdesk/chain/addresses/xrp.py",
         '("dt", payment.memo)',
         '("dt", None)',
-        ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
+        ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(
         "empty-tag-hides-the-other",
@@ -582,7 +582,7 @@ PAYING = (
         "swapdesk/wire/orders.py",
         'told[name] in (None, "")',
         "told[name] is None",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "chain-called-by-its-id-takes-any-prefix",

@@ -21,8 +21,7 @@ from patience import eventually
 from sandbox.solana.solana_world import USDC, signed
 from sandbox.test_node import BTC, ETH, HOUR, SOL, address, audit, open_leg, pay, report
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.chain.solana import Transfer, read_transaction, token_account
 from swapdesk.clock import SystemClock

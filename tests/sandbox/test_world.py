@@ -42,9 +42,8 @@ from swapdesk.sandbox.world import (
 )
 from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens
 from swapdesk.service.access import Tier
-from swapdesk.wire.chains import Chain
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.encoding.codec import decode, encode_json
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
 from world import sandbox_goods
 

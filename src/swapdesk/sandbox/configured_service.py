@@ -20,7 +20,7 @@ from functools import cache
 
 import uvloop
 
-from swapdesk.chain.rpc.evm_answers import EvmError, quantity
+from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -44,8 +44,7 @@ from swapdesk.service.venues.onchain.facilitator import ChainFacilitator, read_t
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import OnchainReader
-from swapdesk.wire.chains import Chain
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)

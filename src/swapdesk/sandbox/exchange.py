@@ -58,6 +58,7 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import (
     from_base_units,
     plain,
@@ -66,7 +67,6 @@ from swapdesk.wire.encoding.numbers import (
     to_base_units,
 )
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)

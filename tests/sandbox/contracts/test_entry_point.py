@@ -31,13 +31,16 @@ from swapdesk.chain.smart_account import (
     FAILED_OP_WITH_REVERT,
     SENDER_ADDRESS_RESULT,
     InnerCall,
+    Paymaster,
+    UserOperation,
     account_address,
     encode_batch,
+    pack,
     read_failed_op,
     read_outcome,
     read_revert_reason,
+    user_operation_hash,
 )
-from swapdesk.chain.user_operation import Paymaster, UserOperation, pack, user_operation_hash
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind, account_contracts
 

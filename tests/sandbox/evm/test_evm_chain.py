@@ -24,8 +24,14 @@ from sampling import examples
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.smart_account import HANDLE_OPS, USER_OPERATION_EVENT, InnerCall, encode_batch
-from swapdesk.chain.user_operation import UserOperation, pack
+from swapdesk.chain.smart_account import (
+    HANDLE_OPS,
+    USER_OPERATION_EVENT,
+    InnerCall,
+    UserOperation,
+    encode_batch,
+    pack,
+)
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction, block_document
 from swapdesk.sandbox.node.evm.calls import CallExecutor

@@ -22,12 +22,18 @@ from plain_http import PLAIN
 from sandbox.evm.evm_world import KEY, World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     EvmRefused,
     EvmUncertain,
     EvmUnreachable,
+    Request,
+    balance_of,
+    calling,
+    code_at,
+    nonce_of,
     quantity,
     revert_words,
 )
