@@ -16,7 +16,7 @@ import manual_time
 from sandbox.running import Running, until
 from sandbox.traffic import Traffic, bundle
 from swapdesk.clock import ManualClock
-from swapdesk.sandbox.node.event_sender import MOST_WAITING, WAITS, EventSender
+from swapdesk.sandbox.node.node import MOST_WAITING, WAITS, EventSender
 from swapdesk.sandbox.partner_keys import webhook_secret
 from swapdesk.sandbox.tables import VENUE_ROWS
 
