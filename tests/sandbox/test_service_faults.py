@@ -45,13 +45,13 @@ def told_of(socket: ClientConnection, ids: set[str], times: int) -> list[dict[st
     return told
 
 
-def watched(socket: ClientConnection, api: httpx2.Client, *order: str) -> dict[str, Any]:
+def watched(socket: ClientConnection, api: httpx2.Client) -> str:
     """A new order whose creation has been told: what comes now is of what happens to it next."""
-    created = create_order(api, *order)
+    created = create_order(api, BTC, ETH, "0.1", ALICE)
     service_id = str(created["serviceId"])
     while told_of(socket, {service_id}, 1)[0]["status"] != created["status"]:
         pass
-    return created
+    return service_id
 
 
 def until_broken(socket: ClientConnection, *, without: str = "") -> None:
@@ -172,15 +172,11 @@ def test_a_truncated_answer_breaks_in_its_middle(running: Running, control: http
 # The stream
 
 
-def watched_id(socket: ClientConnection, api: httpx2.Client) -> str:
-    return str(watched(socket, api, BTC, ETH, "0.1", ALICE)["serviceId"])
-
-
 def test_a_duplicated_update_comes_twice(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
-        order = watched_id(socket, api)
+        order = watched(socket, api)
         fault(control, serviceId=order, fault="ws_duplicate")
         fault(control, serviceId=order, fault="expire")
         first, second = told_of(socket, {order}, 2)
@@ -198,7 +194,7 @@ def test_a_reordered_update_comes_after_the_next(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
-        one, other = watched_id(socket, api), watched_id(socket, api)
+        one, other = watched(socket, api), watched(socket, api)
         fault(control, serviceId=one, fault="ws_reorder", seconds=20)
         fault(control, serviceId=one, fault="expire")
         until(lambda: status_of(api, one) == 5, what="the first to expire")
@@ -211,7 +207,7 @@ def test_a_held_update_leaves_after_its_seconds(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
-        order = watched_id(socket, api)
+        order = watched(socket, api)
         fault(control, serviceId=order, fault="ws_reorder", seconds=0.3)
         fault(control, serviceId=order, fault="expire")
         (told,) = told_of(socket, {order}, 1)
@@ -222,7 +218,7 @@ def test_a_drop_of_one_order_breaks_the_stream_when_that_is_told(
     running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
-        one, other = watched_id(socket, api), watched_id(socket, api)
+        one, other = watched(socket, api), watched(socket, api)
         fault(control, serviceId=one, fault="ws_drop")
         fault(control, serviceId=other, fault="expire")
         assert told_of(socket, {one, other}, 1)[0]["serviceId"] == other
