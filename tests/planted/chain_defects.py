@@ -6,7 +6,7 @@ from .defect import Defect
 
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
-_EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
+_EVM_OTHER_HANDS = f"{_EVM_CHAIN}::test_receipts_gas_and_state_are_equal"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
 EVM = (
