@@ -258,9 +258,6 @@ class Books(Struct):
     def execute(self, raw: bytes) -> None:
         self.chain.open().execute(read_transaction(raw))
 
-    def lamports(self, address: Pubkey) -> int:
-        return self.node.ledger.embedded["solana"].balance(SOL, str(address))
-
     def wallet(self, number: int = 0) -> str:
         return str(self.chain.keypair(hot_wallet_name(VENUE, number)).pubkey())
 
@@ -334,7 +331,7 @@ async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
         assert told["payoutHash"] is None
         assert told["declined"]
         assert books.node.ledger.balance(token.token_id, books.wallet()) == held
-        assert books.lamports(Pubkey.from_string(payee)) in (0, 2_039_280)
+        assert books.node.ledger.embedded["solana"].balance(SOL, payee) in (0, 2_039_280)
         assert audit(books.node) == []
         # Nothing waits to be sent any more.
         assert books.node.ledger.waiting("solana") == []
