@@ -279,7 +279,7 @@ SIGNING = (
         'raise self.uncertain(f"the node gave no answer',
         'raise self.unreachable(f"the node gave no answer',
         (
-            "tests/sandbox/evm/test_evm_client.py"
+            "tests/sandbox/evm/test_evm_door.py"
             "::test_no_usable_answer_leaves_a_transaction_uncertain",
         ),
     ),
