@@ -36,16 +36,11 @@ def test_the_first_key_tells_and_the_second_one_leaves() -> None:
     guard = LeavingGuard(clock)
     assert guard.refusal(None) is None
     assert guard.refusal("one order") == "one order"
-    assert guard.refusal("one order") is None
-
-
-def test_a_warning_that_is_gone_or_different_is_told_again() -> None:
-    clock = ManualClock()
-    guard = LeavingGuard(clock)
-    guard.refusal("one order")
+    # A warning that is gone or different is told again.
     clock.advance(AGAIN_SECONDS + 1)
     assert guard.refusal("one order") == "one order"
     assert guard.refusal("two orders") == "two orders"
+    assert guard.refusal("two orders") is None
 
 
 async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: Market) -> None:

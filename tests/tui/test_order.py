@@ -32,7 +32,7 @@ from swapdesk.tui.screens.order import OrderScreen, order_facts, transaction_pag
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
-from swapdesk.tui.spans import ascii_line, line_of, plain_text
+from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import STEP, pair_spans
 from swapdesk.tui.widgets.overlay import SpokenOverlay
@@ -260,15 +260,6 @@ JARGON = re.compile(
 def test_no_state_is_told_in_words_of_the_service(name: str) -> None:
     told = (Path(__file__).parent / "goldens" / f"{name}.txt").read_text(encoding="utf-8")
     assert JARGON.findall(told) == []
-
-
-def test_the_goldens_have_ascii_forms() -> None:
-    folder = Path(__file__).parent / "goldens"
-    for name in ("scenes/orders-100x30", "order-80", "unhappy-80", "scenes/orders-200x60"):
-        for row in (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines():
-            shown = plain_text(ascii_line(line_of(row)))
-            assert shown.isascii(), row
-            assert len(shown) == len(row)
 
 
 async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
