@@ -15,7 +15,6 @@ from flows.marketplace import (
     clock,
     own_catalog,
     rita,
-    service,
     venues,
     world,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "clock",
     "own_catalog",
     "rita",
-    "service",
     "trade",
     "venues",
     "world",

@@ -15,7 +15,6 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
-from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
 
@@ -43,11 +42,6 @@ async def world(
 ) -> AsyncIterator[World]:
     async with open_world(tmp_path, clock, venues, **sandbox_goods(clock.now())) as opened:
         yield opened
-
-
-@pytest.fixture
-def service(world: World) -> ServiceParts:
-    return world.service
 
 
 @pytest.fixture
