@@ -35,8 +35,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
 from world import FIRST_KEY, World
 
 DROPPED = 60.0
@@ -374,6 +373,12 @@ def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
     unpaid.look_at_payments()
     sighted(unpaid, order(eta=7))
     assert said(unpaid).word == "Paid by you"
+    # A journal that cannot be read says nothing else of it.
+    calls = journal._file._connection.execute
+    calls("ALTER TABLE call RENAME TO gone")
+    assert announced(unpaid) == []
+    assert said(unpaid).word == "Paid by you"
+    calls("ALTER TABLE gone RENAME TO call")
     sighted(unpaid, order(display_status="DEPOSIT_DETECTED", in_status=2))
     assert said(unpaid).word != "Paid by you"
     asked: list[str] = []

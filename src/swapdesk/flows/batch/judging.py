@@ -45,8 +45,7 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, RouteType
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8

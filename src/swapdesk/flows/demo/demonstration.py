@@ -46,11 +46,10 @@ from swapdesk.flows.payees.recipients import check_memo, check_recipient
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, typed_amount
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
-from swapdesk.flows.support.support_case import facts_of
+from swapdesk.flows.support.support_case import CaseSheet, facts_of, sheet_of
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wire.encoding.numbers import AmountError, from_base_units, short
 from swapdesk.wire.quotes import RouteType

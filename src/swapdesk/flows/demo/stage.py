@@ -18,8 +18,8 @@ from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
 from swapdesk.flows.notation import clock_time, counted, short_address, tracker_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Searched
+from swapdesk.flows.support.support_case import CaseSheet
 from swapdesk.wire.tokens import Token
 
 HOW_FAR = {

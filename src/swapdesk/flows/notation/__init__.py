@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from swapdesk.chain.addresses.display import SIZE, differing_groups, prefix_of, wrap_groups
+from swapdesk.chain.addresses.display import differing_groups, wrapped_address
 from swapdesk.chain.addresses.display import grouped as grouped_address
 from swapdesk.chain.addresses.display import groups as address_groups
 from swapdesk.chain.addresses.display import short as short_address
@@ -30,6 +30,7 @@ __all__ = [
     "iso",
     "short_address",
     "ungrouped_address",
+    "wrapped_address",
 ]
 
 MINUS = "−"
@@ -61,6 +62,12 @@ def exact_amount(amount: Decimal) -> str:
 def copied_amount(amount: Decimal) -> str:
     """Every digit without groups and with the ASCII sign, as another program reads it."""
     return f"{amount:f}"
+
+
+def trimmed(amount: Decimal) -> str:
+    """Every digit that counts: exact, without closing zeros after the point."""
+    text = exact_amount(amount)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
@@ -319,13 +326,3 @@ def _floored(seconds: float) -> str:
     if whole < 86400:
         return f"{whole // 3600}h{whole % 3600 // 60:02}m"
     return f"{whole // 86400}d{whole % 86400 // 3600:02}h"
-
-
-def wrapped_address(address: str, width: int) -> list[str]:
-    """The whole address in rows of at most ``width`` cells, broken between groups only.
-
-    At least one group stands in a row, however narrow it is. Rows after the first begin under
-    the first group after ``0x``.
-    """
-    room = width - (3 if prefix_of(address) else 0)
-    return wrap_groups(address, max(1, (room + 1) // (SIZE + 1)))

@@ -33,8 +33,14 @@ from swapdesk.wire.encoding.numbers import (
     survives_double,
 )
 from swapdesk.wire.encoding.time_range import within_range
-from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuote, Quote, RouteType
+from swapdesk.wire.quotes import (
+    Limits,
+    PairLimits,
+    PairLimitsQuery,
+    PrivateSendQuote,
+    Quote,
+    RouteType,
+)
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
