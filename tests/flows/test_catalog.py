@@ -107,6 +107,7 @@ def cache(tmp_path: Path, clock: ManualClock) -> Iterator[Catalog]:
 async def test_a_refresh_brings_every_listed_token_in_the_order_of_the_service(
     own_catalog: Catalog, api: PartnerApi
 ) -> None:
+    await own_catalog.refresh(api)
     answer = await api.list_tokens(TokenQuery(page_size=1000))
     assert [row.id for row in own_catalog.rows] == [token.id for token in answer.tokens]
     assert list(own_catalog.rows) == sorted(own_catalog.rows, key=lambda row: row.order)
