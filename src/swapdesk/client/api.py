@@ -75,13 +75,7 @@ from swapdesk.wire.multi import (
 )
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
-from swapdesk.wire.orders import (
-    ExchangeRequest,
-    Order,
-    OrderQuery,
-    OrderRows,
-    PrivateSendRequest,
-)
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, OrderRows, PrivateSendRequest
 from swapdesk.wire.quotes import (
     PairLimits,
     PairLimitsQuery,
