@@ -219,9 +219,18 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
     assert await orders_of(trade) == 1
 
 
-async def test_an_expired_quote_is_not_sent(trade: World, intent: Intent) -> None:
-    trade.clock.advance(56)
-    await trade.not_created(intent, "QUOTE_EXPIRED")
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [
+        (lambda trade: trade.clock.advance(56), "QUOTE_EXPIRED"),
+        (lambda trade: trade.journal.close(), "NO_JOURNAL"),
+    ],
+)
+async def test_nothing_is_sent_of_an_expired_quote_or_without_a_journal(
+    trade: World, intent: Intent, before: Callable[[World], None], code: str
+) -> None:
+    before(trade)
+    await trade.not_created(intent, code)
     assert trade.network.posts() == 0
 
 
@@ -399,12 +408,6 @@ async def test_a_kill_before_sending_leaves_nothing(trade: World, intent: Intent
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [intent]
     assert await orders_of(trade) == 0
-
-
-async def test_a_full_journal_sends_nothing(trade: World, intent: Intent) -> None:
-    trade.journal.close()
-    await trade.not_created(intent, "NO_JOURNAL")
-    assert trade.network.posts() == 0
 
 
 async def test_resume_waits_for_orders_older_than_the_intent_only(trade: World) -> None:

@@ -254,7 +254,10 @@ CREATING = (
         "swapdesk/flows/creation/exchange.py",
         "if intent.valid_until - self._clock.now() <= LAST_MOMENT:",
         "if intent.valid_until - intent.frozen_at <= LAST_MOMENT:",
-        ("tests/flows/test_exchange.py::test_an_expired_quote_is_not_sent",),
+        (
+            "tests/flows/test_exchange.py"
+            "::test_nothing_is_sent_of_an_expired_quote_or_without_a_journal",
+        ),
     ),
     Defect(
         "rate-without-end-created",
