@@ -918,7 +918,7 @@ SHOWING = (
         "swapdesk/flows/support/order_search.py",
         "told.setdefault((answer.chain, answer.hash.lower()), answer)",
         "told.setdefault((answer.chain, str(len(told))), answer)",
-        ("tests/flows/support/test_seen_payments.py",),
+        ("tests/cli/test_why.py",),
     ),
     Defect(
         "memo-of-a-payment-not-read",
@@ -927,7 +927,7 @@ SHOWING = (
         "swapdesk/flows/support/paid_on_chain.py",
         "memo=identity_text(str(tag), 64) if tag else None",
         "memo=None",
-        ("tests/flows/support/test_seen_payments.py",),
+        ("tests/cli/test_why.py",),
     ),
     Defect(
         "page-of-the-service-in-a-reply",
