@@ -7,15 +7,18 @@ the models of the wire have a set of values (contract 1.7).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+import httpx2
 from msgspec import Struct, field
 
+from flows.faulty_network import changed
 from swapdesk.client.api import find_operation
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.numbers import WireNumber
@@ -205,21 +208,22 @@ class Newer(Struct):
         return {**dict(added[:half]), **inner, **dict(added[half:])}
 
 
+def between(newer: Newer) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+    """For ``FaultyNetwork.after``."""
+
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        method, path, status = request.method, request.url.path, response.status_code
+        return changed(response, lambda body: newer.body(method, path, status, body))
+
+    return answer
+
+
 _SIGNED = ("metadata", "swapRequiredMetadata")
 
 
 @cache
 def _places() -> frozenset[str]:
     return frozenset(unknown_values())
-
-
-def without_added(value: Json) -> Json:
-    """A document without the added members."""
-    if isinstance(value, list):
-        return [without_added(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: without_added(one) for name, one in value.items() if not name.startswith(MARK)}
 
 
 def _flat(hint: Any) -> Iterator[Any]:
@@ -274,3 +278,26 @@ def _markers(hint: Any) -> Iterator[Any]:
 def _alias(model: type[WireModel], name: str) -> str:
     info = model.model_fields[name]
     return str(info.serialization_alias or info.alias or name)
+
+
+_VARIES = (
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?( UTC)?"), "TIME"),
+    (re.compile(r"\b\d\d:\d\d(:\d\d)?\b"), "TIME"),
+    (re.compile(r"\bbc1[a-z0-9]*(?: [a-z0-9]{1,4}){5,}…?"), "ID"),
+    (re.compile(r"\b(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z0-9]{20,}\b"), "ID"),
+    (re.compile(r"\b0x(?: ?[0-9a-fA-F]{1,4}){3,}…?\b"), "ID"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ID"),
+    (re.compile(r"(?<![.\d])\b(?=[a-f]*\d)[0-9a-f]{8}\b"), "ID"),
+    (re.compile(r"\b(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9_-]{6,}…?\b"), "ID"),
+    (re.compile(r"(\d[\d,]*h ?)?(\d+m ?)?\b\d+(\.\d+)? ?(ms|min|s|m|h)\b"), "SPAN"),
+    (re.compile(r"[-<−]?\d[\d,]*(\.\d+)?"), "N"),
+    (re.compile(r" {2,}"), "  "),
+    (re.compile(r"-{3,}"), "---"),
+)
+
+
+def blurred(text: str) -> str:
+    """A text without what legitimately varies from run to run."""
+    for pattern, word in _VARIES:
+        text = pattern.sub(word, text)
+    return text.rstrip()

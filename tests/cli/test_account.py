@@ -1,4 +1,5 @@
-"""``account`` and ``partner``: what a partner asks, and what the operator books."""
+"""``account`` and ``partner``: what a partner asks, what the operator books, and accounts, keys and
+terms in the store of a service."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,10 +18,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from cli.desks import Desk
+from cli.desks import Desk, InProcess
 from harness import Result, Sandbox, running_sandbox
 from patience import PATIENCE
+from service.new_store import open_new
 from service.test_store import order
+from swapdesk.service.store.database import VERSION
 from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
@@ -71,23 +75,18 @@ async def _write_history(sandbox: Sandbox) -> None:
         await store.close()
 
 
-def document(said: Result) -> Any:
-    assert said.code == 0, said.stderr
-    return json.loads(said.stdout, parse_float=Decimal)
-
-
 def lines(said: Result) -> list[str]:
     assert said.code == 0, said.stderr
     return said.stdout.splitlines()
 
 
 def test_volume_and_weeks(desk: Desk) -> None:
-    found = document(desk("account", "volume", "--json"))["volume"]
-    assert (found["count"], found["totalTransactedUSD"]) == (3, Decimal("41250.5"))
+    found = desk.made("account", "volume")["volume"]
+    assert (found["count"], found["totalTransactedUSD"]) == (3, "41250.5")
     said = lines(desk("account", "volume"))
     assert said[0].split() == ["orders", "3"]
     assert said[2].split() == ["volume", "$41,250.50"]
-    weeks = document(desk("account", "weekly", "--json"))["weeks"]
+    weeks = desk.made("account", "weekly")["weeks"]
     assert len(weeks) in (6, 7)
     assert (weeks[0]["count"], weeks[0]["anonymous"], weeks[-1]["count"]) == (2, 1, 1)
     shown = lines(desk("account", "weekly"))
@@ -100,7 +99,7 @@ def test_volume_and_weeks(desk: Desk) -> None:
 
 
 def test_other_partners_have_none_of_it(other_desk: Desk, tmp_path: Path) -> None:
-    told = document(other_desk("account", "volume", "--json"))["volume"]
+    told = other_desk.made("account", "volume")["volume"]
     assert (told["count"], told["totalTransactedUSD"]) == (1, 7)
     frank = other_desk.sandbox.partner("FREE")
     given = {"SWAPDESK_API_KEY": frank["apiKey"], "SWAPDESK_API_SECRET": frank["apiSecret"]}
@@ -114,7 +113,7 @@ def test_other_partners_have_none_of_it(other_desk: Desk, tmp_path: Path) -> Non
 
 def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
     now = service_time(clean)
-    points = document(desk("account", "chart", "--json"))["points"]
+    points = desk.made("account", "chart")["points"]
     assert len(points) == 30
     assert points[-1] == {"date": f"{now:%Y-%m-%d}", "volumeUsd": 40000, "count": 1}
     drawn = lines(desk("account", "chart"))
@@ -123,7 +122,7 @@ def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
     since = f"{now - timedelta(days=40):%Y-%m-%d}"
     plain = lines(desk("account", "chart", "--plain", "--from", since, "--to", since))
     assert plain == [f"{since}: orders 2, volume $1,250.50."]
-    months = document(desk("account", "chart", "--granularity", "month", "--from", since, "--json"))
+    months = desk.made("account", "chart", "--granularity", "month", "--from", since)
     assert months["points"][0]["date"] == since[:7]
     for wrong in (("--from", "yesterday"), ("--granularity", "week"), ("--to", "2026-13-01")):
         assert desk("account", "chart", *wrong).code == 2
@@ -135,7 +134,7 @@ def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
 
 def test_limits_count_what_every_command_of_the_profile_asked(desk: Desk) -> None:
     def told() -> dict[str, dict[str, Any]]:
-        found = document(desk("account", "limits", "--json"))["limits"]
+        found = desk.made("account", "limits")["limits"]
         return {f"{one['calls']} {one['window']}": one for one in found}
 
     before = told()
@@ -169,20 +168,18 @@ def test_commissions_and_their_payout(desk: Desk, clean: Sandbox) -> None:
     old, new = f"{now - timedelta(days=40):%Y-%m}", f"{now:%Y-%m}"
 
     def told(*options: str) -> dict[str, Any]:
-        found: dict[str, Any] = document(desk("account", "commissions", "--json", *options))
-        return found["commissions"]
+        return desk.made("account", "commissions", *options)["commissions"]
 
-    assert told()["totalEarnings"] == told()["pendingCommissions"] == Decimal("205.25")
+    assert told()["totalEarnings"] == told()["pendingCommissions"] == "205.25"
     assert told()["commissionCount"] == 2
-    assert told("--month", old)["totalEarnings"] == Decimal("5.25")
+    assert told("--month", old)["totalEarnings"] == "5.25"
     for name, month in (("alice", new), ("nobody", old), ("carol", old)):
         refused = desk("partner", "payout", name, month, "--json")
         assert refused.code == (2 if name == "nobody" else 9), refused.stderr
-    paid = document(desk("partner", "payout", "alice", old, "--json"))
-    entry = {"partner": "alice", "month": old, "amount": Decimal("5.25")}
-    assert paid == {"schemaVersion": 1, **entry}
+    paid = desk.made("partner", "payout", "alice", old)
+    assert paid == {"partner": "alice", "month": old, "amount": "5.25"}
     assert desk("partner", "payout", "alice", old).code == 9
-    assert told("--month", old)["processedCommissions"] == Decimal("5.25")
+    assert told("--month", old)["processedCommissions"] == "5.25"
     assert told()["pendingCommissions"] == 200
     shown = dict(line.rsplit(maxsplit=1) for line in lines(desk("account", "commissions")))
     assert shown["paid out"] == "$5.25"
@@ -197,12 +194,12 @@ def test_a_commission_is_reversed_once(desk: Desk, other_desk: Desk) -> None:
         f"The commission of {which} is reversed: −$0.50."
     ]
     assert desk("partner", "reverse", which).code == 9
-    found = document(other_desk("account", "commissions", "--json"))["commissions"]
+    found = other_desk.made("account", "commissions")["commissions"]
     assert (found["totalEarnings"], found["commissionCount"]) == (0, 1)
 
 
 def test_sums_agree_with_the_orders_while_the_service_runs(desk: Desk) -> None:
-    found = document(desk("partner", "sums", "--json"))
+    found = desk.made("partner", "sums")
     assert (found["sums"], found["differing"], found["rebuilt"]) == (3, [], False)
     assert lines(desk("partner", "sums")) == ["Sums of days 3: all right."]
 
@@ -219,7 +216,169 @@ def test_sums_of_a_stopped_service_are_rebuilt(desk: Desk, tmp_path: Path) -> No
     assert wrong.code == 9
     assert wrong.stdout.splitlines()[1].startswith("alice")
     assert "1 wrong" in wrong.stdout
-    assert document(desk(*at, "--rebuild", "--json"))["rebuilt"] is True
+    assert desk.made(*at, "--rebuild")["rebuilt"] is True
     assert desk(*at).code == 0
-    missing = desk("partner", "sums", "--data", str(tmp_path / "nothing"))
-    assert missing.code == 5
+
+
+@pytest.fixture
+async def data(tmp_path: Path) -> Path:
+    """The directory of a service that has run, without partners."""
+    place = tmp_path / "data"
+    place.mkdir()
+    await open_new(place / "service.db").close()
+    return place
+
+
+class Partner(InProcess):
+    """``partner`` on that store."""
+
+    def __call__(self, *words: str) -> Result:
+        return super().__call__("partner", *words, "--data", str(self.home / "data"))
+
+    def shown(self, which: str = "Shop") -> dict[str, Any]:
+        return self.made("show", which)["partner"]
+
+
+@pytest.fixture
+def partner(tmp_path: Path, data: Path) -> Partner:
+    return Partner(tmp_path)
+
+
+def test_an_account_with_its_keys(partner: Partner, data: Path) -> None:
+    made = partner.made("create", "Shop", "--tier", "pro")
+    secrets = [made["apiSecret"]]
+    assert made["partner"]["tier"] == "PRO"
+    further = partner.made("key", "Shop", "--scope", "read", "--dialect", "vendor")
+    secrets.append(further["apiSecret"])
+    found = partner.shown(made["partner"]["partnerId"])
+    assert [(key["apiKey"], key["scope"], key["dialect"]) for key in found["keys"]] == [
+        (made["apiKey"], "full", None),
+        (further["apiKey"], "read", "vendor"),
+    ]
+    revoked = partner.made("revoke", made["apiKey"])["partner"]["keys"]
+    assert [key["revoked"] is None for key in revoked] == [False, True]
+    again = partner.made("revoke", made["apiKey"])["partner"]["keys"]
+    assert again == revoked, "revoked since the first time"
+    printed = partner("show", "Shop").stdout + partner("list").stdout
+    stored = b"".join(path.read_bytes() for path in data.iterdir())
+    for secret in secrets:
+        assert secret not in printed
+        assert secret.encode() not in stored
+
+
+def test_a_person_sees_a_secret_once(partner: Partner) -> None:
+    lines = dict(
+        line.rsplit(maxsplit=1) for line in partner("create", "Shop").stdout.splitlines()[:5]
+    )
+    assert lines["tier"] == "FREE"
+    assert len(lines["secret"]) == 43
+    told = partner("show", "Shop").stdout
+    assert lines["key"] in told
+    assert lines["secret"] not in told
+    assert partner("list").stdout.splitlines()[1].split()[1:] == [
+        "Shop", "FREE", "active", "1", "none",
+    ]  # fmt: skip
+
+
+def test_tier_suspension_and_overrides(partner: Partner) -> None:
+    partner("create", "Shop")
+    assert partner.shown()["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
+    assert not partner.shown()["fixedRates"]
+    assert partner.made("tier", "Shop", "PRO")["partner"]["fixedRates"]
+    assert partner.made("suspend", "Shop")["partner"]["suspended"]
+    assert not partner.made("suspend", "Shop", "--lift")["partner"]["suspended"]
+    told = partner(
+        "override", "Shop", "--quote", "1/2/3", "--read", "0/0/0", "--fee-share", "12.5",
+        "--markup", "0.25", "--fixed-rates", "off",
+    )  # fmt: skip
+    assert told.code == 0
+    assert "1 a minute, 2 an hour, 3 a day (override)" in told.stdout
+    found = partner.shown()
+    assert found["overrides"] == ["quote", "read", "fee-share", "markup", "fixed-rates"]
+    assert found["exchange"]["perDay"] == 2000
+    assert (found["feeShare"], found["defaultMarkup"], found["fixedRates"]) == (
+        "12.5",
+        "0.25",
+        False,
+    )
+    partner("override", "Shop", "--remove", "quote", "--markup", "1")
+    assert partner.shown()["overrides"] == ["read", "fee-share", "markup", "fixed-rates"]
+    partner("override", "Shop", "--remove", "all", "--exchange", "9/9/9")
+    assert partner.shown()["overrides"] == ["exchange"]
+    partner("override", "Shop", "--exchange", "-/5/-")
+    assert partner.shown()["exchange"] == {"perMinute": 9, "perHour": 5, "perDay": 9}
+    partner("override", "Shop", "--remove", "all", "--exchange", "0/-/-")
+    assert partner.shown()["exchange"] == {"perMinute": 0, "perHour": 500, "perDay": 2000}, "PRO"
+
+
+def test_pages_of_an_account(partner: Partner) -> None:
+    partner("create", "Shop")
+    assert partner("origin", "Shop", "list").stdout == "Every page is allowed.\n"
+    for origin in ("https://shop.example", "http://localhost:8080", "http://[::1]:3000"):
+        partner("origin", "Shop", "add", origin)
+    partner("origin", "Shop", "remove", "http://localhost:8080")
+    assert partner.shown()["origins"] == ["https://shop.example", "http://[::1]:3000"]
+    partner.refused(2, "BAD_ORIGIN", "origin", "Shop", "remove", "https://other.example")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "shop.example", "https://shop.example/", "https://shop.example/a", "https://u@shop.example",
+        "ftp://shop.example", "https://shop.example:443", "https://shop.example:99999",
+        "https://shop.example:", "https://шоп.example", "https://shop..example", "null", "*",
+        "https://shop.example:８０", "https://[::g]", "https://a" + "a" * 300,
+    ],
+)  # fmt: skip
+def test_what_is_no_origin(partner: Partner, origin: str) -> None:
+    partner("create", "Shop")
+    partner.refused(2, "BAD_ORIGIN", "origin", "Shop", "add", origin)
+    assert partner.shown()["origins"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("show", "Nobody"), "NO_SUCH_PARTNER"),
+        (("key", "0" * 24), "NO_SUCH_PARTNER"),
+        (("revoke", "0" * 32), "NO_SUCH_KEY"),
+        (("create", "sHOP"), "NAME_TAKEN"),
+        (("create", "Shop\x1b[2J"), "BAD_NAME"),
+        (("create", "0" * 24), "BAD_NAME"),
+        (("tier", "Shop", "GOLD"), "USAGE"),
+        (("override", "Shop"), "USAGE"),
+        (("override", "Shop", "--quote", "1/1/1", "--remove", "quote"), "USAGE"),
+        (("override", "Shop", "--quote", "5/20"), "USAGE"),
+        (("override", "Shop", "--quote", "5//-"), "USAGE"),
+        (("override", "Shop", "--quote", "-1/20/50"), "USAGE"),
+        (("override", "Shop", "--quote", "٥/٢٠/٥٠"), "USAGE"),
+        (("override", "Shop", "--read", "1/1/9999999999"), "USAGE"),
+        (("override", "Shop", "--fee-share", "-1"), "USAGE"),
+        (("override", "Shop", "--fee-share", "100.1"), "USAGE"),
+        (("override", "Shop", "--fee-share", "٥"), "USAGE"),
+        (("override", "Shop", "--markup", "4.1"), "USAGE"),
+        (("override", "Shop", "--markup", "1e0"), "USAGE"),
+        (("override", "Shop", "--markup", "NaN"), "USAGE"),
+        (("origin", "Shop", "add"), "USAGE"),
+        (("origin", "Shop", "list", "https://shop.example"), "USAGE"),
+    ],
+)
+def test_words_that_change_nothing(partner: Partner, words: tuple[str, ...], code: str) -> None:
+    partner("create", "Shop")
+    before = partner.shown()
+    partner.refused(2, code, *words)
+    assert partner.made("list")["partners"] == [before]
+
+
+def test_stores_that_cannot_be_used(data: Path, partner: Partner) -> None:
+    Partner(data).refused(5, "NO_STORE", "list")
+    with closing(sqlite3.connect(data / "service.db")) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+    partner.refused(9, "STORE_UNUSABLE", "create", "Shop")
+    partner.refused(9, "STORE_UNUSABLE", "list", "--read-only")
+
+
+def test_a_desk_that_only_reads_changes_no_account(partner: Partner) -> None:
+    assert partner("list", "--read-only").code == 0
+    assert partner("create", "Shop", "--read-only").code == 9
+    assert partner("list").stdout.startswith("There are no partners.")

@@ -1,8 +1,9 @@
-"""What a command line says before any service is asked."""
+"""What a command line says before any service is asked, and of wrong files of the user."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from cli.desks import InProcess
 from harness import environment
@@ -20,7 +22,9 @@ from swapdesk import __version__
 from swapdesk.cli.cli_context import named
 from swapdesk.cli.command_error import Exit
 from swapdesk.cli.contract_commands import OF_ALL, commands
-from swapdesk.cli.main import COMMANDS, REMOVED, run
+from swapdesk.cli.main import COMMANDS, REMOVED, run, swapdesk
+from swapdesk.sandbox.tables import ON_CHAIN_NAMES, VENUE_ROWS
+from swapdesk.wire.operations import OPERATIONS
 
 RUN = {
     "quote": ("1", "btc", "eth"),
@@ -392,3 +396,77 @@ def test_what_carries_a_command_out_takes_its_options() -> None:
         opened = [one for one in takes.parameters if one in OPENED]
         options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only", "data"}
         takes.bind(*opened, **dict.fromkeys(options))
+
+
+WRONG = [
+    ('thema = "ink"', ":1: thema is unknown; did you mean theme?"),
+    ('theme = "irs"', ":1: theme names no theme 'irs'"),
+    ('theme = "irs"', "; did you mean iris?"),
+    ('glyphs = "asci"', ":1: glyphs must be auto, unicode or ascii; did you mean ascii?"),
+    ('[keys]\ncopy-adress = "c"', ":2: keys.copy-adress is no command; did you mean copy-address?"),
+    ('[keys]\ntokens = "o"', ":2: keys.tokens wants o, which belongs to orders"),
+    ('[keys]\nquit = "ctrl+m"', ":2: keys.quit ctrl+m is sent by terminals as enter"),
+    ('[keys]\nquit = "ctr+x"', ":2: keys.quit 'ctr+x' is no key"),
+    ("[keys]\nquit = 3", ":2: keys.quit must be a key or a list of keys"),
+    ("[keys]\nquit = []", ":2: keys.quit must name a key"),
+    ("keys = 3", ":1: keys must be a table of command = key"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_a_wrong_configuration(here: InProcess, text: str, said: str) -> None:
+    (here.home / "config.toml").write_text(text)
+    ended = here("config", "show", "--json")
+    assert ended.code == 2
+    assert said in ended.error["message"]
+    assert str(here.home / "config.toml") in ended.error["message"]
+
+
+def test_other_commands_end_with_2_as_well(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('[keys]\ntokens = "o"\n')
+    ended = here("chains", "--json")
+    assert ended.code == 2
+    assert list(ended.error["fields"]) == ["keys.tokens"]
+
+
+def test_a_wrong_theme_file_is_named_where_the_configuration_is_shown(here: InProcess) -> None:
+    (here.home / "themes").mkdir()
+    (here.home / "themes" / "mine.toml").write_text('acent = "#ffffff"\n')
+    ended = here("config", "show", "--json")
+    assert ended.code == 2
+    assert "mine.toml:1: acent is unknown; did you mean accent?" in ended.error["message"]
+
+
+def test_keys_and_their_origin_are_shown(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('[keys]\ntokens = ["f6", "ctrl+o"]\n')
+    ended = here.made("config", "show")
+    shown = ended["settings"]["keys.tokens"]
+    assert shown == {"value": "f6,ctrl+o", "origin": "config.toml"}
+
+
+def words(*command: str) -> str:
+    """The help of a command on one line."""
+    answer = CliRunner().invoke(swapdesk, [*command, "--help"], terminal_width=200)
+    assert answer.exit_code == 0
+    return re.sub(r"\s+", " ", answer.output)
+
+
+@pytest.mark.parametrize("command", ["quote", "swap", "send"])
+def test_every_code_stands_in_the_help_of_what_takes_one(command: str) -> None:
+    said = words(command)
+    for row in VENUE_ROWS:
+        assert f" {row.code} {row.name}" in said
+        assert row.enabled or f"{row.name}, not enabled" in said
+
+
+@pytest.mark.parametrize("command", ["quote", "swap"])
+def test_every_on_chain_venue_stands_in_the_help_of_what_finds_their_routes(command: str) -> None:
+    said = words(command)
+    for code, name in ON_CHAIN_NAMES.items():
+        assert f" {code} {name}" in said
+
+
+def test_every_operation_stands_in_the_help_of_api() -> None:
+    said = words("api")
+    for one in OPERATIONS:
+        assert f"{one.method} {one.path} {one.name}: {one.summary}." in said

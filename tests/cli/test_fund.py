@@ -1,8 +1,14 @@
-"""``fund``: the deposit of an order out of the profile's own wallet, by a real transfer, once."""
+"""``fund`` and ``batch``: deposits out of the profile's own wallet, each once, by a real
+transfer, by bundles, and on Solana by a transaction each, to payouts that arrive on the
+chains."""
 
 from __future__ import annotations
 
 import fcntl
+import json
+import subprocess
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +16,23 @@ import httpx2
 import pytest
 
 from cli.desks import Desk, account_of, rpc_of
-from harness import Sandbox
+from harness import Sandbox, running_sandbox, start_command
+from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.chain_money import Chain
+from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
+from swapdesk.cli.command_error import Exit
 from swapdesk.sandbox.world import WorldToken, find_token
 
-TESTS = Path(__file__).parents[1]
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One of its own: its clock is moved further than a live profile bears."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
+        yield running
 
 
 def chain_of(desk: Desk, name: str = "base") -> Chain:
@@ -143,3 +157,339 @@ def _again(desk: Desk, service_id: str) -> dict[str, Any] | None:
         return None
     assert said.code == 0, said.stderr
     return said.document
+
+
+SOL_USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
+
+
+@pytest.fixture
+def chain(sandbox: Sandbox) -> SolanaChain:
+    return SolanaChain(rpc_of(sandbox, "solana"))
+
+
+@pytest.fixture(scope="module")
+def solana(sandbox: Sandbox) -> str:
+    return account_of(sandbox, "solana", SolanaChain(rpc_of(sandbox, "solana")), SOL_USDC, SOL)
+
+
+def started(desk: Desk, *words: str) -> subprocess.Popen[bytes]:
+    """A command that goes on while the clock is moved."""
+    pipe = subprocess.PIPE
+    return start_command(*words, home=desk.home, env=desk.environ, stdout=pipe, stderr=pipe)
+
+
+def fund(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> tuple[int, Any]:
+    """The command to its end. Blocks come by the clock: nobody waits until what was paid is
+    final."""
+    running = started(desk, "fund", order["serviceId"], "--yes", "--json")
+    paid = until(lambda: running.poll() is not None or deposits(chain, order), "a payment")
+    if paid is not True:
+        desk.sandbox.control("POST", "/clock", {"advance": 15})
+    out, err = running.communicate(timeout=PATIENCE)
+    text = out if running.returncode == 0 else err.splitlines()[-1]
+    return running.returncode, json.loads(text, parse_float=Decimal)
+
+
+def deposits(chain: SolanaChain, order: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was executed and names the order's deposit address."""
+    place = order["deposit"]["address"]
+    # A transfer of tokens names the token account, and the owner when it opens one.
+    return [one for one in chain.history(place) if one["err"] is None]
+
+
+@pytest.mark.parametrize(("token", "amount"), [(SOL_USDC, "60"), (SOL, "1.5")])
+def test_a_deposit_on_solana_is_paid_from_the_wallet_once(
+    desk: Desk, solana: str, chain: SolanaChain, token: WorldToken, amount: str
+) -> None:
+    words = (amount, f"{token.row.symbol.lower()}.solana", "btc.bitcoin", "--to", BITCOIN)
+    order = order_of(desk, *words)
+    held, place = chain.balance(token, solana), order["deposit"]["address"]
+    desk.refused(130, "NOT_CONFIRMED", "fund", order["serviceId"])
+    assert chain.balance(token, solana) == held
+    code, told = fund(desk, chain, order)
+    assert code == 0, told
+    units = int(Decimal(amount).scaleb(token.row.decimals))
+    assert (told["account"], told["depositAddress"]) == (solana, place)
+    assert chain.balance(token, place) == units
+    (paid,) = deposits(chain, order)
+    assert paid["signature"] == told["hash"]
+    assert order["serviceId"] in paid["memo"]
+    fee = chain.cost_of(told["hash"], units) if token is SOL else 0
+    assert held - chain.balance(token, solana) == units + fee
+    desk.made("orders", "watch", order["serviceId"])
+    again = desk.refused(9, "PAID_BEFORE", "fund", order["serviceId"], "--yes")
+    assert told["hash"] in again["message"]
+    assert len(deposits(chain, order)) == 1
+
+
+def test_what_is_not_to_be_paid_on_solana_is_not(
+    desk: Desk, solana: str, chain: SolanaChain
+) -> None:
+    rich = order_of(desk, "20000", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    desk.refused(2, "WRONG_CHAIN", "fund", rich["serviceId"], "--yes", "--wallet", "trading")
+    code, told = fund(desk, chain, rich)
+    assert (code, told["error"]["code"]) == (9, "GATE")
+    assert "SIMULATION_FAILED" in told["error"]["message"]
+    assert deposits(chain, rich) == []
+
+
+def test_a_file_is_run_by_two_transactions_for_two_tokens(
+    desk: Desk, solana: str, chain: SolanaChain, tmp_path: Path
+) -> None:
+    """Each is signed and sent by itself."""
+    paid_out, coin = Chain(rpc_of(desk.sandbox, "arbitrum")), find_token("arbitrum", "ETH")
+    first, second = "0x" + "4d" * 20, "0x" + "5e" * 20
+    file = tmp_path / "sol.csv"
+    file.write_text(
+        "to,sell_amount,buy,chain,sell\n"
+        f"{first},60,ETH,arbitrum,USDC.solana\n{second},0.5,ETH,arbitrum,SOL.solana\n"
+    )
+    seen = len(chain.history(solana))
+    running = started(desk, "batch", "run", str(file), "--yes", "--json")
+
+    def goes_on() -> bool:
+        return running.poll() is not None or len(chain.history(solana)) > seen
+
+    while running.poll() is None:
+        until(goes_on, "a transaction or the end")
+        seen = len(chain.history(solana))
+        desk.sandbox.control("POST", "/clock", {"advance": 15})
+    out, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, err
+    (group,) = json.loads(out)["groups"]
+    assert (group["paid"], group["standing"]) == ("solana", "paid")
+    assert [(one["for"], one["token"]) for one in group["payments"]] == [
+        ("part", "USDC"),
+        ("part", "SOL"),
+    ]
+    for receiver in (first, second):
+        until(lambda to=receiver: paid_out.balance(coin, to) > 0)
+
+
+def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
+    desk: Desk, solana: str, chain: SolanaChain
+) -> None:
+    order = order_of(desk, "79", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    desk.killed(KILLED[0], "fund", order["serviceId"], "--yes", "--json")
+    # Longer than a blockhash lives, shorter than the order waits.
+    desk.sandbox.control("POST", "/clock", {"advance": 90})
+
+    def lost() -> bool:
+        code, told = fund(desk, chain, order)
+        if code == 9 and told["error"]["code"] == "READ_ONLY":
+            return False
+        assert (code, told["error"]["code"]) == (9, "LOST"), told
+        assert "nothing" in told["error"]["message"].lower()
+        return True
+
+    until(lost, "the end of what expired")
+    assert deposits(chain, order) == []
+    code, told = fund(desk, chain, order)
+    assert code == 0, told
+    (paid,) = deposits(chain, order)
+    assert paid["signature"] == told["hash"]
+
+
+ARBITRUM_ETH = find_token("arbitrum", "ETH")
+HEAD = "to,sell_amount,buy,chain,sell\n"
+FIRST, SECOND, THIRD = ("0x" + digits * 20 for digits in ("1a", "2b", "3c"))
+
+
+def all_arrived(desk: Desk) -> bool:
+    """Whether the newest batch is at its recipients, as the service says."""
+    rows = desk("batch", "status", "--json").document["rows"]
+    return all(row["orderState"] == "SWAP_COMPLETED" for row in rows)
+
+
+def settled(group: dict[str, Any]) -> dict[str, Any]:
+    """What stays of a group that is paid, while its orders go on."""
+    return {fact: what for fact, what in group.items() if fact not in ("money", "next")}
+
+
+def written(path: Path, *rows: str) -> str:
+    path.write_text(HEAD + "\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_path: Path) -> None:
+    chain, paid_out = chain_of(desk), chain_of(desk, "arbitrum")
+    held = chain.balance(USDC, account)
+    rows = (
+        f"{FIRST},150,ETH,arbitrum,USDC.base",
+        f"{SECOND},160,ETH,arbitrum,USDC.base",
+        f"{THIRD},0.05,ETH,arbitrum,ETH.base",
+    )
+    file = written(tmp_path / "payout.csv", *rows)
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "run", file)
+    batch = desk.made("batch", "run", file, "--yes")
+    (group,) = batch["groups"]
+    assert group["standing"] == "paid"
+    bundle = group["bundle"]
+    assert [item["token"] for item in bundle["items"]] == ["USDC", "ETH"]
+    # Where the money is: with the bundle, or further where the exchanges were as fast.
+    assert any(where in batch["money"] for where in (bundle["txHash"], "the recipients"))
+    # One transaction funds each token, and what is needed leaves the wallet exactly.
+    assert [one["token"] for one in group["payments"]] == ["ETH", "USDC"]
+    assert held - chain.balance(USDC, account) == 310 * 10**6
+    assert chain.balance(USDC, bundle["smartAccount"]) == 0
+    for receiver in (FIRST, SECOND, THIRD):
+        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)
+    until(lambda: all_arrived(desk))
+    arrived = desk("batch", "status", "--json").document
+    assert arrived["money"] == "with the recipients; all 3 orders are completed"
+    assert arrived["next"].startswith("nobody: everything arrived")
+    for row in arrived["rows"]:
+        shown = desk("orders", "show", row["serviceId"], "--json").document
+        assert shown["depositHash"] == bundle["txHash"]
+        assert (shown["deposit"], shown["withheld"] is None) == (None, False)
+        held_by = shown["paidTo"]["address"]
+        assert chain.balance(USDC, held_by) or chain.balance(ETH, held_by)
+    assert "swapdesk wallet balance" in arrived["next"]
+    desk.refused(Exit.OWN_REFUSAL, "CREATED_BEFORE", "batch", "run", file, "--yes")
+    resumed = desk.made("batch", "resume", batch["batch"][:8])
+    assert [settled(one) for one in resumed["groups"]] == [settled(group)]
+    assert resumed["money"] == arrived["money"]
+    assert held - chain.balance(USDC, account) == 310 * 10**6
+
+
+def test_what_the_wallet_cannot_pay_is_not_created(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    held = Decimal(chain_of(desk).balance(USDC, account)).scaleb(-6)
+    file = written(
+        tmp_path / "dear.csv",
+        f"{FIRST},150,ETH,arbitrum,USDC.base",
+        f"{SECOND},{held - 100:f},ETH,arbitrum,USDC.base",
+    )
+    plan = desk("batch", "plan", file, "--json")
+    assert plan.code == Exit.BAD_INPUT
+    (total,) = plan.document["totals"]
+    assert Decimal(total["held"]) == held
+    fits, dear = plan.document["rows"]
+    assert (fits["state"], dear["state"]) == ("look", "problem")
+    assert dear["findings"][-1]["code"] == "NOT_IN_WALLET"
+    for words in (("create", file), ("run", file)):
+        desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", *words, "--yes")
+
+
+def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "steps.csv", f"{FIRST},170,ETH,arbitrum,USDC.base")
+    created = desk("batch", "create", file, "--yes", "--json").document
+    name = created["batch"][:8]
+    assert created["next"] == f"you: swapdesk batch build {name} --group 1"
+    for early in ("sign", "submit"):
+        desk.refused(Exit.OWN_REFUSAL, "NOT_YET", "batch", early, name)
+    built = desk.made("batch", "build", name)
+    (group,) = built["groups"]
+    assert (group["standing"], group["bundle"]["signatures"]) == ("built", 0)
+    assert group["bundle"]["needs"][-1] == {
+        "token": "USDC", "contract": USDC.address, "amount": 170,
+    }  # fmt: skip
+    assert built["money"] == "in your wallet; no deposit was paid"
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "sign", name)
+    # Nothing of it was interrupted: what comes next is a step of the trader's own.
+    idle = desk.refused(Exit.OWN_REFUSAL, "NOT_BEGUN", "batch", "resume", name, "--yes")
+    assert idle["next"] == f"you: swapdesk batch sign {name} --group 1"
+    signed = desk.made("batch", "sign", name, "--yes")
+    (group,) = signed["groups"]
+    assert (group["standing"], group["bundle"]["signatures"]) == ("signed", 1)
+    assert group["bundle"]["smartAccount"] in signed["money"]
+    submitted = desk.made("batch", "submit", name)
+    assert submitted["groups"][0]["standing"] == "paid"
+    # The order was asked after.
+    assert [row["orderState"] is None for row in submitted["rows"]] == [False]
+    # That the service cannot say more is told, and takes nothing from what was paid.
+    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
+    twice = desk("batch", "submit", name, "--json")
+    desk.sandbox.control("DELETE", "/faults")
+    assert twice.code == Exit.DONE
+    assert "Not all orders could be asked after: " in twice.stderr
+    assert f"swapdesk batch status {name} asks again." in twice.stderr
+    (before,), (after,) = submitted["groups"], twice.document["groups"]
+    assert settled(after) == settled(before)
+    desk.refused(Exit.OWN_REFUSAL, "NO_FAILED_ROWS", "batch", "create", "--failed", name, "--yes")
+
+
+def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    receiver = "0x" + "6f" * 20
+    file = written(tmp_path / "killed.csv", f"{receiver},180,ETH,arbitrum,USDC.base")
+    desk.killed("api.create_multi_exchange.after.1", "batch", "run", file, "--yes", "--json")
+    # Nobody has said yes to this command.
+    unsaid = desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "batch", "resume")
+    assert unsaid["money"] == "in your wallet; no deposit was paid"
+    done = desk.made("batch", "resume", "--yes")
+    (group,) = done["groups"]
+    assert group["standing"] == "paid"
+    until(lambda: chain_of(desk, "arbitrum").balance(ARBITRUM_ETH, receiver) > 0)
+
+
+def test_a_bundle_that_fails_says_where_the_money_is(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "fails.csv", f"{FIRST},180,ETH,arbitrum,USDC.base")
+    created = desk("batch", "create", file, "--yes", "--json").document
+    multi_id = created["groups"][0]["multiId"]
+    desk.sandbox.control("POST", "/faults", {"multiId": multi_id, "fault": "bundle_fail"})
+    name = created["batch"][:8]
+    assert desk("batch", "build", name, "--json").code == Exit.DONE
+    assert desk("batch", "sign", name, "--yes", "--json").code == Exit.DONE
+    failed = desk("batch", "submit", name, "--json")
+    assert failed.code == Exit.ENDED_OTHERWISE
+    error = failed.error
+    assert error["code"] == "BUNDLE_FAILED"
+    assert "in your smart account 0x" in error["money"]
+    assert "build the bundle again" in error["next"]
+    assert "swapdesk wallet withdraw --chain base" in error["next"]
+    # Its order says the same of the money as the batch does.
+    (service_id,) = (row["serviceId"] for row in created["rows"])
+    shown = desk("orders", "show", service_id, "--json").document
+    assert shown["money"] == f"{error['money']}."
+    assert "swapdesk wallet withdraw --chain base" in shown["next"]
+    assert shown["by"].startswith("before ")
+    resumed = desk.refused(Exit.ENDED_OTHERWISE, "BUNDLE_FAILED", "batch", "resume", name, "--yes")
+    assert resumed["money"] == error["money"]
+    assert f"swapdesk batch build {name} --group 1" in resumed["next"]
+    # What is there already is not sent a second time.
+    again = desk("batch", "build", name, "--json").document["groups"][0]
+    assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])
+    # And its owner takes it back, with the coins that were for gas.
+    smart, chain = again["bundle"]["smartAccount"], chain_of(desk)
+    held, there = chain.balance(USDC, account), chain.balance(USDC, smart)
+    assert there == 180 * 10**6
+    listed = desk("wallet", "balance", "--json")
+    (kept,) = [one for one in listed.document["balances"] if one["smartAccount"] == smart]
+    assert (kept["account"], kept["chain"]) == (account, "base")
+    assert {one["symbol"]: one["amount"] for one in kept["holdings"]}["USDC"] == 180
+    assert "comes back with: swapdesk wallet withdraw --chain base" in listed.stderr
+    desk.refused(
+        Exit.NOT_FOUND,
+        "NOTHING_HELD",
+        "wallet",
+        "withdraw",
+        "--chain",
+        "base",
+        "--token",
+        "DAI",
+        "--yes",
+    )
+    desk.refused(
+        Exit.BAD_INPUT, "NO_SUCH_CHAIN", "wallet", "withdraw", "--chain", "solana", "--yes"
+    )
+    desk.refused(Exit.BAD_INPUT, "NEEDS_YES", "wallet", "withdraw", "--chain", "base")
+    out = desk.made("wallet", "withdraw", "--chain", "base", "--yes")
+    taken = {(one["symbol"], one["prepaid"]): one["amount"] for one in out["withdrawn"]}
+    assert taken["USDC", False] == 180
+    assert "ETH" in {symbol for symbol, _ in taken}, taken
+    assert chain.balance(USDC, account) == held + there
+    assert (chain.balance(USDC, smart), chain.balance(ETH, smart)) == (0, 0)
+    left = desk("wallet", "balance", "--json").document["balances"]
+    assert smart not in [one["smartAccount"] for one in left]
+    # What was built on it is not signed: it needs the money again.
+    status = desk("batch", "status", name, "--json").document["groups"][0]
+    assert out["hash"] in status["money"]
+    desk.refused(Exit.OWN_REFUSAL, "BUILT_BEFORE", "batch", "sign", name, "--yes")
+    anew = desk("batch", "build", name, "--json").document["groups"][0]
+    assert anew["bundle"]["needs"][-1]["amount"] == 180
+    desk.refused(Exit.NOT_FOUND, "NOTHING_HELD", "wallet", "withdraw", "--chain", "base", "--yes")

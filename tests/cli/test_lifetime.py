@@ -1,18 +1,27 @@
-"""Whose sandbox a command uses, how long it lives, and what a kill leaves behind."""
+"""Whose sandbox a command uses, how long it lives, and what a kill leaves behind, also of
+``listen``, which goes on where the receiver stood."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from standardwebhooks import Webhook
 
-from cli.desks import Desk
+from cli.desks import Desk, InProcess, run_here
+from forked_processes import in_fresh_interpreters
 from harness import (
     Result,
     Sandbox,
@@ -192,16 +201,6 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         assert "[sandbox]'" in result.error["message"]
 
 
-@pytest.mark.parametrize("line", [("config", "show"), ("config", "show", "--json"), ("--help",)])
-def test_output_that_finds_no_room_is_no_defect(tmp_path: Path, line: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("wb") as full:
-        command = start_command(*line, home=tmp_path, stdout=full, stderr=subprocess.PIPE)
-        _, said = command.communicate(timeout=PATIENCE)
-    assert command.returncode == 11, "not 0, not a defect, and not bad input, which is given again"
-    assert b"The output could not be written: No space left on device" in said
-    assert b"Traceback" not in said
-
-
 def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     command = start_command(
         *("tokens", "--limit", "20000"),
@@ -209,8 +208,6 @@ def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert command.stdout is not None
-    assert command.stderr is not None
     command.stdout.readline()
     command.stdout.close()
     assert command.wait(PATIENCE) == 0
@@ -230,3 +227,112 @@ def test_an_outcome_nobody_can_tell(tmp_path: Path) -> None:
         listed = cli("orders", "list", "--json", home=tmp_path)
         assert "The order exists" in listed.stderr
         assert listed.document["total"] == 1
+
+
+Taken = list[tuple[str, str]]
+
+
+@contextmanager
+def receiving(secret: str, taken: Taken, status: int = 204) -> Iterator[str]:
+    """The address of a receiver that checks each signature, by the clock of this machine, notes id
+    and state, and answers with ``status``."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            told = Webhook(secret).verify(body, {k.lower(): v for k, v in self.headers.items()})
+            assert int(self.headers["webhook-timestamp"]) <= time.time()
+            taken.append((self.headers["webhook-id"], told["data"]["displayStatus"]))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Standard error is not for this."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/hook"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def listening(desk: Desk, url: str) -> Iterator[subprocess.Popen[str]]:
+    """``listen``, once it posts; its address is told without a query."""
+    with in_fresh_interpreters():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", "listen", "--forward-to", url, "--json"],
+            env=environment(desk.home, **desk.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    try:
+        first = process.stderr.readline()
+        assert first.startswith(f"Posting to {url.partition('?')[0]}")
+        assert "token" not in first
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
+    desk.made("orders", "list")
+    taken: Taken = []
+    # The receiver's clock stays where it is, and takes nothing from the future.
+    desk.sandbox.control("POST", "/clock", {"advance": 15})
+    # The secret is made by the first call, here by one whose receiver is not there.
+    gone = desk("listen", "--forward-to", "http://127.0.0.1:9/", "--replay", "msg_x")
+    assert gone.code == 2, gone.stderr
+    root = desk.home / "profiles" / "sandbox"
+    secret = (root / "webhook.secret").read_text().strip()
+    refused: Taken = []
+    with receiving(secret, taken) as url, receiving(secret, refused, 410) as gone_url:
+        with listening(desk, url) as process:
+            made = desk.made("swap", *PAIR, "--to", BITCOIN, "--yes")
+            order = made["serviceId"]
+            wait_for(lambda: taken, what="the first state")
+            line = json.loads(process.stdout.readline())
+            assert (line["id"], line["taken"], line["attempt"]) == (taken[0][0], True, 1)
+        desk.sandbox.control("POST", "/faults", {"fault": "ws_drop", "times": 1})
+        asks = f"{gone_url}?token=abc"
+        with listening(desk, asks) as ended, listening(desk, url):
+            assert desk("fund", order, "--yes", "--json").code == 0
+            wait_for(lambda: any(state == "SWAP_COMPLETED" for _, state in taken), what="the end")
+            assert ended.wait(PATIENCE) == 5
+            told = ended.stdout.read() + ended.stderr.read()
+        assert "RECEIVER_GONE" in told
+        assert "token" not in told
+        assert len(refused) == 1
+        states = list(dict(taken).values())
+        assert states[0] == "WAITING_FOR_DEPOSIT"
+        assert states[-1] == "SWAP_COMPLETED"
+        desk.made("listen", "--forward-to", url, "--replay", taken[-1][0])
+        assert taken[-1] == taken[-2]
+        desk.refused(5, "RECEIVER_GONE", "listen", "--forward-to", asks, "--replay", taken[-1][0])
+        (root / "webhook.secret").write_text("")
+        desk.refused(2, "NO_SECRET", "listen", "--forward-to", url)
+
+
+PAIR = ("0.5", "eth.ethereum", "btc.bitcoin")
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "name"),
+    [
+        (("--forward-to", "http://example.com/"), 2, "BAD_RECEIVER"),
+        ((), 2, "USAGE"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_is_asked(
+    here: InProcess, words: tuple[str, ...], code: int, name: str
+) -> None:
+    told = run_here("listen", *words, "--json", home=here.home)
+    assert (told.code, told.error["code"]) == (code, name)

@@ -1,18 +1,33 @@
-"""What is printed: exact numbers, aligned columns, and nothing a terminal acts on."""
+"""What is printed: exact numbers, aligned columns, nothing a terminal acts on, also where a
+stream is closed or full; and what a person types before something is signed, and what counts as
+no."""
 
 from __future__ import annotations
 
 import ast
 import io
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import click
 import pytest
+from msgspec.structs import replace
 
-import swapdesk.cli
+from patience import PATIENCE
+from swapdesk import cli
 from swapdesk.cli.command_error import CommandError, Exit
-from swapdesk.cli.output import SCHEMA_VERSION, Form, Output, cells, json_text
+from swapdesk.cli.main import swapdesk
+from swapdesk.cli.output import SCHEMA_VERSION, Exact, Form, Output, cells, json_text
+from swapdesk.cli.wallet_session import consent, require_consent, says_yes
+from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.webhooks import AttemptDocument
+from swapdesk.wallet.review import Match, Review, ReviewLine, RuleFinding, Severity
 
 HOSTILE = ["\x1b[2J", "\x9b31m", "a\u202eb", "a\u200bb", "\r\b\x7f", "\ud83d", "\U000e0041x", "…é"]
 
@@ -103,7 +118,7 @@ def test_a_failure_as_json_has_exactly_its_names() -> None:
 
 def test_nothing_else_prints() -> None:
     """One place prints, so one place filters."""
-    room = Path(swapdesk.cli.__path__[0])
+    room = Path(cli.__path__[0])
     for file in room.glob("*.py"):
         tree = ast.parse(file.read_text())
         called = {
@@ -113,3 +128,184 @@ def test_nothing_else_prints() -> None:
         }
         printing = called & {"print", "echo", "secho", "prompt", "confirm", "input"}
         assert printing == (set() if file.name != "output.py" else {"print"}), file
+
+
+def shell(tmp_path: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """``swapdesk`` in a line of the shell, with an empty home."""
+    line = command.replace("swapdesk", f"{sys.executable} -m swapdesk", 1)
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    return subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE, env=environment
+    )
+
+
+def test_talk_is_never_data_where_standard_error_is_closed(tmp_path: Path) -> None:
+    ended = shell(tmp_path, "swapdesk serve 2>&-")
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_full_standard_error_keeps_the_exit_code(tmp_path: Path, form: str) -> None:
+    ended = shell(tmp_path, f"swapdesk serve {form} 2>/dev/full")
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("place", [">&-", ">/dev/full"])
+@pytest.mark.parametrize("command", ["config show", "config show --json", "--help"])
+def test_a_standard_output_that_is_closed_or_full_cannot_be_written(
+    tmp_path: Path, command: str, place: str
+) -> None:
+    """Not 0, not a defect, and not bad input, which is given again."""
+    ended = shell(tmp_path, f"swapdesk {command} {place}")
+    assert ended.returncode == 11
+    assert "The output could not be written: " in ended.stderr
+    assert "NOT_WRITTEN" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("form", ["", "--json", "--plain"])
+def test_what_the_encoding_lacks_is_escaped(tmp_path: Path, form: str) -> None:
+    home = tmp_path / "\u2192\U0001f680"
+    home.mkdir()
+    ended = shell(home, f"PYTHONIOENCODING=latin-1 swapdesk config show {form}")
+    assert ended.returncode == 0
+    assert "/\\u2192\\ud83d\\ude80/" in ended.stdout
+    if form == "--json":
+        assert json.loads(ended.stdout)["settings"]["home"]["value"].startswith(str(home))
+
+
+def test_both_full_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    assert shell(tmp_path, "swapdesk config show >/dev/full 2>/dev/full").returncode == 11
+
+
+def test_a_closed_standard_input_is_no_terminal(tmp_path: Path) -> None:
+    ended = shell(tmp_path, "swapdesk <&-")
+    assert ended.returncode == 2
+    assert "NO_TERMINAL" in ended.stderr
+
+
+def test_a_question_that_nobody_saw_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
+    with open("/dev/full", "w", encoding="utf-8", buffering=1) as full:
+        output = Output(Form.TABLE, stderr=full)
+        assert output.ask("Create it?") == ""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
+
+
+WRITTEN = {
+    "−0.43%": "-0.43%",
+    "(−$1,234.50)": "(-$1,234.50)",
+    "—": "-",
+    "≈ 107.9 XRP": "~ 107.9 XRP",
+    "0.5 BTC → 14.5 ETH · 41m": "0.5 BTC -> 14.5 ETH | 41m",
+    "net − gas, $61.12 ÷ $3": "net - gas, $61.12 / $3",
+    "Δ 0.3%, Halyard Exc…": "diff 0.3%, Halyard Exc...",
+    "• ✓ ▲ ↑": "* + ! ^",
+    "a\x07b": "a?b",
+    # Names mean what they are.
+    "café/→x": "caf\\u00e9/\\u2192x",
+    "日本": "\\u65e5\\u672c",
+    "a–b": "a\\u2013b",
+}
+
+
+@pytest.mark.parametrize("form", [Form.TABLE, Form.PLAIN])
+def test_numbers_and_sentences_are_read_in_ascii(form: Form) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "swapdesk-signs") for _ in range(2))
+    output = Output(form, stdout=out, stderr=err)
+    output.say(*WRITTEN)
+    output.talk(*WRITTEN)
+    for stream in (out, err):
+        assert stream.buffer.getvalue().decode().splitlines() == list(WRITTEN.values())
+    output.table(("loss", "end"), [("−0.43%", "·"), ("日本", "·"), ("…", "·")])
+    output.facts([("Memo", Exact("— a · b…")), ("Loss", "−1%")])
+    output.document(AttemptDocument("−1", "→", "…", 1, 1, problem="·"))
+    output.failure(CommandError(Exit.REFUSED, "X", "− →"))
+    *lines, memo, loss, document = out.buffer.getvalue().decode().splitlines()[len(WRITTEN) :]
+    assert (memo.split()[-4:], loss.split()[-1]) == (["\\u2014", "a", "\\u00b7", "b\\u2026"], "-1%")
+    assert json.loads(document)["serviceId"] == "→"
+    if form is Form.TABLE:
+        assert len({line.index("|") for line in lines[1:]}) == 1
+
+
+def test_help_is_ascii() -> None:
+    """Where an encoding lacks a sign, click writes UTF-8 all the same."""
+
+    def texts(name: str, command: click.Command, outer: click.Context | None) -> Iterator[str]:
+        context = command.make_context(name, [], outer, resilient_parsing=True)
+        yield command.get_help(context)
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                yield from texts(inner, command.get_command(context, inner), context)
+
+    whole = "\n".join(texts("swapdesk", swapdesk, None)).splitlines()
+    assert len(whole) > 500
+    assert [line for line in whole if not line.isascii()] == []
+
+
+REVIEW = Review(
+    id="r1",
+    title="Approve",
+    account="0xabc",
+    chain="Base",
+    digest="0x12",
+    lines=(ReviewLine("spender", "0xdef", "0xdef", Match.EQUAL),),
+    findings=(),
+    simulation=None,
+    valid_until=datetime(2026, 1, 1, tzinfo=UTC),
+)
+PHRASED = replace(REVIEW, phrase="send 1 ETH")
+REFUSED = replace(REVIEW, findings=(RuleFinding("CHAIN_ID", Severity.REFUSE, "Another chain."),))
+
+
+class Typist:
+    """Types on standard input."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, text: str) -> Output:
+        self._monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        return Output(Form.TABLE, stderr=io.StringIO())
+
+
+@pytest.fixture
+def types(monkeypatch: pytest.MonkeyPatch) -> Typist:
+    return Typist(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "no", ["", "\n", "y\n", "no\n", "YES\n", "Sign\n", "yes please\n", "send 1 eth\n"]
+)
+def test_only_the_word_itself_is_yes(types: Typist, no: str) -> None:
+    assert consent(types(no), REVIEW, yes=False) is None
+    assert not says_yes(types(no), "Create this order?")
+    assert consent(types(no), PHRASED, yes=True) is None
+
+
+def test_each_question_has_its_own_word(types: Typist) -> None:
+    assert consent(types("sign\n"), REVIEW, yes=False) == Agreed()
+    assert consent(types("yes\n"), REVIEW, yes=False) is None
+    assert says_yes(types("yes\n"), "Create this order?")
+    assert not says_yes(types("sign\n"), "Create this order?")
+
+
+def test_yes_in_advance_types_no_phrase(types: Typist) -> None:
+    assert consent(types(""), REVIEW, yes=True) == Agreed()
+    assert consent(types("send 1 ETH\n"), PHRASED, yes=True) == Agreed("send 1 ETH")
+
+
+@pytest.mark.parametrize(
+    ("review", "exit_code"),
+    [
+        (REVIEW, Exit.INTERRUPTED),
+        (PHRASED, Exit.OWN_REFUSAL),
+        (REFUSED, Exit.OWN_REFUSAL),
+    ],
+)
+def test_what_was_asked_for_by_name_ends_with_an_exit_code(
+    types: Typist, review: Review, exit_code: Exit
+) -> None:
+    with pytest.raises(CommandError) as ended:
+        require_consent(types("send 1 ETH\n"), review, yes=False, money="in your wallet")
+    assert (ended.value.exit, ended.value.money) == (exit_code, "in your wallet")

@@ -1,14 +1,20 @@
-"""The whole way in a pipe: create, pay, follow, with exact numbers and exit codes."""
+"""The whole way in a pipe: create, pay, follow, with exact numbers and exit codes; swaps that the
+wallet signs, what ``why`` finds, and a service that answers as the public one was recorded."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from cli.desks import Desk
-from harness import Result
+from harness import Result, Sandbox, wait_for
+from live_service import live_service
 from swapdesk.sandbox.tables import CHAIN_ROWS
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
@@ -49,6 +55,9 @@ def test_private_send_then_watch(desk: Desk) -> None:
     watched = desk.made("orders", "watch", str(order["serviceId"]))
     assert watched["displayStatus"] == "SWAP_COMPLETED"
     assert watched["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]
+    # From now on its recipient is one that was paid.
+    again = desk.made("send", "0.05", "btc.bitcoin", "--to", "@cold", "--dry-run")
+    assert any(line.startswith("Paid ") for line in again["checks"])
 
 
 def test_a_chosen_provider_and_quote(desk: Desk) -> None:
@@ -124,3 +133,247 @@ def test_raw_calls(desk: Desk) -> None:
     name = written.document["serviceId"]
     # Journaled before it was shown: it is known without asking the service.
     assert name in [o["serviceId"] for o in desk("orders", "list", "--json").document["orders"]]
+
+
+HASH = "0x" + "8f2c" * 16
+
+
+def test_group_is_found_whole_right_after_it_was_created(desk: Desk) -> None:
+    """The journal has the ids of its orders alone; one read brings all of them."""
+    file = desk.home / "group.csv"
+    rows = "".join(f"@bob,{amount},ETH,base,USDC.ethereum\n" for amount in (161, 162, 163))
+    file.write_text(f"to,sell_amount,buy,chain,sell\n{rows}")
+    made = desk.made("batch", "create", str(file), "--yes", "--again")
+    [group] = made["groups"]
+    unasked = desk("why", group["multiId"], "--reads", "0", "--json")
+    assert (unasked.code, unasked.stdout) == (5, ""), unasked
+    assert "Not asked: 1 read by id" in unasked.stderr
+    found = desk.made("why", group["multiId"], "--reads", "1")
+    ids = {order["serviceId"] for order in found["orders"]}
+    assert len(ids) == 3
+    assert {order["order"]["multiId"] for order in found["orders"]} == {group["multiId"]}
+
+
+def test_new_home_knows_tokens_and_what_was_given_is_not_asked_for_again(
+    desk: Desk, other_desk: Desk
+) -> None:
+    words = ("0.05", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
+    theirs = desk("swap", *words).document["serviceId"]
+    # Without the list of tokens an amount says nothing.
+    asked = other_desk("why", "I sent 12.5 USDC", "--json")
+    assert (asked.code, asked.document["orders"]) == (5, []), asked
+    assert "Send us the order id or the transaction hash" in asked.document["reply"]
+    given = other_desk("why", f"order {theirs}, paid by {HASH}", "--json")
+    assert given.code == 5, given
+    assert "you: pass it to the service" in given.stderr
+    reply, escalation = given.document["reply"], given.document["escalation"]
+    assert "end us" not in reply
+    for known in (theirs, HASH):
+        assert known in reply
+        assert known in escalation
+    assert "Asked: whether there is such an order" in escalation
+    printed = other_desk("why", f"order {theirs}, paid by {HASH}")
+    assert reply in printed.stdout
+    assert escalation.partition("\nWritten")[0] in printed.stdout
+
+
+SEEN: dict[str, tuple[str, str, str, dict[str, object], str, str]] = {
+    # A token whose chain has a node of its own, which tells what the ledger of the sandbox tells.
+    "as asked": ("7000", "usdc.base", "/deposits", {}, "payment-as-asked", "7,000 USDC at"),
+    "with its memo": ("3000", "xrp.xrp", "/deposits", {}, "payment-as-asked", "3,000 XRP at"),
+    "another memo": (
+        "3001", "xrp.xrp", "/deposits", {"memo": "77"}, "payment-another-memo", "3,001 XRP at",
+    ),
+    "another token": (
+        "7001", "usdc.base", "/faucet", {"chain": "base", "token": "WETH", "amount": 2},
+        "payment-wrong-token", "2 WETH at",
+    ),
+}  # fmt: skip
+"""What is sold, by which way of the control it is paid and with what, and what is found."""
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_payment_that_the_service_has_not_seen_is_told_as_its_chain_shows_it(
+    desk: Desk, seen: str
+) -> None:
+    amount, sold, way, pays, rule, money = SEEN[seen]
+    order = desk.made("swap", amount, sold, "eth.ethereum", "--to", "@bob", "--yes")["order"]
+    desk.sandbox.fault("venue_down", venue=order["in"])
+    paid = {"serviceId": order["serviceId"], "amount": float(amount)}
+    if way == "/faucet":
+        paid = {"address": order["depositAddress"]}
+    hash_ = desk.sandbox.control("POST", way, {**paid, **pays})["hash"]
+
+    def in_a_block() -> bool:
+        told = desk.sandbox.control("POST", "/transfers", {"hash": hash_})["transfer"]
+        return told is None or told["confirmations"] > 0
+
+    wait_for(in_a_block, what="a block")
+    told = desk.made("why", hash_)
+    (found,), chains = told["orders"], told["searched"][-1]
+    assert (found["rule"], found["order"]["serviceId"]) == (rule, order["serviceId"])
+    assert found["money"].startswith(money)
+    # Node and ledger told the same, in whatever letters it was asked for.
+    assert (chains["place"], chains["answer"]) == ("the chains", "found")
+    assert "and 1 more" not in chains["said"]
+
+
+PAIR = ("20", "usdc.base", "weth.base")
+
+
+def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
+    told = desk.made("swap", *PAIR, "--type", "dex", "--provider", "ba", "--yes")
+    assert told["provider"] == "ba"
+    assert told["recipient"] == told["account"]
+    assert len(told["hash"]) == 66
+    assert len(told["signed"]) == 2
+    assert told["order"]["isDex"] is True
+    assert "depositAddress" not in told["order"]
+    desk.made("orders", "watch", told["serviceId"])
+    sent = desk("orders", "show", told["serviceId"], "--json").document["transactions"]
+    assert [(one["for"], one["state"]) for one in sent if one["by"] == "wallet"] == [
+        ("approve", "confirmed"),
+        ("swap", "confirmed"),
+    ]
+    assert sent[1]["hash"] == told["hash"]
+    # Two signatures and no transaction of one's own: the same command, another venue.
+    signed = desk.made("swap", *PAIR, "--type", "dex", "--provider", "is", "--yes")
+    assert signed["hash"] is None
+    assert len(signed["signed"]) == 2
+    # The venue takes by them a moment later, and what is signed next counts from there.
+    desk.made("orders", "watch", signed["serviceId"])
+
+
+def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -> None:
+    before = journal_of(desk)
+    told = desk.made("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run")
+    assert (told["dryRun"], told["refused"]) == (True, False)
+    (step,) = told["steps"]
+    assert step["payload"]["kind"] == "typedData"
+    assert step["payload"]["data"]["primaryType"] == "Permit"
+    assert step["payload"]["data"]["message"]["value"] == "20000000"
+    assert {one["match"] for one in step["review"]["lines"]} == {"equal"}
+    assert step["review"]["digest"].startswith("0x")
+    assert told["asked"] == ["GET /quotes", "POST /dex/approve"]
+    assert any("order" in one for one in told["notKnown"])
+    assert journal_of(desk) == before
+
+    chain = desk.made("swap", *PAIR, "--type", "dex", "--provider", "is", "--dry-run")
+    # The second document exists only once the first is signed, and that is said.
+    assert [one["name"] for one in chain["steps"]] == ["sign order 1 of 2"]
+    assert any("Signatures 2 to 2" in one for one in chain["notKnown"])
+
+    plain = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--dry-run")
+    assert plain.code == 0, plain.stderr
+    for words in ("Step 1: approve 1", "May take", "data 0x095ea7b3", "Digest 0x"):
+        assert words in plain.stdout
+    assert "nothing was journaled, created, signed or sent" in plain.stderr
+    assert journal_of(desk) == before
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--dry-run",)])
+def test_an_approval_that_cannot_be_read_creates_nothing(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    desk.sandbox.fault("garbage", operation="dex_approve", times=20)
+    done = desk.refused(
+        7, "ANSWER_NOT_JSON", "swap", *PAIR, "--type", "dex", "--provider", "fa", *words
+    )
+    assert done["message"].startswith("The answer of the service could not be used.")
+    assert done["money"].startswith("in your wallet")
+
+
+def journal_of(desk: Desk) -> list[object]:
+    """Everything the journal keeps of intents and steps."""
+    path = desk.home / "profiles" / "sandbox" / "journal.db"
+    if not path.exists():
+        return [[], []]
+    with closing(sqlite3.connect(path)) as db:
+        intents = db.execute("SELECT * FROM intent ORDER BY id").fetchall()
+        return [intents, db.execute("SELECT * FROM step ORDER BY intent_id, seq").fetchall()]
+
+
+def test_a_shown_quote_is_signed_dry_and_swapped(desk: Desk) -> None:
+    shown = desk.made("quote", *PAIR, "--type", "dex", "--slippage", "2")
+    (quote,) = [one for one in shown["quotes"] if one["swap"] == "ba"]
+    dry = desk.made("sign", quote["quoteId"], "--dry-run")
+    assert dry["asked"] == ["POST /dex/approve"]
+    out, least = Decimal(dry["amountOut"]), Decimal(dry["leastOut"])
+    assert Decimal("0.9799") < least / out <= Decimal("0.98")
+    desk.refused(
+        2, "TWO_CHOICES", "swap", *PAIR, "--quote", quote["quoteId"], "--slippage", "1", "--yes"
+    )
+    done = desk.made("swap", *PAIR, "--quote", quote["quoteId"], "--wallet", "trading", "--yes")
+    assert done["leastOut"] == dry["leastOut"]
+
+
+def test_a_chain_without_a_node_is_named_before_anything_is_asked(live_desk: Desk) -> None:
+    pair = ("20", "usdc.ethereum", "weth.ethereum")
+    said = live_desk.refused(2, "NO_NODES", "swap", *pair, "--type", "dex", "--yes")
+    assert "set ethereum under [profiles.main.rpc]" in said["message"]
+    assert said["money"].startswith("in your wallet")
+
+
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+RECEIVER = "0x" + "1a" * 20
+
+
+@pytest.fixture(params=[b'{"ok":true}', b"OK"], ids=["json", "text"])
+def live(clean: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    partner = clean.partner("PRO", 1)
+    with live_service(clean.ready["url"], request.param) as url:
+        yield Desk(
+            clean,
+            tmp_path,
+            {
+                "SWAPDESK_API_URL": url,
+                "SWAPDESK_API_KEY": partner["apiKey"],
+                "SWAPDESK_API_SECRET": partner["apiSecret"],
+            },
+        )
+
+
+def test_a_service_is_well_in_either_form(live: Desk) -> None:
+    found = {one["check"]: one for one in live("doctor", "--json").document["findings"]}
+    assert (found["service"]["state"], found["credentials"]["state"]) == ("ok", "ok"), found
+
+
+@pytest.mark.parametrize("live", [b"{}"], indirect=True)
+def test_a_fixed_rate_from_quote_to_order(live: Desk) -> None:
+    for words in (
+        ("0.05", "btc.bitcoin", "eth.ethereum", "--fixed"),
+        ("1", "btc.bitcoin", "eth.ethereum", "--receive"),
+    ):
+        board = live.made("quote", *words)
+        assert all(row["fixed"] for row in board["quotes"])
+        made = live.made(
+            "swap", *words, "--to", RECEIVER, "--refund", BITCOIN, "--type", "standard", "--yes"
+        )
+        order = made["order"]
+        assert (order["fixed"], order["refundAddress"]) == (True, BITCOIN)
+        assert words[-1] == "--fixed" or order["outAmount"] == 1
+        assert made["deposit"]["address"] == order["depositAddress"]
+        shown = live("orders", "show", order["serviceId"], "--json")
+        assert shown.document["order"]["inAmount"] == order["inAmount"]
+    listed = live("orders", "list", "--json").document
+    assert len(listed["orders"]) >= 2
+
+
+@pytest.mark.parametrize("live", [b"{}"], indirect=True)
+def test_without_priorities_a_coin_is_named_before_its_copies(live: Desk) -> None:
+    for symbol, first in (("btc", "BTC.bitcoin"), ("eth", "ETH.ethereum")):
+        refused = live("quote", "0.05", symbol, "usdc.base", "--json")
+        assert refused.error["code"] == "AMBIGUOUS_TOKEN", refused
+        assert f'["{first}"' in refused.stderr, refused
+
+
+@pytest.mark.parametrize("live", [b"{}"], indirect=True)
+def test_a_chain_is_called_as_the_service_calls_it(live: Desk) -> None:
+    swap, to = ("swap", "0.05", "btc.bitcoin"), "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
+    waived = ("--waive-memo", "NO MEMO", "--yes", "--json")
+    made = live(*swap, "xrp.ripple", "--to", to, *waived)
+    assert made.code == 0, made
+    assert made.document["order"]["receiverAddress"] == to
+    wrong = live(*swap, "atom.cosmoshub-4", "--to", RECEIVER, *waived)
+    assert wrong.code not in (0, 1), wrong
+    assert "Cosmos Hub needs one that starts with cosmos1" in wrong.stderr, wrong

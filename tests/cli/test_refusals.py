@@ -1,16 +1,23 @@
-"""What bad input and a bad service get: the code, the reason, and nothing created."""
+"""What bad input, a bad service and one that lies get: the code, the reason, and nothing created or
+nowhere an address to pay; and what options of quotes ask for."""
 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.desks import Desk
-from harness import Result
+from cli.lying_service import Change, lying_service
+from harness import Result, Sandbox
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_request import QuoteOptions
+from swapdesk.sandbox.world import find_token
+from swapdesk.wire.quotes import RouteType
 
 ETH = derive_address("evm", b"a wallet of the tests".ljust(32))
 BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
@@ -18,11 +25,13 @@ BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
 MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
 XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
+CONTRACT = find_token("ethereum", "USDC").address
 # Off the curve, as every token account of Solana.
 TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
 
 
-QUOTED = ("quote", "0.1", "btc.bitcoin", "eth.ethereum")
+PAIR = ("btc.bitcoin", "eth.ethereum")
+QUOTE = ("quote", "0.1", *PAIR)
 
 
 def order_ids(desk: Desk) -> set[str]:
@@ -63,6 +72,13 @@ CASES = [
         "BAD_RECIPIENT",
     ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", str(CONTRACT)), 2, "BAD_RECIPIENT"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund-memo", "7"), 2, "BAD_REFUND_MEMO"),
+    (
+        ("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", BTC, "--refund-memo", "7"),
+        2,
+        "BAD_REFUND_MEMO",
+    ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--memo", "7"), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP, "--memo", "x" * 12), 2, "BAD_MEMO"),
@@ -251,8 +267,8 @@ UNASKED = "where the service has this order; it could not be asked"
         (("orders", "watch", NONE), None, 5, "NOT_FOUND", ""),
         (("tokens", "zzzzzzzz"), None, 5, "TOKEN_NOT_FOUND", ""),
         (("api", "GET", "/nothing"), None, 2, "REQUEST_REFUSED", ""),
-        (QUOTED, ("rate_limited", "get_quotes", 1), 6, "RATE_LIMIT_EXCEEDED", 429),
-        (QUOTED, ("http_500", "get_quotes"), 7, "INTERNAL_SERVER_ERROR", 500),
+        (QUOTE, ("rate_limited", "get_quotes", 1), 6, "RATE_LIMIT_EXCEEDED", 429),
+        (QUOTE, ("http_500", "get_quotes"), 7, "INTERNAL_SERVER_ERROR", 500),
         (("api", "GET", "/swaps"), ("garbage", "list_swaps"), 7, "ANSWER_NOT_JSON", "text/html"),
         (("orders", "show", NONE), ("http_503", "get_order"), 7, "SERVICE_UNAVAILABLE", UNASKED),
     ],
@@ -335,3 +351,208 @@ def test_an_order_that_ends_otherwise(desk: Desk, fault: str, status: str, money
     assert money in told["money"]
     waited = desk("orders", "watch", name, "--json", "--until", "refunded", "--timeout", "1")
     refused(waited, 3, "TIMEOUT")
+
+
+THEIR_BTC = derive_address("bitcoin", b"theirs".ljust(32))
+
+
+def swap_at(sandbox: Sandbox, home: Path, change: Change, *more: str) -> tuple[Result, Result]:
+    """What the create ended with, and the order as shown afterwards."""
+    partner = sandbox.partner("PRO", 1)
+    with lying_service(sandbox.ready["url"], change) as url:
+        desk = Desk(
+            sandbox,
+            home,
+            {
+                "SWAPDESK_API_URL": url,
+                "SWAPDESK_API_KEY": partner["apiKey"],
+                "SWAPDESK_API_SECRET": partner["apiSecret"],
+            },
+        )
+        pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", ETH)
+        created = desk("swap", *pair, "--yes", "--json", *more)
+        assert created.stdout, created
+        return created, desk("orders", "show", created.document["serviceId"], "--json")
+
+
+def answers(name: str, value: Any, *, on: str = "") -> Change:
+    def change(method: str, path: str, answer: Any) -> Any:
+        about_order = path.startswith(("/v2/exchanges", "/v2/orders/"))
+        if about_order and path.startswith(on):
+            answer[name] = value(answer[name]) if callable(value) else value
+        return answer
+
+    return change
+
+
+SWAP = ("swap", *QUOTE[1:], "--to", ETH, "--yes", "--json")
+BY_WALLET = ("swap", "20", "usdc.base", "weth.base", "--yes")
+REFUSED = {
+    2: [
+        (SWAP, ("--fixed",), "refund"),
+        (SWAP, ("--receive",), "refund"),
+        (SWAP, ("--markup", "4.01"), "markup"),
+        (SWAP, ("--deviation", "5"), "rotate"),
+        (SWAP, ("--rotate", "--lookback", "0"), "lookback"),
+        (SWAP, ("--rotate", "--deviation", "100.01"), "deviation"),
+        (SWAP, ("--in-leg", "aa", "--in-leg", "aa"), "in-leg"),
+        (SWAP, ("--min-out", "1,5"), "min-out"),
+        (SWAP, ("--middle-refund", ETH), "middle-refund"),
+        (SWAP, ("--fixed", "--refund", BTC, "--quote", "a" * 24), "quote"),
+        (SWAP, ("--memo", "1", "--waive-memo", "NO MEMO"), "waive-memo"),
+        (SWAP, ("--preset", "mine", "--markup", "1"), "preset"),
+        (SWAP, ("--preset", "mine", "--type", "private"), "preset"),
+        (SWAP, ("--preset", "mine", "--quote", "a" * 24), "quote"),
+        (SWAP, ("--slippage", "1"), "slippage"),
+        (SWAP, ("--account", "trading"), "account"),
+        (QUOTE, ("--both", "--receive"), "both"),
+        (QUOTE, ("--markup", "5"), "markup"),
+        (QUOTE, ("--provider", "aa", "--type", "private"), "providers"),
+        (QUOTE, ("--provider", "aa", "--provider", "aa"), "providers"),
+        (QUOTE, ("--preset", "mine", "--fixed"), "preset"),
+        (QUOTE, ("--slippage", "50.1"), "BAD_OPTION"),
+        (QUOTE, ("--slippage", "-1"), "USAGE"),
+        (QUOTE, ("--slippage", "much"), "USAGE"),
+        (BY_WALLET, (), "USAGE"),
+        (BY_WALLET, ("--type", "dex", "--fund"), "fund"),
+        (("sign", "a" * 24), (), "NEEDS_DRY_RUN"),
+    ],
+    5: [
+        (SWAP, ("--preset", "mine"), "preset"),
+        (QUOTE, ("--preset", "mine"), "preset"),
+        (BY_WALLET, ("--type", "dex", "--account", "nobody"), "NO_ACCOUNT"),
+        (("sign", "a" * 24), ("--dry-run",), "QUOTE_NOT_FOUND"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "line", "options", "said"),
+    [(end, *row) for end, rows in REFUSED.items() for row in rows],
+)
+def test_what_cannot_work_is_refused_before_a_quote_is_spent(
+    desk: Desk, end: int, line: tuple[str, ...], options: tuple[str, ...], said: str
+) -> None:
+    refused = desk(*line, *options, "--json")
+    assert refused.code == end, refused
+    assert said in (refused.error["code"], *refused.error["fields"]), refused.error
+
+
+def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk) -> None:
+    quoted = desk(*QUOTE, "--json").document
+    small = next(one for one in quoted["unusable"] if "below minimum" in one["reason"])
+    refused = desk(*SWAP, "--provider", small["swap"])
+    assert (refused.code, refused.error["code"]) == (4, "NO_USABLE_ROUTE")
+    assert small["reason"] in refused.error["message"]
+    assert refused.error["next"] == "you: change the amount or the tokens"
+
+
+LESS = answers("outAmount", lambda amount: amount * 0.9)
+
+
+def test_less_than_quoted_is_accepted_down_to_the_least(clean: Sandbox, tmp_path: Path) -> None:
+    created, shown = swap_at(clean, tmp_path, LESS, "--min-out", "0.5")
+    assert created.code == 0, created
+    assert created.document["deposit"] == shown.document["deposit"]
+    assert created.document["deposit"] is not None
+    assert "less than its quote. That is not below --min-out." in created.stderr
+
+
+def test_less_than_the_least_stays_hidden(clean: Sandbox, tmp_path: Path) -> None:
+    created, _ = swap_at(clean, tmp_path, LESS, "--min-out", "2.8")
+    assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
+    assert created.document["deposit"] is None
+
+
+# Every other lie: ``tests/flows/test_order_check.py``.
+LIES = {
+    "deposit address of the create": answers("depositAddress", THEIR_BTC, on="/v2/exchanges"),
+    "deposit address of the repetition": answers("depositAddress", THEIR_BTC, on="/v2/orders/"),
+}
+
+
+def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
+    clean: Sandbox, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for lie, change in LIES.items():
+        with subtests.test(lie=lie):
+            created, shown = swap_at(clean, tmp_path, change)
+            assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
+            assert created.document["serviceId"] in created.error["message"]
+            for result in (created, shown):
+                document = result.document
+                assert document["withheld"]
+                assert document["deposit"] is None
+                assert "depositAddress" not in document["order"]
+                assert THEIR_BTC not in result.stdout + result.stderr
+    created, shown = swap_at(clean, tmp_path, lambda method, path, answer: answer)
+    assert created.code == 0, created
+    assert shown.document["deposit"] == created.document["deposit"]
+
+
+def test_an_order_that_was_not_repeated_differs_in_nothing(clean: Sandbox, tmp_path: Path) -> None:
+    partner = clean.partner("PRO", 1)
+    environ = {
+        "SWAPDESK_API_URL": clean.ready["url"],
+        "SWAPDESK_API_KEY": partner["apiKey"],
+        "SWAPDESK_API_SECRET": partner["apiSecret"],
+    }
+    desk = Desk(clean, tmp_path, environ)
+    clean.fault("http_503", operation="get_order", times=1000)
+    pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", ETH)
+    created = desk("swap", *pair, "--yes", "--json")
+    assert (created.code, created.error["code"]) == (9, "NOT_REPEATED"), created
+    assert created.document["deposit"] is None
+    order = created.document["serviceId"]
+    assert created.error["next"] == (
+        f"{created.document['next']}; swapdesk orders show {order} asks again"
+    )
+    clean.control("DELETE", "/faults")
+    shown = desk("orders", "show", order, "--json")
+    assert shown.document["deposit"] is not None, shown
+
+
+def test_fixed_rates_beside_floating_ones_take_two_quotes(desk: Desk) -> None:
+    board = desk("quote", "0.1", *PAIR, "--both", "--json").document
+    assert board["cost"] == 2
+    assert {row["fixed"] for row in board["quotes"]} == {True, False}
+    only = desk("quote", "0.1", *PAIR, "--fixed", "--json").document
+    assert {row["fixed"] for row in only["quotes"]} == {True}
+    assert all("fixed" in row["badges"] for row in only["quotes"])
+
+
+def test_reverse_quotes_are_ranked_by_what_they_take(desk: Desk) -> None:
+    result = desk("quote", "1.5", *PAIR, "--receive", "--json")
+    board = json.loads(result.stdout, parse_float=Decimal)
+    sends = [row["sends"] for row in board["quotes"]]
+    assert board["receive"] is True
+    assert sends == sorted(sends)
+    assert all(row["amountOut"] >= Decimal("1.4998") for row in board["quotes"])
+    table = desk("quote", "1.5", *PAIR, "--receive").stdout.splitlines()
+    assert "SEND BTC" in table[0]
+
+
+def test_a_chosen_provider_and_an_explanation(desk: Desk) -> None:
+    first = desk("quote", "0.1", *PAIR, "--type", "standard", "--json").document["quotes"]
+    code = first[0]["swap"]
+    board = desk("quote", "0.1", *PAIR, "--provider", code, "--explain", "--json").document
+    assert {row["swap"] for row in board["quotes"]} == {code}
+    steps = board["quotes"][0]["waterfall"]["steps"]
+    assert [step["label"] for step in steps][:2] == ["You send", "Provider pays out"]
+    assert board["quotes"][0]["waterfall"]["verdict"] == "sums"
+    said = desk("quote", "0.1", *PAIR, "--provider", code).stderr
+    assert "1 usable route. Nothing has moved." in said
+    said = desk("quote", "0.1", *PAIR, "--provider", code, "--explain", "--plain").stdout
+    assert "Provider fee in price: inside the rate (unknown)." in said
+
+
+def test_a_preset_asks_as_it_was_kept(desk: Desk) -> None:
+    desk("tokens", "btc")
+    (profile,) = (desk.home / "profiles").iterdir()
+    presets = QuotePresets(profile / "quote_presets.json")
+    presets.put("sure", QuoteOptions(fixed=True, floating=False))
+    refused = desk(*SWAP, "--preset", "sure")
+    assert refused.error["code"] == "BAD_REFUND_ADDRESS", refused
+    presets.put("quiet", QuoteOptions(types=(RouteType.PRIVATE,)))
+    made = desk.made(*SWAP[:-1], "--preset", "quiet", "--max-loss", "any")
+    assert made["order"]["anonymous"] is True, made

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,43 +9,33 @@ import pytest
 
 from cli.desks import Desk
 from harness import environment
-from patience import PATIENCE
+from tui.terminal_window import TerminalWindow
 
 ORDER = ("swap", "0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--json")
 
 
 def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output, and what stood at the terminal."""
-    ours, theirs = pty.openpty()
-    command = subprocess.Popen(
-        [sys.executable, "-m", "swapdesk", *arguments],
-        env=environment(desk.home, **desk.environ),
-        stdin=theirs,
-        stderr=theirs,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    shown = b""
-    answered = False
-    while True:
-        readable, _, _ = select.select([ours], [], [], PATIENCE)
-        assert readable, f"nothing more at the terminal after {shown!r}"
-        try:
-            piece = os.read(ours, 4096)
-        except OSError:
-            # The other end is closed: the command has ended.
-            break
-        if not piece:
-            break
-        shown += piece
-        if not answered and b'Type "yes":' in shown:
-            os.write(ours, answer.encode() + b"\n")
-            answered = True
-    data = command.stdout.read().decode()
-    code = command.wait(PATIENCE)
-    os.close(ours)
-    return code, data, shown.decode()
+    """Exit code, what went into a file, and what stood at the terminal."""
+    printed = desk.home / "printed"
+    words = [
+        "sh",
+        "-c",
+        f'exec "$@" >{printed}',
+        "sh",
+        sys.executable,
+        "-m",
+        "swapdesk",
+        *arguments,
+    ]
+    window = TerminalWindow(words, environment(desk.home, **desk.environ), 200, 60)
+    try:
+        window.read_until('Type "yes":')
+        window.press(f"{answer}\n")
+        window.until(lambda: window.process.poll() is not None, "its end")
+        window.read_until_quiet()
+        return window.process.wait(), printed.read_text(), window.text
+    finally:
+        window.close()
 
 
 def order_count(desk: Desk) -> int:

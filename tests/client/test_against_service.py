@@ -10,6 +10,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
+from cli.newer_answers import KINDS, Newer, between
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
@@ -27,16 +28,14 @@ from swapdesk.service.app import Onchain
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.multi import (
     MultiBuildRequest,
     MultiExchangeRequest,
     MultiOrderRequest,
     MultiSubmitRequest,
 )
-from swapdesk.wire.orders import Order, OrderQuery
-from swapdesk.wire.pair_limits import PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
+from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery, RouteType
 from swapdesk.wire.tokens import TokenQuery
 from world import World, open_world
 
@@ -65,7 +64,10 @@ async def create(api: PartnerApi) -> Order:
     return receipt.made
 
 
-async def test_every_operation_is_understood_both_ways(world: World) -> None:
+@pytest.mark.parametrize("newer", [Newer(), Newer(members=KINDS)], ids=["today", "newer"])
+async def test_every_operation_is_understood_both_ways(world: World, newer: Newer) -> None:
+    """Also where a newer service adds members to whatever it says."""
+    world.network.after = between(newer)
     async with world.new_api() as api:
         assert (await api.health()).status == "ok"
         assert (await api.openapi())["openapi"].startswith("3.0")

@@ -35,8 +35,7 @@ from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
 

@@ -52,8 +52,7 @@ from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.wire.encoding.numbers import AmountError
 from swapdesk.wire.encoding.query import encode_query
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, RouteType
 from world import World
 
 

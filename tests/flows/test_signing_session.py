@@ -11,11 +11,10 @@ import pytest
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, steps_of, swap_intent
 from swapdesk.client.server_clock import ServerClock
-from swapdesk.clock import ManualClock
+from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.swap_signing import SwapSigning, flow_steps
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
@@ -29,14 +28,18 @@ PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")
 
 
-@pytest.fixture
-def session(journal: Journal, clock: ManualClock) -> SwapSigning:
-    one = SwapSigning(
-        swap_intent(), journal, clock, lambda: None, fresh=True, wallet="trading", plan=PLAN,
+def opened(
+    journal: Journal, clock: Clock, plan: SwapPlan | None = PLAN, *, fresh: bool = True
+) -> SwapSigning:
+    return SwapSigning(
+        swap_intent(), journal, clock, lambda: None, fresh=fresh, wallet="trading", plan=plan,
         confirmations=2,
     )  # fmt: skip
-    journal.intents.add(one.intent, "permission", "")
-    return one
+
+
+@pytest.fixture
+def session(journal: Journal, clock: ManualClock) -> SwapSigning:
+    return opened(journal, clock)
 
 
 async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
@@ -72,10 +75,7 @@ async def test_a_clock_that_is_moved_over_its_end_ends_the_question(
 ) -> None:
     """The sandbox's time jumps; the desk hears of it with the next answer of the service."""
     server = ServerClock(clock)
-    session = SwapSigning(
-        swap_intent(), journal, server, lambda: None, fresh=True, wallet="trading", plan=PLAN,
-        confirmations=2,
-    )  # fmt: skip
+    session = opened(journal, server)
     task = await asked(session)
     assert session.left(clock.now()) == 600
     at = clock.monotonic()
@@ -113,62 +113,89 @@ async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapS
     assert "sesame" not in repr(vars(session))
 
 
-def test_the_line_of_steps_follows_the_journal(session: SwapSigning, journal: Journal) -> None:
-    swaps, it = journal.swaps, session.id
-    assert steps_of(session) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
-    first = swaps.begin(it, "sign order 0", "")
-    swaps.sent(it, first)
-    assert steps_of(session) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
-    swaps.acked(it, first, signature="0x")
-    second = swaps.begin(it, "sign order 1", "")
-    assert steps_of(session) == "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm"
-    swaps.acked(it, second, signature="0x")
-    swaps.sent(it, swaps.begin(it, "create", ""))
-    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
-    confirm = swaps.begin(it, "confirm", "")
-    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm"
-    swaps.acked(it, confirm)
-    assert steps_of(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
+FIRST = ("sign order 0", StepState.ACKED, "permit")
+SECOND = ("sign order 1", StepState.ACKED, "")
+CREATE = ("create", StepState.SENT, "")
 
 
-def test_what_is_taken_on_after_a_kill_reads_as_it_was_confirmed(
-    journal: Journal, clock: ManualClock
+@pytest.mark.parametrize("taken_on", [False, True])
+@pytest.mark.parametrize(
+    ("plan", "steps", "line"),
+    [
+        (PLAN, (), "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"),
+        (
+            PLAN,
+            (("sign order 0", StepState.SENT, "permit"),),
+            "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm",
+        ),
+        (
+            PLAN,
+            (FIRST, ("sign order 1", StepState.PREPARED, "")),
+            "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm",
+        ),
+        (
+            PLAN,
+            (FIRST, SECOND, CREATE),
+            "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm",
+        ),
+        (
+            PLAN,
+            (FIRST, SECOND, CREATE, ("confirm", StepState.PREPARED, "")),
+            "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm",
+        ),
+        (
+            PLAN,
+            (FIRST, SECOND, CREATE, ("confirm", StepState.ACKED, "")),
+            "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm",
+        ),
+        (
+            PLAN,
+            (("approve", StepState.REFUSED, ""),),
+            "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm",
+        ),
+        # Planned without its kind, it has it once it is asked for.
+        (
+            SwapPlan(0, ("permit", "", "order")),
+            (FIRST, ("sign order 1", StepState.ACKED, "permit")),
+            "+ allowance  + sign 1 permit  + sign 2 permit  o sign 3 order  o settle  o confirm",
+        ),
+        (SwapPlan(2), (), "~ 1/2 reset  o 2/2 approve  o send  o confirm"),
+        (
+            SwapPlan(2),
+            (("reset", StepState.SENT, ""),),
+            "~ 1/2 reset  o 2/2 approve  o send  o confirm",
+        ),
+        (
+            SwapPlan(2),
+            (("reset", StepState.ACKED, ""),),
+            "+ 1/2 reset  ~ 2/2 approve  o send  o confirm",
+        ),
+    ],
+)
+def test_the_line_of_steps_follows_the_journal(
+    journal: Journal,
+    clock: ManualClock,
+    taken_on: bool,
+    plan: SwapPlan,
+    steps: tuple[tuple[str, StepState, str], ...],
+    line: str,
 ) -> None:
-    intent = swap_intent()
-    journal.intents.add(intent, "permission", "", {"plan": PLAN.as_json()})
-    taken_on = SwapSigning(intent, journal, clock, lambda: None, fresh=False)
-    assert steps_of(taken_on) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
-    seq = journal.swaps.begin(intent.id, "sign order 0", "")
-    journal.swaps.sent(intent.id, seq, kind="permit")
-    assert steps_of(taken_on) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
-    create = journal.swaps.begin(intent.id, "create", "")
-    journal.swaps.sent(intent.id, create)
-    assert steps_of(taken_on) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
-
-
-def test_a_signature_that_was_planned_without_its_kind_has_it_once_it_is_asked_for(
-    session: SwapSigning, journal: Journal
-) -> None:
-    session.plan = SwapPlan(0, ("permit", "", "order"))
+    """The same where it is taken on after a kill, by the plan that stands in the journal."""
+    told = {"plan": plan.as_json()} if taken_on else None
+    session = opened(journal, clock, None if taken_on else plan, fresh=not taken_on)
+    journal.intents.add(session.intent, "permission", "", told)
     swaps, it = journal.swaps, session.id
-    for name, kind in (("sign order 0", "permit"), ("sign order 1", "permit")):
+    moves = {StepState.ACKED: swaps.acked, StepState.SENT: swaps.sent}
+    for name, state, kind in steps:
         seq = swaps.begin(it, name, "")
-        swaps.sent(it, seq, kind=kind)
-        swaps.acked(it, seq, signature="0x", kind=kind)
-    assert steps_of(session) == (
-        "+ allowance  + sign 1 permit  + sign 2 permit  o sign 3 order  o settle  o confirm"
-    )
+        if state is StepState.REFUSED:
+            swaps.refused(it, seq, "SPENDER_UNKNOWN")
+        elif state in moves:
+            moves[state](it, seq, kind=kind)
+    assert steps_of(session) == line
 
 
-def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journal) -> None:
-    seq = journal.swaps.begin(session.id, "approve", "")
-    journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
-    session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
-    assert steps_of(session) == "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
-    assert session.over
-
-
-def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> None:
+def test_without_a_plan_the_steps_are_those_that_were_seen() -> None:
     assert flow_steps([]) == (
         FlowStep("allowance", Mark.NOW),
         FlowStep("send", Mark.AHEAD),
@@ -212,6 +239,8 @@ def test_what_goes_on_is_told(session: SwapSigning) -> None:
 
 
 def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
+    session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
+    assert session.over
     session.finish(Outcome(End.OPEN, "WALLET", FAILURE))
     assert session.stage is Stage.STOPPED
     assert not session.over
@@ -224,24 +253,6 @@ def test_the_plan_in_words() -> None:
     assert SwapPlan(1).words == ("approve", "send", "confirm")
     assert SwapPlan(2).words == ("1/2 reset", "2/2 approve", "send", "confirm")
     assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
-
-
-@pytest.mark.parametrize(
-    ("reset", "marks"),
-    [
-        (None, [Mark.NOW, Mark.AHEAD]),
-        (StepState.SENT, [Mark.NOW, Mark.AHEAD]),
-        (StepState.ACKED, [Mark.DONE, Mark.NOW]),
-    ],
-)
-def test_an_allowance_in_two_steps_says_which_it_stands_at(
-    reset: StepState | None, marks: list[Mark]
-) -> None:
-    steps = [] if reset is None else [SwapStep(1, "reset", reset, "", {}, NOW, NOW, None)]
-    line = flow_steps(steps, SwapPlan(2))
-    assert [(one.name, one.mark) for one in line[:2]] == list(
-        zip(("1/2 reset", "2/2 approve"), marks, strict=True)
-    )
 
 
 def test_a_deadline_is_told_in_seconds(session: SwapSigning, clock: ManualClock) -> None:

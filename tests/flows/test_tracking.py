@@ -36,8 +36,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
 from world import FIRST_KEY, World
 
 DROPPED = 60.0

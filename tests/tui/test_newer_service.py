@@ -14,9 +14,7 @@ import httpx2
 import pytest
 
 from cli.lying_service import rewriting_service
-from cli.newer_answers import KINDS, STATES, Newer, unknown_values
-from cli.scenes import blurred
-from flows.faulty_network import changed
+from cli.newer_answers import KINDS, STATES, Newer, between, blurred, unknown_values
 from harness import Sandbox
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
@@ -39,16 +37,6 @@ SIZE = (80, 24)
 REFUSED_AFTER = 100
 """Looks, after which a scene is taken for refused."""
 Golden = Callable[[str, str], None]
-
-
-def between(newer: Newer) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
-    """For ``FaultyNetwork.after``."""
-
-    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        method, path, status = request.method, request.url.path, response.status_code
-        return changed(response, lambda body: newer.body(method, path, status, body))
-
-    return answer
 
 
 def feed(market: Market, one: Scene, newer: Newer) -> None:

@@ -162,7 +162,7 @@ def group_words(group: PlannedGroup) -> str:
 
 def calls_words(plan: BatchPlan) -> str:
     """``1 create, 1 build, 1 submit``."""
-    return f"{plan.creates} create, {plan.builds} build, {plan.submits} submit"
+    return f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
 
 
 def _row(row: PlannedRow) -> tuple[str, ...]:

@@ -68,8 +68,7 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.wire.exchanges import PrivateSendRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 ON_THE_WAY = (

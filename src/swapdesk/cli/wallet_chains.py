@@ -47,10 +47,9 @@ from swapdesk.flows.wallet.replacement import (
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,

@@ -41,7 +41,7 @@ from swapdesk.wire.account import (
     VolumeStatistics,
     WeeklyVolume,
 )
-from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
 from swapdesk.wire.dex import (
     ApproveAnswer,
     ApproveRequest,
@@ -60,7 +60,6 @@ from swapdesk.wire.encoding.codec import (
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
     MultiBuildRequest,
@@ -74,10 +73,15 @@ from swapdesk.wire.multi import (
 )
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
-from swapdesk.wire.orders import Order, OrderQuery
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.providers import ProviderQuery, SwapProvider
-from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
+from swapdesk.wire.quotes import (
+    PairLimits,
+    PairLimitsQuery,
+    PrivateSendQuery,
+    PrivateSendQuoteList,
+    QuoteList,
+    QuoteQuery,
+)
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 

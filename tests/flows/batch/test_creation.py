@@ -1,18 +1,21 @@
-"""Batches created against a real service: journaled first, never twice, every row told."""
+"""Batches created against a real service: journaled first, never twice, every row told; an order
+is that of its row only when nothing of it differs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import httpx2
 import pytest
 from msgspec import Struct
 
-from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
-from flows.orders import order
+from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
+from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_report import next_words
 from swapdesk.client.api import PartnerApi
@@ -20,6 +23,7 @@ from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
+from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import SheetColumn, skipping
 from swapdesk.flows.batch.planner import BatchPlanner
@@ -41,6 +45,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import iso
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.orders import DisplayStatus
 from world import World
 
@@ -97,6 +102,18 @@ async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> N
     ]
     assert await desk.creation.run(batch_id) == []
     assert await desk.groups() == {outcome.group.multi_id}
+    # A result for each line of the file. An older desk that runs beside this one reads the cells
+    # by these names.
+    batch = desk.batch(batch_id[:8])
+    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
+    read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
+    assert read[0] == [*HEADS]
+    assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
+    assert [row[:6] for row in read[1:]] == [
+        ["1", "2", "'@bob", "100", "USDC.ethereum", "ETH"],
+        ["2", "3", "'@rita", "200", "USDC.ethereum", "XRP"],
+    ]
+    assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
 
 
 async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> None:
@@ -188,63 +205,55 @@ async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: D
     assert desk.journal.batches.payer(again) is None
 
 
-async def test_a_lost_answer_is_found_and_never_sent_again(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "died", "state", "rows", "says"),
+    [
+        (None, lose_answer, False, StepState.RESOLVED_YES, RowState.CREATED, "build"),
+        (refuse_connection, None, False, StepState.PREPARED, RowState.PLANNED, "resume"),
+        # There is nothing to go on with: its rows are created anew, on purpose.
+        (None, None, True, StepState.RESOLVED_NO, RowState.FAILED, "create --failed"),
+    ],
+)
+async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent_again(
+    desk: Desk,
+    before: Callable[[httpx2.Request], None] | None,
+    after: After | None,
+    died: bool,
+    state: StepState,
+    rows: RowState,
+    says: str,
+) -> None:
+    """Beside the group of another batch, which is not taken for it."""
+    await desk.creation.run(
+        desk.creation.write(await desk.plan("@bob,101,ETH,base,,,USDC.ethereum"))
+    )
+    others = await desk.groups()
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.network.after = lose_answer
+    desk.network.before, desk.network.after = before, after
+    if died:
+        assert desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
     (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.error is None
-    assert outcome.group.state is StepState.RESOLVED_YES
-    assert [row.state for row in outcome.group.rows] == [RowState.CREATED] * 2
-    assert await desk.groups() == {outcome.group.multi_id}
-
-
-async def test_a_desk_that_died_after_sending_looks_before_anything_else(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.batch(batch_id)
-    desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.state is StepState.RESOLVED_NO
-    # There is nothing to go on with: its rows are created anew, on purpose.
+    assert outcome.group.state is state
+    assert isinstance(outcome.error, Unreachable) is (before is not None)
+    assert {row.state for row in outcome.group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
-    assert next_words(standing) == f"you: swapdesk batch create --failed {batch_id[:8]}"
-    assert [row.state for row in outcome.group.rows] == [RowState.FAILED] * 2
-    assert await desk.groups() == set()
-    assert not desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
-
-
-async def test_what_never_left_may_leave_later(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    desk.network.before = refuse_connection
-    (outcome,) = await desk.creation.run(batch_id)
-    assert isinstance(outcome.error, Unreachable)
-    assert outcome.group.state is StepState.PREPARED
-    assert {row.state for row in outcome.group.rows} == {RowState.PLANNED}
-    desk.network.before = None
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.state is StepState.ACKED
-
-
-async def test_an_order_of_somebody_else_is_not_taken(desk: Desk) -> None:
-    other = await desk.plan("@bob,101,ETH,base,,,USDC.ethereum")
-    mine = desk.creation.write(await desk.plan(*CLEAN))
-    theirs = desk.creation.write(other)
-    await desk.creation.run(theirs)
-    desk.journal.batches.mark_sent(mine, 1, desk.api.server_now())
-    (outcome,) = await desk.creation.run(mine)
-    assert outcome.group.multi_id is None
+    assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
+    desk.network.before = desk.network.after = None
+    made = {outcome.group.multi_id} if rows is RowState.CREATED else set()
+    assert await desk.groups() - others == made
+    # Only what never left may leave later.
+    again = await desk.creation.run(batch_id)
+    assert [one.group.state for one in again] == [StepState.ACKED] * (before is not None)
 
 
 async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
     plan, answers = await desk.plan(*CLEAN), []
 
-    def first_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        def kept(body: bytes) -> bytes:
-            answers.append(body)
-            return answers[0]
+    def kept(body: bytes) -> bytes:
+        answers.append(body)
+        return answers[0]
 
-        return changed(response, kept) if request.method == "POST" else response
-
-    desk.network.after = first_answer
+    desk.network.after = on("POST", lambda _, response: changed(response, kept))
     ended = []
     for again in (False, True):
         (outcome,) = await desk.creation.run(desk.creation.write(plan, again=again))
@@ -262,10 +271,7 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
         said["orders"] = said["orders"][:1] * 2
         return json.dumps(said).encode()
 
-    def answered(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        return changed(response, repeated) if request.method == "POST" else response
-
-    desk.network.after = answered
+    desk.network.after = on("POST", lambda _, response: changed(response, repeated))
     plan = await desk.plan(CLEAN[0], CLEAN[0])
     (outcome,) = await desk.creation.run(desk.creation.write(plan))
     first, second = outcome.group.rows
@@ -275,21 +281,6 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
         f"The service answered with order {first.service_id}, which is of another row or was"
         " there before."
     )
-
-
-async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> None:
-    batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    await desk.creation.run(batch_id)
-    batch = desk.batch(batch_id[:8])
-    # An older desk that runs beside this one reads them by these names.
-    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
-    read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
-    assert read[0] == [*HEADS]
-    assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
-    assert read[1][3:6] == ["100", "USDC.ethereum", "ETH"]
-    assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
-    assert read[1][2] == "'@bob"
-    assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
 
 
 async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
@@ -374,3 +365,55 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     made = desk.batch(again)
     with pytest.raises(NoFailedRows):
         failed_sheet(made)
+
+
+ORDER = order()
+
+
+def asked(**changes: Any) -> MultiOrderRequest:
+    fields: dict[str, Any] = {
+        "from_": ORDER.in_token_id,
+        "to": ORDER.out_token_id,
+        "amount": Decimal("0.5"),
+        "address_to": RECIPIENT,
+    }
+    return MultiOrderRequest(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"in_token_id": ETH.id}, "token sold"),
+        ({"out_token_id": "6689b73ec90e45f3b3e51500"}, "token bought"),
+        ({"receiver_address": derive_address("evm", b"x" * 32)}, "recipient"),
+        ({"receiver_address": None}, "recipient"),
+        ({"receiver_tag": "70417"}, "memo"),
+        ({"anonymous": True}, "route"),
+        ({"in_amount": Decimal("0.501")}, "amount"),
+        ({"in_amount": Decimal("0.499")}, "amount"),
+    ],
+)
+def test_what_differs_from_the_row_is_named(change: dict[str, Any], said: str) -> None:
+    assert differing(asked(), ORDER.model_copy(update=change)) == said
+
+
+def test_a_memo_of_the_row_has_to_be_repeated() -> None:
+    row = asked(destination_tag="70417")
+    assert differing(row, ORDER) == "memo"
+    unsaid = ORDER.model_copy()
+    unsaid.model_fields_set.discard("receiver_tag")
+    assert differing(row, unsaid) == "memo"
+    assert differing(row, ORDER.model_copy(update={"receiver_tag": "70417"})) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"receiver_address": RECIPIENT.lower()},
+        {"in_amount": Decimal("0.50004")},
+        {"in_token_id": None, "out_token_id": None, "anonymous": None, "in_amount": None},
+    ],
+)
+def test_what_is_within_the_tolerance_or_not_said_is_the_same(change: dict[str, Any]) -> None:
+    assert differing(asked(), ORDER.model_copy(update=change)) is None

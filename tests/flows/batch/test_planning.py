@@ -13,17 +13,26 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.judging import arrives_about
+from swapdesk.flows.batch.judging import SheetTokens, arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
-from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, skipping
+from swapdesk.flows.batch.planned import (
+    InputRow,
+    Level,
+    PlannedRow,
+    Separator,
+    Sheet,
+    SheetColumn,
+    selling,
+    skipping,
+)
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
+from swapdesk.sandbox.world import find_token
 from swapdesk.wire.multi import MultiExchangeRequest
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import QuoteQuery
+from swapdesk.wire.quotes import Limits, PairLimits, QuoteQuery
 from world import World
 
 HEAD = "to,amount,token,chain,memo,route,sell,refund\n"
@@ -64,6 +73,13 @@ def found(row: PlannedRow) -> list[tuple[str, SheetColumn | None]]:
             "BAD_ADDRESS",
             SheetColumn.TO,
             "checksum",
+        ),
+        # Nobody is paid at the contract of a token.
+        (
+            f"{find_token('base', 'USDC').address},100,ETH,base,,,USDC.ethereum,",
+            "BAD_ADDRESS",
+            SheetColumn.TO,
+            "contract",
         ),
         ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", SheetColumn.SELL_AMOUNT, "No amount"),
         (
@@ -276,7 +292,7 @@ async def test_groups_have_one_chain_and_at_most_fifty_rows(
         ("solana", 1, "solana"),
     ]
     assert found(plan.rows[9]) == [("NO_BUNDLER", SheetColumn.SELL)]
-    assert (plan.creates, plan.builds, plan.submits) == (3, 3, 2)
+    assert (plan.creates, plan.submits) == (3, 2)
     assert plan.routes == {"standard": 51, "private": 1}
     assert {one.token.symbol: one.amount for one in plan.totals} == {
         "USDC": Decimal(sum(range(100, 151))),
@@ -572,3 +588,61 @@ async def test_decimal_commas_are_offered_where_they_are_all_that_is_wrong(
         read = await planner.judged(with_decimal_commas(plan.sheet))
         found = [row.order.amount for row in read.rows if row.order is not None]
         assert found == [Decimal("1.5"), Decimal("1.234"), Decimal(20)]
+
+
+@pytest.fixture
+def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
+    return SheetTokens(catalog, clock.now())
+
+
+def row(**cells: str) -> InputRow:
+    return InputRow(1, 2, {SheetColumn(name): text for name, text in cells.items()})
+
+
+@pytest.mark.parametrize(
+    ("cells", "symbol", "chain"),
+    [
+        ({"buy": "ETH.base"}, "ETH", "base"),
+        ({"buy": "eth", "chain": "BASE"}, "ETH", "base"),
+        ({"buy": "ETH.base", "chain": "base"}, "ETH", "base"),
+        ({"buy": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
+    ],
+)
+async def test_a_row_names_its_token_in_one_cell_or_two(
+    cells: dict[str, str], symbol: str, chain: str, tokens: SheetTokens
+) -> None:
+    token, said = tokens.named(row(**cells), SheetColumn.BUY)
+    assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
+
+
+async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: SheetTokens) -> None:
+    both = row(buy="ETH", chain="base", sell="USDC.ethereum")
+    sold, _ = tokens.named(both, SheetColumn.SELL)
+    assert sold.chain_data.short_name == "ethereum"
+
+
+async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(
+    tokens: SheetTokens,
+) -> None:
+    rows = (row(buy="ETH.base"), row(buy="ETH.base", sell="ETH.base"), row(sell=" "))
+    sheet = selling(Sheet("a.csv", Separator.COMMA, True, (), rows), "USDC.ethereum")
+    sold = [tokens.named(one, SheetColumn.SELL) for one in sheet.rows]
+    assert [token.symbol for token, _ in sold if token] == ["USDC", "ETH", "USDC"]
+    assert selling(sheet, "") is sheet
+    none, (finding,) = tokens.named(row(), SheetColumn.SELL)
+    assert (none, finding.code, finding.column) == (None, "NO_TOKEN", SheetColumn.SELL)
+
+
+@pytest.mark.parametrize(
+    ("cells", "code"),
+    [
+        ({"buy": "avax"}, "TOKEN_DISABLED"),
+        ({"buy": "disabled"}, "TOKEN_NOT_FOUND"),
+        ({"buy": "disabled", "chain": "base"}, "TOKEN_NOT_FOUND"),
+    ],
+)
+async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
+    cells: dict[str, str], code: str, tokens: SheetTokens
+) -> None:
+    token, (finding,) = tokens.named(row(**cells), SheetColumn.BUY)
+    assert (token, finding.code, finding.column) == (None, code, SheetColumn.BUY)

@@ -18,8 +18,7 @@ from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.sandbox.faults import ChainFaults
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.tokens import Token

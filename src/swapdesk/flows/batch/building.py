@@ -30,7 +30,7 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.promise import Payload
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,

@@ -23,8 +23,16 @@ from swapdesk.flows.journal.batch_records import (
     WalletPayment,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
-from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+)
 
 _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""

@@ -65,8 +65,8 @@ from swapdesk.flows.transactions.transactor import (
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode

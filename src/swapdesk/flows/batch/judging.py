@@ -33,7 +33,7 @@ from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by
-from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
+from swapdesk.flows.catalog.token_safety import check_token
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.payees.address_book import AddressBook
@@ -46,45 +46,46 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.amount_check import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, RouteType
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8
 
 
+Named = tuple[Token | None, tuple[RowFinding, ...]]
+"""A token, None where none is named, and what is to be said of it."""
+
+
 class SheetTokens(Struct):
+    """The tokens of a sheet, each found and judged once for all its rows."""
+
     catalog: Catalog
     now: datetime
-    _tokens: dict[tuple[str, str, SheetColumn], Token | RowFinding] = field(default_factory=dict)
-    _checks: dict[str, TokenCheck] = field(default_factory=dict)
+    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def named(
-        self, row: InputRow, column: SheetColumn
-    ) -> tuple[Token | None, tuple[RowFinding, ...]]:
-        """The token that a row names in this column, and what is to be said of it; None where it
-        names none."""
-        spec = row.cell(column)
+    def named(self, row: InputRow, column: SheetColumn) -> Named:
+        """The token that a row names in this column."""
         chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
-        known = self._tokens.get((spec, chain, column))
-        if known is None:
-            known = self._find(spec, chain, column)
-            self._tokens[spec, chain, column] = known
-        if isinstance(known, RowFinding):
-            return None, (known,)
-        check = self._check(known)
+        key = (row.cell(column), chain, column)
+        if key not in self._named:
+            self._named[key] = self._judged(*key)
+        return self._named[key]
+
+    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
+        token = self._find(spec, chain, column)
+        if isinstance(token, RowFinding):
+            return None, (token,)
+        row = self.catalog.row(token.id)
+        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
+        check = check_token(token, now=self.now, imitates=imitates)
         if not check.ok:
             said = next(line.text for line in check.lines if line.level == "refuse")
-            return known, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
+            return token, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
         if check.needs_consent:
             warned = " ".join(line.text for line in check.lines if line.level == "warn")
-            return known, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
-        return known, ()
-
-    def refused(self, token: Token) -> bool:
-        """Whether this token is never swapped."""
-        return not self._check(token).ok
+            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
+        return token, ()
 
     def contracts_on_chain_of(self, token: Token) -> frozenset[str]:
         """Of every token there: nobody is paid at one."""
@@ -128,15 +129,6 @@ class SheetTokens(Struct):
             )
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
         return found.token
-
-    def _check(self, token: Token) -> TokenCheck:
-        check = self._checks.get(token.id)
-        if check is None:
-            row = self.catalog.row(token.id)
-            imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
-            check = check_token(token, now=self.now, imitates=imitates)
-            self._checks[token.id] = check
-        return check
 
 
 LONGEST_CELL = 500
@@ -215,7 +207,7 @@ class RowJudge(Struct):
                 )
             )
             return None
-        if token is None or self.tokens.refused(token):
+        if token is None:
             return None
         check = check_recipient(
             text,
@@ -247,7 +239,7 @@ class RowJudge(Struct):
         self, row: InputRow, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
         text = row.cell(SheetColumn.REFUND)
-        if not text or token is None or self.tokens.refused(token):
+        if not text or token is None:
             return None
         check = check_refund(
             text,

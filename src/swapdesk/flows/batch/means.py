@@ -17,8 +17,8 @@ from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_acc
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Kind, has_smart_accounts
-from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 

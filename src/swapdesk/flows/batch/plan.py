@@ -211,11 +211,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def creates(self) -> int:
-        """Calls that count against the exchanges of the account: one a group."""
-        return len(self.groups)
-
-    @property
-    def builds(self) -> int:
+        """Calls that count against the exchanges of the account: one a group, which is built by
+        one more."""
         return len(self.groups)
 
     @property
@@ -473,7 +470,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
             for payer in (plan.payer(total),)
         ),
         arrivals=plan.arrivals,
-        calls=PlannedCalls(plan.creates, plan.builds, plan.submits),
+        calls=PlannedCalls(plan.creates, plan.creates, plan.submits),
         budget=None
         if left is None
         else BudgetDocument(left.left, left.limit, round(left.resets_in)),

@@ -29,8 +29,7 @@ from swapdesk.paths import private_directory
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
     from swapdesk.settings import Settings
-    from swapdesk.wire.chains import Chain
-    from swapdesk.wire.providers import SwapProvider
+    from swapdesk.wire.chains import Chain, SwapProvider
     from swapdesk.wire.tokens import Token
 
 
@@ -191,9 +190,8 @@ class Catalog:
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
         """Everything is exchanged at the end: a reader sees the old lists or the new ones."""
         from swapdesk.flows.catalog.token_safety import row_of, whole_token
-        from swapdesk.wire.chains import Chain
+        from swapdesk.wire.chains import Chain, SwapProvider
         from swapdesk.wire.encoding.codec import decode
-        from swapdesk.wire.providers import SwapProvider
 
         chains: list[Chain] = []
         for body in self._file.chain_bodies():

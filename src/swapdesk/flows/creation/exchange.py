@@ -56,8 +56,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
 
 log = logging.getLogger(__name__)
 

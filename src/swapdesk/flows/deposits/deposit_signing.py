@@ -35,7 +35,7 @@ from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSignin
 from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wallet.transactions import HARMLESS, TransactionState
 from swapdesk.wire.encoding.numbers import ROUGH
 

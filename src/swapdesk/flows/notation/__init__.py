@@ -25,6 +25,7 @@ from swapdesk.flows.notation.amounts import (
     rate_both_ways,
     table_amount,
     tracker_amount,
+    trimmed,
     usd,
     usd_market,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "short_clock",
     "table_amount",
     "tracker_amount",
+    "trimmed",
     "ungrouped_address",
     "usd",
     "usd_market",

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import AmountError, as_double, parse_amount, survives_double
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, RouteType
 from swapdesk.wire.tokens import Token
 
 FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)

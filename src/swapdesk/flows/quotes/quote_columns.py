@@ -1,5 +1,5 @@
 """What a quote is shown by: the columns of the quotes screen and of ``quote``; its JSON is
-``QuoteDocument`` of ``cli.quote_report``.
+``QuoteDocument`` of ``cli.quotes``.
 
 A column is added here alone. The screen colours some cells; it takes heads, widths, sequence and
 the text of all others from this table, and so does the command.

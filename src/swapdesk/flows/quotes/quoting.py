@@ -29,8 +29,7 @@ from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.encoding.time_range import within_range
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuote, Quote, RouteType
+from swapdesk.wire.quotes import PairLimits, PairLimitsQuery, PrivateSendQuote, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

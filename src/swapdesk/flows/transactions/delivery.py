@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 State = TransactionState

@@ -1504,7 +1504,7 @@ def _how(group: PlannedGroup) -> str:
 
 def _calls(state: PlanState) -> Line:
     plan = state.plan
-    said = f"{plan.creates} create, {plan.builds} build, {plan.submits} submit"
+    said = f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
     for name, left in (("exchanges", state.exchanges), ("reads", state.reads)):
         if left is not None:
             said += f"; {name} {left.left:,} of {left.limit:,} left"

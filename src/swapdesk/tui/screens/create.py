@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.wallet.accounts import Account
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.wallet.protocol import WalletError
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
@@ -708,7 +708,7 @@ class CreateScreen(Page):
     async def _own_accounts(self) -> None:
         """A wallet that cannot be asked has none to name; nothing here depends on it."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         board = self.state.board
         try:
@@ -722,7 +722,7 @@ class CreateScreen(Page):
 
     async def _swap_account(self) -> None:
         from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         board, found = self.state.board, None
         quote_id = self.state.row.quote_id
@@ -741,7 +741,7 @@ class CreateScreen(Page):
 
     async def _account_again(self, account: SwapAccount) -> None:
         from swapdesk.flows.dex.swap_account import read_again
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         try:
             found = await read_again(self.desk, account, self.state.board.token_in)

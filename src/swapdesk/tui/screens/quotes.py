@@ -96,11 +96,10 @@ from swapdesk.tui.spans import (
     spread,
     wrapped,
 )
-from swapdesk.tui.widgets.detail_rows import RecordView
+from swapdesk.tui.widgets.detail_rows import record_rows
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
-    WaysView,
     badge_notes,
     compared_symbol,
     note_width,
@@ -109,6 +108,7 @@ from swapdesk.tui.widgets.quote_table import (
     reason_text,
     route_word,
     unusable_at,
+    ways_lines,
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
@@ -166,8 +166,8 @@ class QuotesScreen(Page):
     QuotesScreen .side { display: none; padding: 1 0; overflow-y: auto; scrollbar-size: 0 0; }
     QuotesScreen.-explained .side { display: block; }
     QuotesScreen.-short .side { padding: 0; }
-    QuotesScreen WaysView { display: none; }
-    QuotesScreen.-tall WaysView { display: block; }
+    QuotesScreen #ways { display: none; margin: 1 0 0 0; }
+    QuotesScreen.-tall #ways { display: block; }
     """
 
     def __init__(
@@ -196,9 +196,9 @@ class QuotesScreen(Page):
         self._heads = quote_columns(request)
         self._table = LineTable(self._heads, id="quotes")
         self._below = TextRows(classes="below")
-        self._ways = WaysView()
+        self._ways = FittedLines(id="ways")
         self._why = FittedLines()
-        self._record = RecordView()
+        self._record = FittedLines()
         self._records: dict[str, ProviderRecord] | None = None
         self._side = Vertical(self._why, self._record, classes="side")
 
@@ -371,7 +371,8 @@ class QuotesScreen(Page):
             )
             symbol = compared_symbol(board.wish)
             head = "You send" if board.wish.receive else "You get, net"
-            self._ways.show(compare_route_types(board, self.now()), head, symbol)
+            ways = compare_route_types(board, self.now())
+            self._ways.show(partial(ways_lines, ways, head, symbol) if ways else None)
         passed = None
         if self._asked_at is not None:
             passed = self.session.clock.monotonic() - self._asked_at
@@ -436,15 +437,13 @@ class QuotesScreen(Page):
     def _show_record(self) -> None:
         """What became of this desk's orders at the provider under the cursor, on wide screens."""
         row, link = self.row, self.link
-        if row is None or row.quote.swap is None or link is None or not self._panel_open:
-            self._record.show(None, named=False)
-            return
-        if not link.tracker.past_known:
-            self._record.show(None, named=False)
+        shown = self._panel_open and link is not None and link.tracker.past_known
+        if row is None or row.quote.swap is None or link is None or not shown:
+            self._record.show(None)
             return
         if self._records is None:
             self._records = provider_records(link.tracker.orders())
-        self._record.show(self._records.get(row.quote.swap), named=True)
+        self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""

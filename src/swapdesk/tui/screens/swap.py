@@ -24,9 +24,9 @@ from swapdesk.flows.notation import (
     percent,
     short_address,
     tracker_amount,
+    trimmed,
     usd,
 )
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.account import SHOW_ACCOUNT
 from swapdesk.tui.commands.batch import BATCH
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracking.recent_activity import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
-    from swapdesk.wire.pair_limits import PairLimits
+    from swapdesk.wire.quotes import PairLimits
     from swapdesk.wire.tokens import Token
 
 LIMITS_AFTER = 0.3
