@@ -934,7 +934,7 @@ SHOWING = (
         "known_page(transaction_page(token, hash_))",
         "transaction_page(token, hash_)",
         (
-            "tests/flows/support/test_replies.py"
+            "tests/flows/support/test_diagnosis.py"
             "::test_who_was_paid_gets_the_transaction_and_its_page",
         ),
     ),

@@ -32,7 +32,7 @@ from flows.support.cases import (
     sent,
 )
 from flows.support.cases import place_of as place_for_support
-from flows.support.searching import FIRST, SECOND, URL, SupportDesk, support_desk
+from flows.support.searching import SupportDesk, support_desk
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
@@ -58,7 +58,10 @@ from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.flows.webhooks import document
 from swapdesk.paths import private_directory, write_private
 from swapdesk.settings import load_settings
-from tui.desk_run import Market
+from tui.desk_run import Market, market
+from world import FIRST_KEY, SECOND_KEY, URL
+
+__all__ = ["market"]
 
 OLD = NOW + timedelta(hours=51)
 STATES: dict[str, dict[str, Any]] = {
@@ -321,13 +324,13 @@ async def test_an_order_of_another_partner_is_not_told_as_it_stands_now(market: 
         made = await support.make()
         await support.find(made.service_id)
         market.clock.advance(180)
-    async with support_desk(market, SECOND) as support:
+    async with support_desk(market, SECOND_KEY) as support:
         link = support.desk.link
         await support.in_time(link.tracker.load_past())
         await support.in_time(link.tracker.sweep())
         [listed] = link.tracker.orders()
         assert order_status(listed, market.clock.now()).situation is Situation.LAST_HEARD
-    async with support_desk(market, SECOND) as support:
+    async with support_desk(market, SECOND_KEY) as support:
         assert await _read(support, made.service_id) is Situation.LAST_HEARD
     async with support_desk(market) as support:
         assert await _read(support, made.service_id) is Situation.WAITING
@@ -362,7 +365,7 @@ async def test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service(
     write_private(settings.places.catalog, market.known)
     mine = ManualClock(market.clock.now() - SLOW)
     desk = Desk.open(settings, clock=mine, transport=market.network)
-    await desk.connect(Connection(URL, FIRST, "first"), follow=False)
+    await desk.connect(Connection(URL, FIRST_KEY, "first"), follow=False)
     try:
         tracked = await desk.link.tracker.read(made.service_id)
         # Half a minute after the deadline, which the machine has still to come to.
