@@ -989,6 +989,17 @@ SHOWING = (
         ("tests/flows/support/test_case_file.py::test_one_kind_is_shown_alone",),
     ),
     Defect(
+        "case-file-tells-what-this-desk-paid",
+        "A masked file names the transaction that paid, and by it whose wallet it was.",
+        "swapdesk/flows/support/case_file.py",
+        "own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,",
+        "own_payment=own,",
+        (
+            "tests/flows/support/test_case_file.py"
+            "::test_what_is_masked_stands_nowhere_and_what_was_asked_for_does",
+        ),
+    ),
+    Defect(
         "case-file-holds-a-secret",
         "A key that somebody put into a memo stands in a file that is posted publicly.",
         "swapdesk/flows/support/case_file.py",
