@@ -19,8 +19,7 @@ from patience import PATIENCE
 from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain, EvmUnreachable, balance_of
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
-from swapdesk.client.chain_lookup import LookupFailed, NodeReader
-from swapdesk.client.chain_transfers import EvmBlocks
+from swapdesk.client.chain_lookup import EvmBlocks, LookupFailed, NodeReader
 
 
 async def _evm(url: str, deadline: float) -> object:

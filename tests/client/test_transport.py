@@ -43,8 +43,7 @@ from swapdesk.client.errors import (
     Unreachable,
 )
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.retry import RetryPolicy
-from swapdesk.client.transport import ApiTransport
+from swapdesk.client.transport import ApiTransport, RetryPolicy
 from swapdesk.wire.operations import BY_NAME
 from swapdesk.wire.orders import ExchangeRequest
 

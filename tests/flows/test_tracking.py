@@ -22,8 +22,7 @@ from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_order_transactions import HASH, OTHER
 from swapdesk.cli.order_reports import deposit_of, order_facts
-from swapdesk.client.live import OrderStream
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal

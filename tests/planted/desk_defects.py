@@ -19,7 +19,7 @@ CREATING = (
     Defect(
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
-        "swapdesk/client/retry.py",
+        "swapdesk/client/transport.py",
         "return told if isinstance(error, RateLimited) and attempt == 1 else None",
         "return told or 0.0 if attempt == 1 else None",
         (
@@ -243,7 +243,7 @@ CREATING = (
     Defect(
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
-        "swapdesk/flows/creation/reconciliation.py",
+        "swapdesk/flows/creation/order_verification.py",
         "for one in listed if one.service_id not in known\n",
         "for one in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
@@ -772,7 +772,7 @@ SHOWING = (
     Defect(
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
-        "swapdesk/client/order_reading.py",
+        "swapdesk/client/live.py",
         "            if found.empty or page >= found.total_pages:\n",
         "            if found.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
@@ -788,7 +788,7 @@ SHOWING = (
     Defect(
         "frame-with-other-tokens",
         "An update of the stream keeps the token of an earlier one, and the wrong one is paid.",
-        "swapdesk/client/order_frames.py",
+        "swapdesk/client/stream_socket.py",
         "        if at < 0 or not message.startswith(text, at + len(mark)):",
         "        if at < 0:",
         ("tests/client/test_order_frames.py::test_one_character_otherwise",),
@@ -1026,7 +1026,7 @@ SHOWING = (
     Defect(
         "doctor-sets-a-linked-journal-aside",
         "The command that doctor names hides the journal, and what it holds is paid twice.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        if path.is_symlink() and path.is_file():",
         "        if path.is_symlink() and path.is_dir():",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
@@ -1034,7 +1034,7 @@ SHOWING = (
     Defect(
         "doctor-replaces-what-was-set-aside",
         "A second journal that is set aside replaces the first, and with it what was paid.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "next(one for name in names if not os.path.lexists(one := path.with_name(name)))",
         "path.with_name(next(names))",
         ("tests/cli/test_doctor.py::test_what_was_set_aside_before_stays",),
@@ -1058,7 +1058,7 @@ SHOWING = (
     Defect(
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        return shlex.quote(said)",
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),
@@ -1108,7 +1108,7 @@ SHOWING = (
         'extra="ignore",',
         'extra="forbid",',
         (
-            "tests/client/test_against_service.py::test_every_operation_is_understood_both_ways",
+            "tests/client/test_api.py::test_every_operation_is_understood_both_ways",
             "tests/cli/test_newer_service.py::test_added_members_change_nothing",
         ),
     ),

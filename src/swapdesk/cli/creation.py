@@ -44,8 +44,12 @@ from swapdesk.flows.creation.confirm_intent import (
     needs_refund_address,
 )
 from swapdesk.flows.creation.exchange import create_body
-from swapdesk.flows.creation.minimum_received import guaranteed_by
-from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
+from swapdesk.flows.creation.order_verification import (
+    Created,
+    NotCreated,
+    OrderCheck,
+    guaranteed_by,
+)
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts

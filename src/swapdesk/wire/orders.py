@@ -258,6 +258,14 @@ class OrderList(WireModel):
     total_pages: WireInteger
 
 
+class OrderRows(WireModel):
+    """The same with its orders as they came."""
+
+    orders: list[Any]
+    total: WireInteger
+    total_pages: WireInteger
+
+
 class OrderPath(RequestModel):
     service_id: AskedId
 

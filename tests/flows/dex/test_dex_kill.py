@@ -13,7 +13,7 @@ from flows.dex.boundaries import striking
 from flows.dex.swapping import IMPATIENT, Place, SolanaPlace, Swapper
 from flows.faulty_network import nobody_there
 from flows.killed_desk import killed_at, reopened, sampled
-from swapdesk.flows.creation.reconciliation import find_order
+from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wallet.promise import Purpose

@@ -49,7 +49,7 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standi
 from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, Operations
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PaidBefore

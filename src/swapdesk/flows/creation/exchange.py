@@ -27,16 +27,18 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.creation.order_verification import (
+    LOOKS,
+    LOWER_TOLERANCE,
     Adoption,
     Created,
     CreateOutcome,
     CreateUnknown,
     NotCreated,
     OrderCheck,
+    Reconciled,
+    find_order,
 )
-from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     CLOCK_IS_WRONG,

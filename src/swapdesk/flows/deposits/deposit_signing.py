@@ -13,7 +13,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.wallet_funding import (
     LOOK,
     MAYBE,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.exchange_log import Exchange
-from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.client.live import StreamState
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time

@@ -19,22 +19,21 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from swapdesk.background import BackgroundTasks, Defect
-from swapdesk.client.api import PartnerApi
+from swapdesk.client.api import OrderPage, PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.client.live import OrderStream
-from swapdesk.client.order_page import OrderPage
-from swapdesk.client.stream_events import (
+from swapdesk.client.live import (
     OrderMissing,
     OrderSeen,
     OrdersListed,
+    OrderStream,
     StateChanged,
     StreamEvent,
     StreamState,
 )
-from swapdesk.client.stream_events import Source as Sighting
+from swapdesk.client.live import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
+from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable

@@ -18,13 +18,14 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.creation.confirm_intent import (
+    Checked,
     Consent,
     NotLockable,
+    TypedBefore,
     consent_for,
     lock_for_review,
     still_stands,
 )
-from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
@@ -37,9 +38,8 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.payees.recipients import Challenge, challenge_for
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, follow_route, lost_percent
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.quotes.requote import AskingAgain, follow_route, lost_percent
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     quote_ended,
@@ -197,7 +197,7 @@ class PayingAccount:
         """What is confirmed beside the intent; None for every other route."""
         if not row.on_chain or self.account is None:
             return None
-        from swapdesk.flows.catalog.coin_price import coin_price
+        from swapdesk.flows.catalog.catalog import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
         chain, asked = board.token_in.chain_data, board.wish.slippage

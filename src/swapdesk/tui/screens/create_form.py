@@ -22,8 +22,8 @@ from textual.message import Message
 
 from swapdesk.chain.addresses.payment_links import is_link
 from swapdesk.chain.addresses.payments import short_memo_label, uses_memo
-from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
+from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (

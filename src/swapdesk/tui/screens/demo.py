@@ -15,10 +15,8 @@ from textual.widget import Widget
 from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
-from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import link_pane, panes_of, path_of
-from swapdesk.flows.demo.stage import Pane, PaneLine, Stage
+from swapdesk.flows.demo.stage import DEMOS, Pane, PaneLine, Stage, link_pane, panes_of, path_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time, copied_amount, counted, short_clock
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb

@@ -28,9 +28,17 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
-from swapdesk.flows.quotes.quote_columns import compare_route_types, provider_name
-from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
+from swapdesk.flows.quotes.quote_columns import (
+    Part,
+    SumVerdict,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    compare_route_types,
+    provider_name,
+    remark,
+    waterfall,
+)
 from swapdesk.flows.quotes.quote_request import (
     Named,
     QuoteOptions,
@@ -39,18 +47,15 @@ from swapdesk.flows.quotes.quote_request import (
     cost_in_words,
     options_in_words,
 )
-from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote, former_places
-from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.quotes.waterfall import (
-    Part,
-    SumVerdict,
-    Unit,
-    Waterfall,
-    WaterfallStep,
-    remark,
-    waterfall,
+from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult
+from swapdesk.flows.quotes.ranking import (
+    Arrangement,
+    QuoteOrder,
+    RankedQuote,
+    UnusableQuote,
+    former_places,
 )
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -114,7 +119,7 @@ from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
-    from swapdesk.flows.creation.create_checks import TypedBefore
+    from swapdesk.flows.creation.confirm_intent import TypedBefore
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -645,7 +650,7 @@ class QuotesScreen(Page):
         self._table.action_choose()
 
     def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.creation.create_checks import TypedBefore
+        from swapdesk.flows.creation.confirm_intent import TypedBefore
 
         if self._typed is None:
             self._typed = TypedBefore(self.recipient)

@@ -17,12 +17,13 @@ from swapdesk.flows.catalog.search import (
     LONGEST_TYPED,
     CanDo,
     TokenRow,
+    TokenSearch,
     Verdict,
     imitated_by,
     lookalikes,
     named_contract,
+    pair_for_limits,
 )
-from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
 from swapdesk.flows.notation import (
     NOTHING,
     age,

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.display import known_page
 from swapdesk.flows.notation import wrapped_address
-from swapdesk.flows.quotes.provider_record import ProviderRecord, record_lines
+from swapdesk.flows.quotes.recent import ProviderRecord, record_lines
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, rule, spread, width_of, wrapped

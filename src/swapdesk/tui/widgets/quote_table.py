@@ -27,8 +27,15 @@ from swapdesk.flows.quotes.quote_columns import (
     RouteTypeBest,
     provider_name,
 )
-from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quotes.ranking import MEANINGS, common_badges, meaning_word, note_of, noted
+from swapdesk.flows.quotes.ranking import (
+    MEANINGS,
+    Arrangement,
+    PlacedQuote,
+    common_badges,
+    meaning_word,
+    note_of,
+    noted,
+)
 from swapdesk.tui.commands.quotes import MORE_ROUTES
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push_right, wrapped
