@@ -53,7 +53,7 @@ from swapdesk.flows.support.case_file import case_file
 from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.paid_on_chain import paid_by
 from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
-from swapdesk.flows.tracking.recent_activity import recent_events
+from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.flows.webhooks import document
 from swapdesk.paths import private_directory, write_private
