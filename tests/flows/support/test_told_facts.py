@@ -32,7 +32,7 @@ from flows.support.cases import (
     sent,
 )
 from flows.support.cases import place_of as place_for_support
-from flows.support.searching import SupportDesk, support_desk
+from flows.support.searching import support_desk
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
@@ -330,18 +330,16 @@ async def test_an_order_of_another_partner_is_not_told_as_it_stands_now(market: 
         await support.in_time(link.tracker.sweep())
         [listed] = link.tracker.orders()
         assert order_status(listed, market.clock.now()).situation is Situation.LAST_HEARD
-    async with support_desk(market, SECOND_KEY) as support:
-        assert await _read(support, made.service_id) is Situation.LAST_HEARD
-    async with support_desk(market) as support:
-        assert await _read(support, made.service_id) is Situation.WAITING
-
-
-async def _read(support: SupportDesk, service_id: str) -> Situation:
-    tracker = support.desk.link.tracker
-    assert tracker.recall(service_id) is not None
-    await support.in_time(tracker.read(service_id))
-    facts = facts_of(support.desk, service_id)
-    return support_case(facts).status.situation
+    for credentials, situation in (
+        (SECOND_KEY, Situation.LAST_HEARD),
+        (FIRST_KEY, Situation.WAITING),
+    ):
+        async with support_desk(market, credentials) as support:
+            tracker = support.desk.link.tracker
+            assert tracker.recall(made.service_id) is not None
+            await support.in_time(tracker.read(made.service_id))
+            case = support_case(facts_of(support.desk, made.service_id))
+            assert case.status.situation is situation
 
 
 # When it happened, and how long it takes
