@@ -289,13 +289,11 @@ def on_second_page(name: str) -> After:
     """The list has three pages, and the second is not to be had."""
 
     def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        if request.method != "GET" or request.url.path != "/v2/orders":
-            return response
         if request.url.params.get("page", "1") != "1":
             return failing(name, request)
         return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":3'))
 
-    return after
+    return on("GET /v2/orders", after)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
