@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from flows import old_journals, orders
-from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, known_order, order
+from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, order
 from flows.support.cases import DONE, EXCHANGING, EXPIRED
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_reports import order_document, order_facts, order_row

@@ -21,7 +21,7 @@ import pytest
 
 from flows import old_journals
 from flows.following import tracker_of
-from flows.orders import NOW, RECIPIENT, created_here, known_order, order
+from flows.orders import NOW, RECIPIENT, created_here, order
 from patience import PATIENCE, eventually
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.clock import ManualClock
