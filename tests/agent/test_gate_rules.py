@@ -43,7 +43,7 @@ from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import Facts, GasPlan, PastSignature, Rule
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
-from swapdesk.agent.signers.evm import EvmSigner
+from swapdesk.agent.signers import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.secret import SecretBytes

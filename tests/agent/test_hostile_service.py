@@ -578,23 +578,28 @@ async def permit(trader: Trader, service: Service) -> bool:
     return await trader.signs(payload, promise, confirmed_by(made, {SETTLEMENT}), taken)
 
 
+def _least(service: Service, promise: Promise) -> int:
+    """What has to arrive by the document."""
+    least = promise.least_units
+    if service.rewrites("price"):
+        least = max(service.random.choice([least - 1, least // 100, 1, least + 1]), 0)
+    return least
+
+
 async def signed_order(trader: Trader, service: Service) -> bool:
     sold = service.random.choice(["USDC", "WBTC"])
     made = confirmed_intent(trader, service, sold, "WETH", "is", ETHEREUM)
     promise = written(promise_of, made)
-    random = service.random
-    units, least = service.units(promise.sell_units), promise.least_units
-    if service.rewrites("price"):
-        least = random.choice([least - 1, least // 100, 1, least + 1])
+    units, least = service.units(promise.sell_units), _least(service, promise)
     to, contract = service.payee(promise.recipient), service.contract(promise.sell.contract)
     bought = service.contract(promise.buy.contract)
     told = document(
         "Order", SETTLEMENT_DOMAIN, owner=trader.address, sellToken=contract or ROUTER,
         buyToken=bought or ROUTER, receiver=to, sellAmount=str(units), feeAmount="0",
-        buyAmount=str(max(least, 0)), validTo=trader.soon(), nonce=str(random.getrandbits(60)),
+        buyAmount=str(least), validTo=trader.soon(), nonce=str(service.random.getrandbits(60)),
     )  # fmt: skip
     payload = signable(Purpose.ORDER, told, "order")
-    taken, got = [Taken(contract or ROUTER, units, SETTLEMENT)], Got(bought, max(least, 0), to)
+    taken, got = [Taken(contract or ROUTER, units, SETTLEMENT)], Got(bought, least, to)
     return await trader.signs(payload, promise, buying(made, {SETTLEMENT}), taken, got)
 
 
@@ -602,10 +607,7 @@ async def swap(trader: Trader, service: Service) -> bool:
     sold, bought = service.random.choice([("USDC", "WETH"), ("WBTC", "USDC"), ("USDC", "WBTC")])
     made = confirmed_intent(trader, service, sold, bought, "ba", ETHEREUM)
     promise = written(promise_of, made)
-    random = service.random
-    units, least = service.units(promise.sell_units), promise.least_units
-    if service.rewrites("price"):
-        least = max(random.choice([least - 1, least // 100, 1]), 0)
+    units, least = service.units(promise.sell_units), _least(service, promise)
     to = service.payee(promise.recipient)
     path = [
         service.contract(promise.sell.contract) or ROUTER,
@@ -624,10 +626,7 @@ async def bridge(trader: Trader, service: Service) -> bool:
     bought = service.random.choice(["USDC", "WETH"])
     made = confirmed_intent(trader, service, "USDC", bought, "me", BASE)
     promise = written(promise_of, made)
-    random = service.random
-    units, least = service.units(promise.sell_units), promise.least_units
-    if service.rewrites("price"):
-        least = max(random.choice([least - 1, least // 100, 1]), 0)
+    units, least = service.units(promise.sell_units), _least(service, promise)
     to, contract = service.payee(promise.recipient), service.contract(promise.sell.contract)
     out = service.contract(promise.buy.contract, BASE)
     destination = BASE_ID + 1 if service.rewrites("chain") else BASE_ID

@@ -24,8 +24,7 @@ from agent.honest import CALLS, DOCUMENTS
 from agent.honest_solana import ALICE as SOLANA_ALICE
 from agent.honest_solana import HONEST as SOLANA
 from patience import PATIENCE
-from swapdesk.agent.signers.evm import EvmSigner, EvmTransaction
-from swapdesk.agent.signers.solana import SolanaSigner
+from swapdesk.agent.signers import EvmSigner, EvmTransaction, SolanaSigner
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.secret import SecretBytes

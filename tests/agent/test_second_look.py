@@ -17,7 +17,7 @@ from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign
 from swapdesk.agent.process.payload_assessment import ChainReading, Looked
 from swapdesk.agent.process.signing import require_agreement
 from swapdesk.agent.process.wallet_session import IdleLock
-from swapdesk.agent.signers.evm import EvmTransaction
+from swapdesk.agent.signers import EvmTransaction
 from swapdesk.clock import ManualClock
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.answers import RuleFinding, Severity

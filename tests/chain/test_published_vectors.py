@@ -195,11 +195,6 @@ def test_real_addresses(kind: str, address: str) -> None:
     assert check_recipient(kind, address, ADDRESS_KINDS[kind].shape).ok
 
 
-def test_upper_case_bech32_is_the_same_address() -> None:
-    verdict = check_address("bitcoin", "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4")
-    assert verdict.normalized == "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
-
-
 KEY_HASH = [
     # src/test/data/key_io_valid.json of Litecoin Core; the script is pay to the hash.
     ("ltc", "LT2KVaAy1ppRuxRgrS5RNU3vBsy7RibPeA", 0x30, "558dbca7118cd5894502767c7b2ffc21a22f54db"),

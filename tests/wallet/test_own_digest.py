@@ -17,7 +17,7 @@ from agent import honest_solana
 from agent.honest import HONEST
 from agent.test_gate_bundle import bundle
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
+from swapdesk.agent.signers import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.smart_account import (
     EntryPointVersion,

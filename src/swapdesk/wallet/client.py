@@ -55,13 +55,13 @@ from swapdesk.wallet.protocol import (
     RefusalCode,
     Refused,
     S,
+    WrongPassphrase,
     decode_frame,
     encode_frame,
     frame_sizes,
     from_json,
     payload_from_json,
     payload_to_json,
-    refusal_of,
     to_json,
 )
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
@@ -254,11 +254,15 @@ class AgentProcess:
 
 
 def _refusal(refused: Any) -> Exception:
+    """A code that this desk does not know is told as a defect."""
     try:
         findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
-        return refusal_of(str(refused["code"]), str(refused["words"]), findings)
+        code, words = str(refused["code"]), str(refused["words"])
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")
+    known = RefusalCode(code) if code in set(RefusalCode) else RefusalCode.DEFECT
+    kind = WrongPassphrase if known is RefusalCode.WRONG_PASSPHRASE else Refused
+    return kind(known, words, findings)
 
 
 def _how_it_ended(code: int) -> str:

@@ -193,16 +193,6 @@ class WrongPassphrase(Refused):
     """No key opened with it."""
 
 
-def refusal_of(code: str, words: str, findings: tuple[RuleFinding, ...] = ()) -> Refused:
-    """The error of a refusal; a code this desk does not know is told as a defect."""
-    try:
-        known = RefusalCode(code)
-    except ValueError:
-        known = RefusalCode.DEFECT
-    kind = WrongPassphrase if known is RefusalCode.WRONG_PASSPHRASE else Refused
-    return kind(known, words, findings)
-
-
 class FrameError(Exception):
     """Bytes that are no frame. The conversation cannot go on after them."""
 

@@ -33,7 +33,7 @@ from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
+from swapdesk.agent.signers import EvmTransaction, digest_of_others
 from swapdesk.agent.spending.limits import (
     NEEDED,
     Spending,

@@ -23,13 +23,12 @@ from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRe
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.calls import nonce_of
 from swapdesk.agent.shapes.claim import Claim, Meaning
-from swapdesk.agent.signers.evm import EvmSigner, signing_hash
-from swapdesk.agent.signers.solana import SolanaSigner
+from swapdesk.agent.signers import EvmSigner, SolanaSigner, signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
-from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.accounts import Kind, WalletPlace
 from swapdesk.wallet.answers import (
     EvmTerms,
     Review,
@@ -175,7 +174,12 @@ class Reviewing:
         refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
         require_agreement(seen, looked)
         claim, payload = looked.claim, subject.payload
-        self._bind(subject.link, looked)
+        link, genesis = subject.link, looked.read.facts.genesis_hash
+        if genesis is None:
+            raise Refused(
+                RefusalCode.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
+            )
+        self._records.bind_chain(link.name, link.chain_id, genesis)
         if claim is None or (
             not isinstance(payload, TransactionPayload) and f"0x{claim.content.hex()}" != digest
         ):
@@ -185,14 +189,6 @@ class Reviewing:
         if isinstance(payload, SolanaPayload):
             return self._solana(subject, payload, claim, looked)
         return self._signature(subject, claim, looked)
-
-    def _bind(self, link: ChainLink, looked: Looked) -> None:
-        genesis = looked.read.facts.genesis_hash
-        if genesis is None:
-            raise Refused(
-                RefusalCode.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
-            )
-        self._records.bind_chain(link.name, link.chain_id, genesis)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
         """Over a document, or over the hash of an operation as its release asks."""

@@ -30,8 +30,7 @@ from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import SpendingPolicy
 
 if TYPE_CHECKING:
-    from swapdesk.agent.signers.evm import EvmSigner
-    from swapdesk.agent.signers.solana import SolanaSigner
+    from swapdesk.agent.signers import EvmSigner, SolanaSigner
 
 S = TypeVar("S", bound="EvmSigner | SolanaSigner")
 
@@ -307,13 +306,10 @@ def _why_none(closed: list[UnusableKey]) -> Refused:
 
 
 def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
-    if account.kind is Kind.EVM:
-        from swapdesk.agent.signers.evm import EvmSigner
+    from swapdesk.agent.signers import EvmSigner, SolanaSigner
 
-        return EvmSigner(account.address, secret)
-    from swapdesk.agent.signers.solana import SolanaSigner
-
-    return SolanaSigner(account.address, secret)
+    of_kind = EvmSigner if account.kind is Kind.EVM else SolanaSigner
+    return of_kind(account.address, secret)
 
 
 def _check_passphrase(passphrase: SecretBytes) -> None:

@@ -158,6 +158,5 @@ def load_signing() -> None:
         "eth_account.messages",
         "swapdesk.agent.process.chain_handlers",
         "swapdesk.agent.process.signing",
-        "swapdesk.agent.signers.solana",
     ):
         importlib.import_module(name)

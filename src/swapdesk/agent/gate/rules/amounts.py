@@ -21,7 +21,7 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, Outflow
-from swapdesk.agent.signers.evm import signer_of
+from swapdesk.agent.signers import signer_of
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import call_asset, coin_symbols
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind

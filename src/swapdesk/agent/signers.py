@@ -1,7 +1,8 @@
-"""An unlocked EVM key: digests and transactions.
+"""Unlocked keys. They sign what they are given; whether to is decided before them.
 
-Digests are signed by libsecp256k1 at once; eth_account is needed to encode a transaction and
-is imported with the first one. Where it accepts a document, its digest is the second opinion.
+Digests of EVM chains are signed by libsecp256k1 at once; eth_account is needed to encode a
+transaction and is imported with the first one. Where it accepts a document, its digest is the
+second opinion. Of a Solana transaction a key signs its half; others may have signed theirs.
 """
 
 from __future__ import annotations
@@ -10,8 +11,14 @@ from typing import Any
 
 from coincurve import PrivateKey, PublicKey
 from msgspec import Struct
+from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
+from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.solana import PACKET_BYTES, TransactionRefused, read_transaction
 from swapdesk.secret import SecretBytes
 from swapdesk.wire.encoding.numbers import WireNumber
 
@@ -163,3 +170,46 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+class SolanaSigner:
+    """Holds the key of ``address`` until :meth:`drop`."""
+
+    __slots__ = ("_key", "_secret", "address")
+
+    def __init__(self, address: str, secret: SecretBytes) -> None:
+        self.address = address
+        self._secret = secret
+        self._key = Keypair.from_seed(bytes(secret.reveal()))
+
+    def __repr__(self) -> str:
+        # The text of solders' own key is the secret.
+        return f"SolanaSigner({self.address})"
+
+    def drop(self) -> None:
+        self._secret.wipe()
+        del self._key
+
+    def sign(self, raw: bytes) -> SignedBytes:
+        """Our signature in its place; the others stay as they are."""
+        try:
+            whole = read_transaction(raw)
+        except TransactionRefused as refused:
+            raise SignerDefect(str(refused)) from refused
+        message = whole.message
+        signed = to_bytes_versioned(message)
+        required = message.header.num_required_signatures
+        signers = list(message.account_keys)[:required]
+        places = [i for i, one in enumerate(signers) if base58(bytes(one)) == self.address]
+        if len(places) != 1 or len(whole.signatures) != required:
+            raise SignerDefect("the transaction does not ask for a signature of this key")
+        signatures = list(whole.signatures)
+        signatures[places[0]] = self._key.sign_message(signed)
+        populated = VersionedTransaction.populate(message, signatures)
+        out = bytes(populated)
+        if len(out) > PACKET_BYTES or to_bytes_versioned(populated.message) != signed:
+            raise SignerDefect("the signed transaction is not the one that was reviewed")
+        if not signatures[places[0]].verify(self._key.pubkey(), signed):
+            raise SignerDefect("the signature is of another key")
+        complete = all(one != Signature.default() for one in signatures)
+        return SignedBytes(out, base58(bytes(signatures[0])), complete)

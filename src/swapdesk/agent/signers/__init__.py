@@ -1,1 +1,0 @@
-"""Unlocked keys. They sign what they are given; whether to is decided before them."""
