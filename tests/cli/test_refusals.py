@@ -20,10 +20,7 @@ from swapdesk.wire.quotes import RouteType
 
 ETH = derive_address("evm", b"a wallet of the tests".ljust(32))
 BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
-# The same letters with the other case: its checksum is wrong.
-MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
-XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
 CONTRACT = find_token("ethereum", "USDC").address
 # Off the curve, as every token account of Solana.
 TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
@@ -56,20 +53,11 @@ CASES = [
     (("0", "btc.bitcoin", "eth.ethereum", ETH), 2, "BAD_AMOUNT"),
     (("0.123456789", "btc.bitcoin", "eth.ethereum", ETH), 2, "BAD_AMOUNT"),
     (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH), 4, None),
-    # recipients
+    # recipients: which addresses and memos are none, ``tests/flows/test_recipients.py``
     (("0.1", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", "@nobody"), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", "@cold"), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", ETH[:-1]), 2, "BAD_RECIPIENT"),
     # Before a quote, of which there would be none.
     (("0.00000001", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
     (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", f"base:{ETH}"), 2, "BAD_RECIPIENT"),
-    (
-        ("0.1", "btc.bitcoin", "eth.ethereum", MISTYPED),
-        2,
-        "BAD_RECIPIENT",
-    ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
     (("0.1", "btc.bitcoin", "eth.ethereum", str(CONTRACT)), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund-memo", "7"), 2, "BAD_REFUND_MEMO"),
@@ -78,9 +66,7 @@ CASES = [
         2,
         "BAD_REFUND_MEMO",
     ),
-    (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--memo", "7"), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP), 2, "BAD_MEMO"),
-    (("0.1", "btc.bitcoin", "xrp.xrp", XRP, "--memo", "x" * 12), 2, "BAD_MEMO"),
     # routes
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--provider", "nobody"), 2, "NO_SUCH_PROVIDER"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--quote", "0" * 24), 5, "QUOTE_NOT_FOUND"),
@@ -109,10 +95,7 @@ def test_bad_input_is_refused_and_creates_nothing(desk: Desk, subtests: pytest.S
 def test_an_ambiguous_symbol_lists_what_can_be_written(desk: Desk) -> None:
     error = refused(desk("quote", "5", "usdc", "eth.ethereum", "--json"), 2, "AMBIGUOUS_TOKEN")
     assert "USDC.base" in str(error["message"])
-    fields = error["fields"]
-    assert isinstance(fields, dict)
-    for spec in fields["from"]["candidates"]:
-        assert desk("tokens", "--symbol", "usdc", "--json").code == 0
+    for spec in error["fields"]["from"]["candidates"]:
         assert spec.lower().startswith("usdc.") or len(spec) == 24
 
 
@@ -131,18 +114,6 @@ DOUBTED = [
     (("0.1", "btc.bitcoin", "btc.bsc", ETH), "TOKEN_WARNING", "The service says", {}),
     ((*XRP_TO, "@rita", "--memo", "20118"), "MEMO_WARNING", RITA, {"receiverTag": "20118"}),
     ((*XRP_TO, "@rita", "--waive-memo", "NO MEMO"), "MEMO_WARNING", RITA, {"receiverTag": None}),
-    (
-        (*XRP_TO, f"xrpl:{XRP}?dt=777", "--memo", "778"),
-        "MEMO_WARNING",
-        "This is not the tag of the payment link: 777.",
-        {"receiverTag": "778"},
-    ),
-    (
-        ("0.1", "btc.bitcoin", "xlm.stellar", XLM, "--memo", "1.07712E+09"),
-        "MEMO_WARNING",
-        "Compare it with the one you were given.",
-        {"receiverTag": "1.07712E+09"},
-    ),
     (
         ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
         "ADDRESS_WARNING",
