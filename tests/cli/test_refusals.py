@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cli.desks import Desk
-from cli.lying_service import Change, lying_service
-from harness import Result, Sandbox
+from cli.lying_service import Rewrite, rewriting_service
+from harness import Result
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.sandbox.world import find_token
@@ -326,33 +326,27 @@ def test_an_order_that_ends_otherwise(desk: Desk, fault: str, status: str, money
 THEIR_BTC = derive_address("bitcoin", b"theirs".ljust(32))
 
 
-def swap_at(sandbox: Sandbox, home: Path, change: Change, *more: str) -> tuple[Result, Result]:
+def swap_at(desk: Desk, rewrite: Rewrite, *more: str) -> tuple[Result, Result]:
     """What the create ended with, and the order as shown afterwards."""
-    partner = sandbox.partner("PRO", 1)
-    with lying_service(sandbox.ready["url"], change) as url:
-        desk = Desk(
-            sandbox,
-            home,
-            {
-                "SWAPDESK_API_URL": url,
-                "SWAPDESK_API_KEY": partner["apiKey"],
-                "SWAPDESK_API_SECRET": partner["apiSecret"],
-            },
-        )
-        pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", ETH)
-        created = desk("swap", *pair, "--yes", "--json", *more)
+    with rewriting_service(desk.sandbox.ready["url"], rewrite) as url:
+        desk.environ["SWAPDESK_API_URL"] = url
+        created = desk("swap", *QUOTE[1:], "--to", ETH, "--yes", "--json", *more)
         assert created.stdout, created
         return created, desk("orders", "show", created.document["serviceId"], "--json")
 
 
-def answers(name: str, value: Any, *, on: str = "") -> Change:
-    def change(method: str, path: str, answer: Any) -> Any:
-        about_order = path.startswith(("/v2/exchanges", "/v2/orders/"))
-        if about_order and path.startswith(on):
-            answer[name] = value(answer[name]) if callable(value) else value
-        return answer
+def answers(name: str, value: Any, on: str = "") -> Rewrite:
+    """A service that says ``value`` of each order, or what that makes of what is so."""
 
-    return change
+    def rewrite(method: str, path: str, status: int, body: bytes) -> bytes:
+        about_order = path.startswith(("/v2/exchanges", "/v2/orders/"))
+        if status != 200 or not (about_order and path.startswith(on)):
+            return body
+        answer = json.loads(body)
+        answer[name] = value(answer[name]) if callable(value) else value
+        return json.dumps(answer).encode()
+
+    return rewrite
 
 
 SWAP = ("swap", *QUOTE[1:], "--to", ETH, "--yes", "--json")
@@ -420,16 +414,16 @@ def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk)
 LESS = answers("outAmount", lambda amount: amount * 0.9)
 
 
-def test_less_than_quoted_is_accepted_down_to_the_least(clean: Sandbox, tmp_path: Path) -> None:
-    created, shown = swap_at(clean, tmp_path, LESS, "--min-out", "0.5")
+def test_less_than_quoted_is_accepted_down_to_the_least(other_desk: Desk) -> None:
+    created, shown = swap_at(other_desk, LESS, "--min-out", "0.5")
     assert created.code == 0, created
     assert created.document["deposit"] == shown.document["deposit"]
     assert created.document["deposit"] is not None
     assert "less than its quote. That is not below --min-out." in created.stderr
 
 
-def test_less_than_the_least_stays_hidden(clean: Sandbox, tmp_path: Path) -> None:
-    created, _ = swap_at(clean, tmp_path, LESS, "--min-out", "2.8")
+def test_less_than_the_least_stays_hidden(other_desk: Desk) -> None:
+    created, _ = swap_at(other_desk, LESS, "--min-out", "2.8")
     assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
     assert created.document["deposit"] is None
 
@@ -442,11 +436,11 @@ LIES = {
 
 
 def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
-    clean: Sandbox, tmp_path: Path, subtests: pytest.Subtests
+    other_desk: Desk, subtests: pytest.Subtests
 ) -> None:
     for lie, change in LIES.items():
         with subtests.test(lie=lie):
-            created, shown = swap_at(clean, tmp_path, change)
+            created, shown = swap_at(other_desk, change)
             assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
             assert created.document["serviceId"] in created.error["message"]
             for result in (created, shown):
@@ -455,7 +449,7 @@ def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
                 assert document["deposit"] is None
                 assert "depositAddress" not in document["order"]
                 assert THEIR_BTC not in result.stdout + result.stderr
-    created, shown = swap_at(clean, tmp_path, lambda method, path, answer: answer)
+    created, shown = swap_at(other_desk, lambda *answer: answer[-1])
     assert created.code == 0, created
     assert shown.document["deposit"] == created.document["deposit"]
 
