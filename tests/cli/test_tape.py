@@ -10,7 +10,7 @@ import pytest
 
 from cli.desks import InProcess
 from harness import cli
-from swapdesk.cli.tape_commands import SEED
+from swapdesk.cli.tape_play import SEED
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.tui import tapes
