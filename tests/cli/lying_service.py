@@ -4,7 +4,6 @@ stream as well as answers."""
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -23,31 +22,17 @@ from websockets.asyncio.client import connect
 from patience import PATIENCE
 from plain_http import PLAIN
 
-Change = Callable[[str, str, Any], Any]
-"""Method, path and decoded answer in, the answer to give out."""
 Rewrite = Callable[[str, str, int, bytes], bytes]
 """Method, path, status and body in, the body to give out."""
-
-
-@contextmanager
-def lying_service(url: str, change: Change) -> Iterator[str]:
-    """The address of a service that answers as the one at ``url`` does, changed."""
-
-    def changed(method: str, path: str, status: int, body: bytes) -> bytes:
-        if status != 200:
-            return body
-        return json.dumps(change(method, path, json.loads(body))).encode()
-
-    with rewriting_service(url, changed) as lying:
-        yield lying
 
 
 @contextmanager
 def rewriting_service(
     url: str, rewrite: Rewrite, frame: Callable[[bytes], bytes] = lambda frame: frame
 ) -> Iterator[str]:
-    """As :func:`lying_service`, byte for byte: every body and every frame that a server sends. The
-    time in the heads is that of this machine, however far the sandbox's was moved."""
+    """The address of a service that answers as the one at ``url`` does, with every body and every
+    frame changed. The time in the heads is that of this machine, however far the sandbox's was
+    moved."""
     origin = url.removesuffix("/v2")
 
     def place_of(asked: HTTPConnection) -> str:

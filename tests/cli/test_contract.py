@@ -134,12 +134,10 @@ def kept() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def documents() -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "docs"))
-        from generator import json_documents
+def documents(generator: None) -> Any:
+    from generator import json_documents
 
-        return json_documents
+    return json_documents
 
 
 def test_nothing_that_was_printed_is_gone_without_a_new_version(
@@ -217,6 +215,7 @@ FINDINGS = ("flows/batch/judging.py", "flows/batch/planned.py", "flows/batch/pla
 def generator() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "docs"))
+        import generator.json_documents
         import generator.raised_codes  # noqa: F401
 
 

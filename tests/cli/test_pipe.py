@@ -8,12 +8,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from cli.desks import Desk, batch_file
-from harness import Sandbox, wait_for
+from harness import wait_for
 from live_service import live_service
 from swapdesk.sandbox.tables import CHAIN_ROWS
 
@@ -311,18 +310,10 @@ RECEIVER = "0x" + "1a" * 20
 
 
 @pytest.fixture(params=[b'{"ok":true}', b"OK"], ids=["json", "text"])
-def live(clean: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    partner = clean.partner("PRO", 1)
-    with live_service(clean.ready["url"], request.param) as url:
-        yield Desk(
-            clean,
-            tmp_path,
-            {
-                "SWAPDESK_API_URL": url,
-                "SWAPDESK_API_KEY": partner["apiKey"],
-                "SWAPDESK_API_SECRET": partner["apiSecret"],
-            },
-        )
+def live(other_desk: Desk, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    with live_service(other_desk.sandbox.ready["url"], request.param) as url:
+        other_desk.environ["SWAPDESK_API_URL"] = url
+        yield other_desk
 
 
 def test_a_service_is_well_in_either_form(live: Desk) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cli.desks import Desk
-from cli.lying_service import Change, lying_service
-from harness import Result, Sandbox
+from cli.lying_service import Rewrite, rewriting_service
+from harness import Result
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.sandbox.world import find_token
@@ -20,10 +20,7 @@ from swapdesk.wire.quotes import RouteType
 
 ETH = derive_address("evm", b"a wallet of the tests".ljust(32))
 BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
-# The same letters with the other case: its checksum is wrong.
-MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
-XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
 CONTRACT = find_token("ethereum", "USDC").address
 # Off the curve, as every token account of Solana.
 TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
@@ -56,20 +53,11 @@ CASES = [
     (("0", "btc.bitcoin", "eth.ethereum", ETH), 2, "BAD_AMOUNT"),
     (("0.123456789", "btc.bitcoin", "eth.ethereum", ETH), 2, "BAD_AMOUNT"),
     (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH), 4, None),
-    # recipients
+    # recipients: which addresses and memos are none, ``tests/flows/test_recipients.py``
     (("0.1", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", "@nobody"), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", "@cold"), 2, "BAD_RECIPIENT"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", ETH[:-1]), 2, "BAD_RECIPIENT"),
     # Before a quote, of which there would be none.
     (("0.00000001", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
     (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
-    (("0.1", "btc.bitcoin", "eth.ethereum", f"base:{ETH}"), 2, "BAD_RECIPIENT"),
-    (
-        ("0.1", "btc.bitcoin", "eth.ethereum", MISTYPED),
-        2,
-        "BAD_RECIPIENT",
-    ),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
     (("0.1", "btc.bitcoin", "eth.ethereum", str(CONTRACT)), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--refund-memo", "7"), 2, "BAD_REFUND_MEMO"),
@@ -78,9 +66,7 @@ CASES = [
         2,
         "BAD_REFUND_MEMO",
     ),
-    (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--memo", "7"), 2, "BAD_MEMO"),
     (("0.1", "btc.bitcoin", "xrp.xrp", XRP), 2, "BAD_MEMO"),
-    (("0.1", "btc.bitcoin", "xrp.xrp", XRP, "--memo", "x" * 12), 2, "BAD_MEMO"),
     # routes
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--provider", "nobody"), 2, "NO_SUCH_PROVIDER"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH, "--quote", "0" * 24), 5, "QUOTE_NOT_FOUND"),
@@ -109,10 +95,7 @@ def test_bad_input_is_refused_and_creates_nothing(desk: Desk, subtests: pytest.S
 def test_an_ambiguous_symbol_lists_what_can_be_written(desk: Desk) -> None:
     error = refused(desk("quote", "5", "usdc", "eth.ethereum", "--json"), 2, "AMBIGUOUS_TOKEN")
     assert "USDC.base" in str(error["message"])
-    fields = error["fields"]
-    assert isinstance(fields, dict)
-    for spec in fields["from"]["candidates"]:
-        assert desk("tokens", "--symbol", "usdc", "--json").code == 0
+    for spec in error["fields"]["from"]["candidates"]:
         assert spec.lower().startswith("usdc.") or len(spec) == 24
 
 
@@ -131,18 +114,6 @@ DOUBTED = [
     (("0.1", "btc.bitcoin", "btc.bsc", ETH), "TOKEN_WARNING", "The service says", {}),
     ((*XRP_TO, "@rita", "--memo", "20118"), "MEMO_WARNING", RITA, {"receiverTag": "20118"}),
     ((*XRP_TO, "@rita", "--waive-memo", "NO MEMO"), "MEMO_WARNING", RITA, {"receiverTag": None}),
-    (
-        (*XRP_TO, f"xrpl:{XRP}?dt=777", "--memo", "778"),
-        "MEMO_WARNING",
-        "This is not the tag of the payment link: 777.",
-        {"receiverTag": "778"},
-    ),
-    (
-        ("0.1", "btc.bitcoin", "xlm.stellar", XLM, "--memo", "1.07712E+09"),
-        "MEMO_WARNING",
-        "Compare it with the one you were given.",
-        {"receiverTag": "1.07712E+09"},
-    ),
     (
         ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
         "ADDRESS_WARNING",
@@ -355,33 +326,27 @@ def test_an_order_that_ends_otherwise(desk: Desk, fault: str, status: str, money
 THEIR_BTC = derive_address("bitcoin", b"theirs".ljust(32))
 
 
-def swap_at(sandbox: Sandbox, home: Path, change: Change, *more: str) -> tuple[Result, Result]:
+def swap_at(desk: Desk, rewrite: Rewrite, *more: str) -> tuple[Result, Result]:
     """What the create ended with, and the order as shown afterwards."""
-    partner = sandbox.partner("PRO", 1)
-    with lying_service(sandbox.ready["url"], change) as url:
-        desk = Desk(
-            sandbox,
-            home,
-            {
-                "SWAPDESK_API_URL": url,
-                "SWAPDESK_API_KEY": partner["apiKey"],
-                "SWAPDESK_API_SECRET": partner["apiSecret"],
-            },
-        )
-        pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", ETH)
-        created = desk("swap", *pair, "--yes", "--json", *more)
+    with rewriting_service(desk.sandbox.ready["url"], rewrite) as url:
+        desk.environ["SWAPDESK_API_URL"] = url
+        created = desk("swap", *QUOTE[1:], "--to", ETH, "--yes", "--json", *more)
         assert created.stdout, created
         return created, desk("orders", "show", created.document["serviceId"], "--json")
 
 
-def answers(name: str, value: Any, *, on: str = "") -> Change:
-    def change(method: str, path: str, answer: Any) -> Any:
-        about_order = path.startswith(("/v2/exchanges", "/v2/orders/"))
-        if about_order and path.startswith(on):
-            answer[name] = value(answer[name]) if callable(value) else value
-        return answer
+def answers(name: str, value: Any, on: str = "") -> Rewrite:
+    """A service that says ``value`` of each order, or what that makes of what is so."""
 
-    return change
+    def rewrite(method: str, path: str, status: int, body: bytes) -> bytes:
+        about_order = path.startswith(("/v2/exchanges", "/v2/orders/"))
+        if status != 200 or not (about_order and path.startswith(on)):
+            return body
+        answer = json.loads(body)
+        answer[name] = value(answer[name]) if callable(value) else value
+        return json.dumps(answer).encode()
+
+    return rewrite
 
 
 SWAP = ("swap", *QUOTE[1:], "--to", ETH, "--yes", "--json")
@@ -449,16 +414,16 @@ def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk)
 LESS = answers("outAmount", lambda amount: amount * 0.9)
 
 
-def test_less_than_quoted_is_accepted_down_to_the_least(clean: Sandbox, tmp_path: Path) -> None:
-    created, shown = swap_at(clean, tmp_path, LESS, "--min-out", "0.5")
+def test_less_than_quoted_is_accepted_down_to_the_least(other_desk: Desk) -> None:
+    created, shown = swap_at(other_desk, LESS, "--min-out", "0.5")
     assert created.code == 0, created
     assert created.document["deposit"] == shown.document["deposit"]
     assert created.document["deposit"] is not None
     assert "less than its quote. That is not below --min-out." in created.stderr
 
 
-def test_less_than_the_least_stays_hidden(clean: Sandbox, tmp_path: Path) -> None:
-    created, _ = swap_at(clean, tmp_path, LESS, "--min-out", "2.8")
+def test_less_than_the_least_stays_hidden(other_desk: Desk) -> None:
+    created, _ = swap_at(other_desk, LESS, "--min-out", "2.8")
     assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
     assert created.document["deposit"] is None
 
@@ -471,11 +436,11 @@ LIES = {
 
 
 def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
-    clean: Sandbox, tmp_path: Path, subtests: pytest.Subtests
+    other_desk: Desk, subtests: pytest.Subtests
 ) -> None:
     for lie, change in LIES.items():
         with subtests.test(lie=lie):
-            created, shown = swap_at(clean, tmp_path, change)
+            created, shown = swap_at(other_desk, change)
             assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
             assert created.document["serviceId"] in created.error["message"]
             for result in (created, shown):
@@ -484,7 +449,7 @@ def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
                 assert document["deposit"] is None
                 assert "depositAddress" not in document["order"]
                 assert THEIR_BTC not in result.stdout + result.stderr
-    created, shown = swap_at(clean, tmp_path, lambda method, path, answer: answer)
+    created, shown = swap_at(other_desk, lambda *answer: answer[-1])
     assert created.code == 0, created
     assert shown.document["deposit"] == created.document["deposit"]
 

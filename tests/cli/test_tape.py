@@ -8,9 +8,9 @@ from pathlib import Path
 import pyte
 import pytest
 
-from cli.desks import run_here
-from harness import Result, cli
-from swapdesk.cli.tape_commands import SEED
+from cli.desks import InProcess
+from harness import cli
+from swapdesk.cli.tape_play import SEED
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.tui import tapes
@@ -23,11 +23,6 @@ PLANTED = {
     "SWAPDESK_API_SECRET": "planted-secret-of-the-user",
 }
 LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
-
-
-def refused(result: Result, code: int, name: str) -> str:
-    assert (result.code, result.error["code"]) == (code, name), result
-    return result.error["message"]
 
 
 def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -> None:
@@ -99,32 +94,34 @@ def test_the_documented_tape_plays_and_a_text_that_never_comes_ends_with_3(
 
 
 @pytest.mark.parametrize("command", [("tape", "run", "t.tape", "--headless"), ("tour",)])
-def test_nothing_presses_itself_on_a_live_profile(tmp_path: Path, command: tuple[str, ...]) -> None:
-    (tmp_path / "t.tape").write_text("press q\n")
-    (tmp_path / "config.toml").write_text(LIVE)
-    (tmp_path / "config.toml").chmod(0o600)
-    said = refused(run_here(*command, "--json", home=tmp_path), 9, "TAPE_ON_LIVE")
+def test_nothing_presses_itself_on_a_live_profile(
+    here: InProcess, command: tuple[str, ...]
+) -> None:
+    (here.home / "t.tape").write_text("press q\n")
+    (here.home / "config.toml").write_text(LIVE)
+    said = here.refused(9, "TAPE_ON_LIVE", *command)["message"]
     assert said == "Keys that press themselves are for the sandbox alone, and live is live."
 
 
-def test_what_cannot_be_read_or_written_is_refused_before_it_plays(tmp_path: Path) -> None:
-    (tmp_path / "t.tape").write_text("press q\n")
-    (tmp_path / "bad.tape").write_bytes(b"exec sh\nmark ../../x\n" + b"x" * 70_000)
-    (tmp_path / "empty").touch()
-
-    def run(*words: str) -> Result:
-        return run_here("tape", "run", *words, "--headless", "--json", home=tmp_path)
-
-    assert "65,536 bytes" in json.dumps(run("bad.tape").error["fields"])
-    (tmp_path / "bad.tape").write_bytes(b"exec sh\nmark ../../x\n")
-    refused(run("bad.tape"), 2, "TAPE_REFUSED")
-    assert list(run("bad.tape").error["fields"]) == ["line 1", "line 2"]
-    refused(run("no.tape"), 2, "NO_FILE")
-    refused(run("/dev/zero"), 2, "NO_FILE")
-    refused(run("t.tape", "--check", "no.txt"), 2, "NO_FILE")
-    refused(run("t.tape", "--check", "empty"), 2, "NO_MOMENTS")
-    refused(run("t.tape", "--record", "empty/out"), 9, "FILE_UNUSABLE")
-    refused(run_here("tape", "run", "t.tape", "--json", home=tmp_path), 2, "NO_TERMINAL")
+def test_what_cannot_be_read_or_written_is_refused_before_it_plays(here: InProcess) -> None:
+    (here.home / "t.tape").write_text("press q\n")
+    bad = here.home / "bad.tape"
+    bad.write_bytes(b"exec sh\nmark ../../x\n" + b"x" * 70_000)
+    (here.home / "empty").touch()
+    play = ("tape", "run", "--headless")
+    assert "65,536 bytes" in json.dumps(here(*play, "bad.tape", "--json").error["fields"])
+    bad.write_bytes(b"exec sh\nmark ../../x\n")
+    wrong = here.refused(2, "TAPE_REFUSED", *play, "bad.tape")
+    assert list(wrong["fields"]) == ["line 1", "line 2"]
+    for end, code, *words in (
+        (2, "NO_FILE", "no.tape"),
+        (2, "NO_FILE", "/dev/zero"),
+        (2, "NO_FILE", "t.tape", "--check", "no.txt"),
+        (2, "NO_MOMENTS", "t.tape", "--check", "empty"),
+        (9, "FILE_UNUSABLE", "t.tape", "--record", "empty/out"),
+    ):
+        here.refused(end, code, *play, *words)
+    here.refused(2, "NO_TERMINAL", "tape", "run", "t.tape")
 
 
 def test_moments_are_read_as_they_were_written() -> None:

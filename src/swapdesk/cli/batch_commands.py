@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, on_desk
+from swapdesk.cli.cli_context import on_call, on_desk
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -86,12 +86,9 @@ def batch() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
-@desk_command
-def template(call: CliContext, out: Path | None) -> None:
+@on_call("batch_report:write_template")
+def template() -> None:
     """Write a file to begin with."""
-    from swapdesk.cli.batch_report import write_template
-
-    write_template(call, out)
 
 
 @batch.command()

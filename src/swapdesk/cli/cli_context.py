@@ -266,6 +266,13 @@ def _carried_out(
     return declared
 
 
+def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
+    """The work, with nothing opened for it."""
+    return work(call)
+
+
+on_call = functools.partial(_carried_out, "cli_context:run_alone")
+"""``work`` takes the call first."""
 on_desk = functools.partial(_carried_out, "session:run_session")
 """On the connected desk: ``work`` takes the session first."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")

@@ -17,6 +17,7 @@ from swapdesk.cli.cli_context import (
     WithOperations,
     WithVenues,
     desk_command,
+    on_call,
     on_desk,
     options,
     refuse_to_write,
@@ -394,16 +395,13 @@ def bundle() -> None:
 
 @support.command("open")
 @click.argument("file", type=FILE)
-@desk_command
-def open_file(call: CliContext, file: Path) -> int:
+@on_call("support_report:show_case_file")
+def open_file() -> None:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
     In a terminal it opens the pages of the desk; elsewhere it prints the case. Its words are those
     of whoever wrote it: do not send them on.
     """
-    from swapdesk.cli.support_report import show_case_file
-
-    return show_case_file(call, file)
 
 
 @click.command(cls=WithOperations)

@@ -1,5 +1,5 @@
 """Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, ``trigger``
-lets something go wrong in it, ``demo`` shows how an order goes.
+lets something go wrong in it, ``demo`` shows how an order goes, ``tape`` and ``tour`` press keys.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Literal
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox
+from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox, on_call
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import read_digits
 
@@ -391,3 +392,49 @@ def demo(
             "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
         )
     return open_desk(call, choice)
+
+
+class TapeDocument(Struct, frozen=True):
+    """Names of the moments that were marked, files that were written, and the moments that differ
+    from the expected ones; None where nothing was expected."""
+
+    tape: str
+    moments: list[str]
+    files: list[str]
+    differ: list[str] | None
+
+
+@click.group()
+def tape() -> None:
+    """Play keys into the desk of the sandbox."""
+
+
+@tape.command("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--headless", is_flag=True, help="Without a terminal, in a home that is thrown away.")
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    help="Compare the texts of the marked moments with this file, which --record writes.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a cast, the texts and a picture of each marked moment here.",
+)
+@on_call("tape_play:play_tape")
+def run_tape() -> None:
+    """Play the tape FILE: keys, pauses, and waits for texts on the screen.
+
+    It plays in the sandbox alone. In a terminal it plays visibly in this home; ctrl+c stops it,
+    and the desk is yours. Ends with 3 where a text never came, with 10 where --check differs.
+    """
+
+
+@click.command()
+@on_call("tape_play:play_tour")
+def tour() -> None:
+    """Open the desk of the sandbox with a guide that waits for your own keys.
+
+    From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
+    """

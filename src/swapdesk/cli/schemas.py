@@ -101,7 +101,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),
     "config show": ("config_command:ConfigDocument",),
-    "tape run": ("tape_commands:TapeDocument",),
+    "tape run": ("sandbox_commands:TapeDocument",),
     "doctor": ("doctor_command:DoctorDocument",),
     "completion": ("completion_command:CompletionDocument",),
     "schema": ("schemas:SchemaDocument",),

@@ -1,5 +1,5 @@
 """``tape run`` plays a tape in the sandbox's desk, records it and compares it; ``tour`` shows a
-person round."""
+person round. Whoever imports this has the screens loaded."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-from msgspec import Struct
-
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_unusable_file, own_refusal
 from swapdesk.cli.main import open_desk
-from swapdesk.paths import without_mark
-
-if TYPE_CHECKING:
-    from swapdesk.tui.tapes.grammar import Tape
-    from swapdesk.tui.tapes.player import Player
+from swapdesk.cli.sandbox_commands import TapeDocument
+from swapdesk.cli.sandbox_lifetime import SPEED, require_sandbox
+from swapdesk.paths import Home, make_directories, without_mark
+from swapdesk.settings import load_settings
+from swapdesk.tui import tapes
+from swapdesk.tui.app import DeskApp
+from swapdesk.tui.tapes.grammar import MOST_BYTES, Tape, TapeRefused, read_tape
+from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
+from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
 
 SEED = 1
 """Of the world that a tape without a terminal plays in."""
@@ -32,54 +33,15 @@ MOST_DIFFERENT, MOST_ROWS = 10, 100
 IN_SANDBOX = "in the sandbox; none of it is real"
 
 
-class TapeDocument(Struct, frozen=True):
-    """Names of the moments that were marked, files that were written, and the moments that differ
-    from the expected ones; None where nothing was expected."""
-
-    tape: str
-    moments: list[str]
-    files: list[str]
-    differ: list[str] | None
-
-
-@click.group()
-def tape() -> None:
-    """Play keys into the desk of the sandbox."""
-
-
-@tape.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--headless", is_flag=True, help="Without a terminal, in a home that is thrown away.")
-@click.option(
-    "--check",
-    type=click.Path(path_type=Path),
-    help="Compare the texts of the marked moments with this file, which --record writes.",
-)
-@click.option(
-    "--record",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write a cast, the texts and a picture of each marked moment here.",
-)
-@desk_command
-def run(
-    call: CliContext,
-    file: Path,
-    headless: bool,
-    check: Path | None,
-    record: Path | None,
+def play_tape(
+    call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Play the tape FILE: keys, pauses, and waits for texts on the screen.
-
-    It plays in the sandbox alone. In a terminal it plays visibly in this home; ctrl+c stops it,
-    and the desk is yours. Ends with 3 where a text never came, with 10 where --check differs.
-    """
+    """Exit 3 where a text never came, 10 where ``check`` differs."""
     _require_sandbox(call)
     played = _read_tape(file)
     expected = None if check is None else _read_expected(check)
     if record is not None:
         _make(record)
-    from swapdesk.tui.tapes.player import Player
-
     player = Player(played, alone=headless)
     end = play_repeatable(player) if headless else open_desk(call, player=player)
     if end:
@@ -89,18 +51,8 @@ def run(
     return Exit.DONE
 
 
-@click.command()
-@desk_command
-def tour(call: CliContext) -> int:
-    """Open the desk of the sandbox with a guide that waits for your own keys.
-
-    From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
-    """
+def play_tour(call: CliContext) -> int:
     _require_sandbox(call)
-    from swapdesk.tui import tapes
-    from swapdesk.tui.tapes.grammar import read_tape
-    from swapdesk.tui.tapes.player import Player
-
     shown = read_tape((Path(tapes.__file__).parent / "tour.tape").read_bytes())
     return open_desk(call, player=Player(shown, reader=True))
 
@@ -120,14 +72,8 @@ def _require_sandbox(call: CliContext) -> None:
 def play_repeatable(player: Player, seed: int = SEED) -> int:
     """Play in a new home, in a world that is the same at every run and takes no time; the exit
     code of the desk."""
-    from swapdesk.cli.sandbox_lifetime import SPEED, require_sandbox
-
     require_sandbox()
-    from swapdesk.paths import Home
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
-    from swapdesk.settings import load_settings
-    from swapdesk.tui.app import DeskApp
-    from swapdesk.tui.tapes.player import timers_of
 
     # Pictures have colours, whoever draws them.
     os.environ.pop("NO_COLOR", None)
@@ -150,8 +96,6 @@ def play_repeatable(player: Player, seed: int = SEED) -> int:
 
 
 def _read_tape(path: Path) -> Tape:
-    from swapdesk.tui.tapes.grammar import MOST_BYTES, TapeRefused, read_tape
-
     try:
         return read_tape(_read(path, MOST_BYTES, "file"))
     except TapeRefused as refused:
@@ -174,8 +118,6 @@ def _read(path: Path, most: int, field: str) -> bytes:
 
 def _make(place: Path) -> None:
     """What cannot be written is said before the tape is played."""
-    from swapdesk.paths import make_directories
-
     try:
         make_directories(place)
     except OSError as error:
@@ -184,8 +126,6 @@ def _make(place: Path) -> None:
 
 def _read_expected(check: Path) -> dict[str, str]:
     """The text of each moment."""
-    from swapdesk.tui.tapes.recorder import read_moments
-
     content = _read(check, MOST_TEXT, "check")
     if len(content) <= MOST_TEXT and (moments := read_moments(content)):
         return moments
@@ -195,8 +135,6 @@ def _read_expected(check: Path) -> dict[str, str]:
 def _require_played(call: CliContext, player: Player) -> None:
     """Exit 3 where a text never came, 2 where the tape would give a secret, 10 where the desk was
     left before."""
-    from swapdesk.tui.tapes.player import NeverCame
-
     if (failure := player.failure) is not None:
         if not call.output.json:
             call.output.report(failure.screen)
@@ -222,8 +160,6 @@ def _tell(
     expected: Mapping[str, str] | None,
     record: Path | None,
 ) -> None:
-    from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
-
     files: list[Path] = []
     if record is not None:
         try:
