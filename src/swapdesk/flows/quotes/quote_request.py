@@ -33,7 +33,6 @@ MOST_SLIPPAGE = Decimal(50)
 """The API takes up to 100; its official tool stops at 50, and so does the desk."""
 
 _PROVIDER_CODE = re.compile(r"[!-+\--~]{1,32}")
-LONGEST_NAME = 24
 MOST_PRESETS = 50
 _PRESETS_LIMIT = 256 << 10
 _PRESET_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
