@@ -420,13 +420,18 @@ def test_a_wrong_text_is_named(texts: dict[str, str], field: str) -> None:
     assert refused.value.field == field
 
 
-def test_the_last_values_inside_the_bounds_are_taken() -> None:
-    options = read_options({"markup": "4", "rotation": "100 100% strict"})
-    assert options.markup == 4
-    assert options.rotation == Rotation(Decimal(100), 100, fallback=False)
-    assert read_options({"markup": "0", "rotation": "1 0%"}).rotation == Rotation(
-        Decimal(0), 1, fallback=True
-    )
+@pytest.mark.parametrize(
+    ("markup", "rotation", "read"),
+    [
+        ("4", "100 100% strict", Rotation(Decimal(100), 100, fallback=False)),
+        ("0", "1 0%", Rotation(Decimal(0), 1, fallback=True)),
+    ],
+)
+def test_the_last_values_inside_the_bounds_are_taken(
+    markup: str, rotation: str, read: Rotation
+) -> None:
+    options = read_options({"markup": markup, "rotation": rotation})
+    assert (options.markup, options.rotation) == (Decimal(markup), read)
 
 
 def test_plain_options_send_nothing_but_the_question() -> None:

@@ -325,13 +325,10 @@ def test_after_a_refresh_the_cursor_stays_on_the_provider() -> None:
     assert (followed.quote_id, followed.place) == (f"{11:024x}", 2)
     assert former_places(before, after) == {f"{11:024x}": 1, f"{12:024x}": 2}
     assert ranked(quote(12, swap="v9")).follow(before.rows[0]) is None
-
-
-def test_a_private_row_is_never_followed_to_another_one() -> None:
-    before = ranked(quote(1, "3", type="private", swap=None))
-    after = ranked(quote(2, "3", type="private", swap=None))
-    assert after.follow(before.rows[0]) is None
-    assert former_places(before, after) == {}
+    # A private row is never followed to another one.
+    (private, other) = (ranked(quote(at, "3", type="private", swap=None)) for at in (1, 2))
+    assert other.follow(private.rows[0]) is None
+    assert former_places(private, other) == {}
 
 
 @pytest.mark.parametrize(

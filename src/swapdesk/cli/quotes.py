@@ -374,9 +374,6 @@ def _reason(entry: UnusableQuote) -> str:
     return f'the service says "{entry.reason}"' if entry.server_says else entry.reason
 
 
-ASK_AGAIN = "you: ask for new quotes"
-
-
 async def choose_quote(
     session: CommandSession,
     request: CreateRequest,

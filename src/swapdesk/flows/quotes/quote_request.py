@@ -32,11 +32,10 @@ MOST_PROVIDERS = 100
 MOST_SLIPPAGE = Decimal(50)
 """The API takes up to 100; its official tool stops at 50, and so does the desk."""
 
-_CODE = re.compile(r"[!-+\--~]{1,32}")
-LONGEST_NAME = 24
-MOST = 50
-_LIMIT = 256 << 10
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
+_PROVIDER_CODE = re.compile(r"[!-+\--~]{1,32}")
+MOST_PRESETS = 50
+_PRESETS_LIMIT = 256 << 10
+_PRESET_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 
 
 class WishRefused(ValueError):
@@ -445,7 +444,7 @@ def _account(text: str) -> str:
 
 def _codes(name: str, text: str) -> tuple[str, ...]:
     codes = tuple(code for code in re.split(r"[ ,]+", text) if code)
-    wrong = next((code for code in codes if not _CODE.fullmatch(code)), None)
+    wrong = next((code for code in codes if not _PROVIDER_CODE.fullmatch(code)), None)
     if wrong is not None:
         raise WishRefused(name, f'"{wrong[:32]}" is no provider code.')
     return codes
@@ -509,11 +508,11 @@ class QuotePresets(Struct, frozen=True):
     def put(self, name: str, options: QuoteOptions) -> None:
         """Keep options, replacing those of the same name. Raises WishRefused for a bad name."""
         wanted = name.lower()
-        if not _NAME.fullmatch(wanted):
+        if not _PRESET_NAME.fullmatch(wanted):
             raise WishRefused("preset", "A name has letters, digits and -, at most 24.")
         kept = self._read()
-        if wanted not in kept and len(kept) >= MOST:
-            raise WishRefused("preset", f"There are {MOST} presets already.")
+        if wanted not in kept and len(kept) >= MOST_PRESETS:
+            raise WishRefused("preset", f"There are {MOST_PRESETS} presets already.")
         kept[wanted] = written_options(options)
         text = json.dumps(kept, indent=1, sort_keys=True)
         write_private(self.path, text.encode(), replace=True)
@@ -521,7 +520,7 @@ class QuotePresets(Struct, frozen=True):
     def _read(self) -> dict[str, Mapping[str, str]]:
         """What is kept; a file that cannot be used is as good as an empty one."""
         try:
-            kept = read_private(self.path, limit=_LIMIT)
+            kept = read_private(self.path, limit=_PRESETS_LIMIT)
             refuse_deep(kept)
             found = json.loads(kept)
         except (FileNotFoundError, UnsafePlace, ValueError):

@@ -72,7 +72,6 @@ WHAT = (
 SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 LABEL = 10
-FACT_LABEL = 9
 _MARKS: dict[Answer, tuple[str, str]] = {
     Answer.FOUND: (VALID, "status-done"),
     Answer.NOTHING: (DOT, "muted"),
