@@ -108,9 +108,9 @@ CREATING = (
     Defect(
         "allowance-printed-rounded",
         "A program that ends allowances reads another amount than the chain has.",
-        "swapdesk/wallet/holdings.py",
-        "return str(self.units)",
-        "return str(float(self.units))",
+        "swapdesk/wallet/answers.py",
+        "        return str(self.units)\n\n    @property\n    def ends_text",
+        "        return str(float(self.units))\n\n    @property\n    def ends_text",
         (
             "tests/cli/test_wallet_commands.py"
             "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
@@ -119,9 +119,9 @@ CREATING = (
     Defect(
         "simulated-amount-printed-as-a-number",
         "A program that judges a dry run rounds what the swap would take out of the wallet.",
-        "swapdesk/wallet/review.py",
-        '"units": "written_units"',
-        '"units": "units"',
+        "swapdesk/wallet/answers.py",
+        '"contract": "contract", "units": "written_units"',
+        '"contract": "contract", "units": "units"',
         (
             "tests/cli/test_contract.py::test_nothing_that_was_printed_is_gone_without_a_new_version",
         ),
@@ -129,7 +129,7 @@ CREATING = (
     Defect(
         "verdict-left-out-of-the-review",
         "A program that signs after a dry run does not hear that the gate refuses it.",
-        "swapdesk/wallet/review.py",
+        "swapdesk/wallet/answers.py",
         '"refused": "refused", ',
         "",
         (

@@ -243,7 +243,7 @@ SIGNING = (
     Defect(
         "policy-clock-set-back",
         "A clock that is set back frees room of the spending policy.",
-        "swapdesk/agent/transactions/spent.py",
+        "swapdesk/agent/transactions/file.py",
         "            now = max(now, seen + timedelta(seconds=ticked - at))",
         "            now = max(now, now + timedelta(seconds=at - ticked))",
         ("tests/agent/test_spending_limits.py::test_no_total_exceeds_its_limit",),
