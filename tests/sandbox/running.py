@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -192,17 +192,25 @@ def create_order(
     address: str,
     *,
     types: str = "standard",
+    query: Mapping[str, str] | None = None,
+    swap: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     **more: str,
 ) -> dict[str, Any]:
-    """An order from the best quote."""
-    asked = {"from": token_in, "to": token_out, "amount": amount, "types": types}
-    quotes = api.get("/quotes", params=asked)
+    """An order from the best quote, of one exchange where ``swap`` names it; ``query`` is what else
+    is asked, ``reading`` for ``json.loads``."""
+    pair = {"from": token_in, "to": token_out, "amount": amount, "types": types, **(query or {})}
+    quotes = api.get("/quotes", params=pair)
     assert quotes.status_code == 200, quotes.text
-    best = next(quote for quote in quotes.json()["quotes"] if "error" not in quote)
+    best = next(
+        quote
+        for quote in quotes.json()["quotes"]
+        if "error" not in quote and swap in (None, quote.get("swap"))
+    )
     body = {"quoteId": best["quoteId"], "addressTo": address, **more}
     created = api.post("/exchanges", json=body)
     assert created.status_code == 200, created.text
-    order: dict[str, Any] = json.loads(created.text)
+    order: dict[str, Any] = json.loads(created.text, **(reading or {}))
     return order
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -12,7 +11,7 @@ import httpx2
 import pytest
 from msgspec import Struct, field
 
-from sandbox.running import Running, asked, status_of, until
+from sandbox.running import Running, asked, create_order, status_of, until
 from sandbox.test_node import address
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.faults import ORDER_FAULTS
@@ -150,24 +149,9 @@ Played = tuple[dict[str, Any], dict[str, Any]]
 """An order as it was created, and as it stood when its story was over."""
 
 
-def best(api: httpx2.Client, story: Story) -> dict[str, Any]:
-    pair = {"from": BTC, "to": ETH, "amount": "0.1", "types": story.types, **story.query}
-    answer = api.get("/quotes", params=pair)
-    assert answer.status_code == 200, answer.text
-    quote: dict[str, Any] = next(
-        quote
-        for quote in answer.json()["quotes"]
-        if "error" not in quote and story.provider in (None, quote.get("swap"))
-    )
-    return quote
-
-
 def create(api: httpx2.Client, story: Story) -> dict[str, Any]:
-    body = {"quoteId": best(api, story)["quoteId"], "addressTo": ALICE, **story.body}
-    created = api.post("/exchanges", json=body)
-    assert created.status_code == 200, created.text
-    order: dict[str, Any] = json.loads(created.text, parse_float=Decimal)
-    return order
+    more = {"types": story.types, "query": story.query, "swap": story.provider, **story.body}
+    return create_order(api, BTC, ETH, "0.1", ALICE, reading={"parse_float": Decimal}, **more)
 
 
 def begin(api: httpx2.Client, control: httpx2.Client, name: str) -> dict[str, Any]:
