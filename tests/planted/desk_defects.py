@@ -139,7 +139,7 @@ CREATING = (
     Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
-        "swapdesk/cli/api_call.py",
+        "swapdesk/cli/service_reports.py",
         "        answer = await _asked(session, method, path, query, body)\n"
         "    except OutcomeUnknown as error:",
         "        answer = await session.link.api.call(method, path, query, body)\n"
@@ -1089,6 +1089,17 @@ SHOWING = (
         "refund = check(memo=request.refund_memo)",
         'refund = check(memo="")',
         ("tests/cli/test_refusals.py::test_bad_input_is_refused_and_creates_nothing",),
+    ),
+    Defect(
+        "solana-payment-lost-before-it-expired",
+        "What may still be executed is called lost, and the same deposit is paid a second time.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired:",
+        (
+            "tests/wallet/test_solana_deposits.py"
+            "::test_a_payment_that_expired_may_be_signed_anew_and_only_then",
+        ),
     ),
     Defect(
         "newer-service-refused",

@@ -22,7 +22,7 @@ from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
 from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
-from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.transactions.transactor import (
     Entry,
     Proposal,
@@ -157,22 +157,13 @@ class Withdrawing:
         transactor = self._transactor(await self._wallet.client())
         signing = step.proposal if isinstance(step, Withdrawal) else step
         came = await transactor.send(signing, phrase)
-        one = came.transaction
-        if one.state is TransactionState.SUCCEEDED:
-            return Outcome(hash=one.hash)
-        if came.final:
-            failure = Failure(
-                f"Nothing was taken out. The transaction is {one.state}.",
-                "in your smart account; gas may have been paid",
-                "you: give the command again, which looks at it anew",
-            )
-            return refused("NOT_WITHDRAWN", failure, one.hash)
-        failure = Failure(
-            f"The transaction {one.hash} is not confirmed yet. {came.reason}".strip(),
-            "in your smart account, or back in your wallet",
-            SAME_AGAIN,
+        stays = Failure(
+            "Nothing was taken out.",
+            "in your smart account; gas may have been paid",
+            "you: give the command again, which looks at it anew",
         )
-        return still_open("ON_ITS_WAY", failure, one.hash)
+        meanwhile = "in your smart account, or back in your wallet"
+        return came.outcome("NOT_WITHDRAWN", stays, meanwhile)
 
     def _transactor(self, client: WalletClient) -> Transactor:
         return Transactor(client, self._clock, OWN, watch=self._watch)

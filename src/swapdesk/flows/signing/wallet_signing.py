@@ -85,10 +85,6 @@ class WalletSigning(TransactionSigning):
     def against(self) -> str:
         return ""
 
-    @property
-    def order_id(self) -> str | None:
-        return None
-
     async def carry_out(self) -> Outcome:
         """Do it, or go on with what an earlier run signed. Raises WalletError, NotAgreed,
         NotSignable and JournalUnavailable."""
