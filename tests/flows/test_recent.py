@@ -31,7 +31,7 @@ from swapdesk.flows.quotes.recent import (
     recent_lines,
     record_lines,
 )
-from swapdesk.flows.tracking.recent_activity import markets_of
+from swapdesk.flows.tracking.open_business import markets_of
 from swapdesk.wire.orders import DisplayStatus
 
 

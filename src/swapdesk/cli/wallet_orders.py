@@ -46,8 +46,8 @@ from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Purpose, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order

@@ -24,8 +24,8 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.review import Review
 from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token

@@ -34,9 +34,9 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose
-from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 MakePayload = Callable[[], Awaitable[Payload]]

@@ -62,6 +62,7 @@ from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue
 from swapdesk.flows.transactions.delivery import Pace, decisive
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Promise,
@@ -71,8 +72,6 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import Refused, WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode

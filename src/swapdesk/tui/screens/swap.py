@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.flows.tracking.recent_activity import RecentEvent
+    from swapdesk.flows.tracking.open_business import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.quotes import PairLimits
@@ -220,7 +220,7 @@ class SwapLists(Vertical):
         column for them."""
         if self.app.size.width < NEWS_FROM:
             return
-        from swapdesk.flows.tracking.recent_activity import markets_of, recent_events
+        from swapdesk.flows.tracking.open_business import markets_of, recent_events
 
         events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
         markets = markets_of(self._asked, desk.catalog, MOST_MARKETS)
@@ -924,7 +924,7 @@ def _understood(line: IntentLine) -> Line:
 
 def _payee(line: IntentLine) -> Line:
     """Whom the line names: by name, or by the ends of the address."""
-    from swapdesk.chain.addresses.payment_links import read_payment_link
+    from swapdesk.chain.addresses.payments import read_payment_link
 
     to = f"@{line.recipient_name}" if line.recipient_name else line.recipient
     if not to:
