@@ -60,12 +60,6 @@ from swapdesk.service.store.rows import (
 )
 from swapdesk.wire.orders import OrderStatusCode
 
-
-def _first(db: sqlite3.Connection, query: str, value: str) -> str | None:
-    row = db.execute(query, (value,)).fetchone()
-    return None if row is None else str(row[0])
-
-
 _USAGE = "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?"
 
 
@@ -182,11 +176,12 @@ class SqliteStore:
         return None if row is None else quote_of(row)
 
     async def owner_of_quote(self, quote_id: str) -> str | None:
-        query = (
+        row = self._file.look(
             "SELECT partner_id FROM quotes WHERE quote_id = ?1"
-            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = ?1 LIMIT 1"
+            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = ?1 LIMIT 1",
+            (quote_id,),
         )
-        return await self._file.read(lambda db: _first(db, query, quote_id))
+        return None if row is None else str(row["partner_id"])
 
     async def drop_quotes(self, expired_before: datetime) -> int:
         limit = micros(expired_before)
@@ -250,8 +245,8 @@ class SqliteStore:
         return None if row is None else bundle_rows.group_of(row)
 
     async def owner_of_group(self, multi_id: str) -> str | None:
-        query = "SELECT partner_id FROM groups WHERE multi_id = ?"
-        return await self._file.read(lambda db: _first(db, query, multi_id))
+        row = self._file.look("SELECT partner_id FROM groups WHERE multi_id = ?", (multi_id,))
+        return None if row is None else str(row["partner_id"])
 
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         values = (partner_id, multi_id)
