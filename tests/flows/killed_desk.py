@@ -23,7 +23,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
+from swapdesk.flows.batch.group_payment import GroupSettling
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
@@ -32,11 +32,10 @@ from swapdesk.flows.journal.batch_records import Built
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import WalletPlace
+from swapdesk.wallet.answers import Review, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.encoding import from_json, to_json
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wallet.protocol import from_json, to_json
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 from world import FIRST_KEY, World, sandbox_goods
@@ -80,9 +79,8 @@ async def pay(api: PartnerApi, log: Journal, agent: WalletClient, chain: str, by
     (made,) = await BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
     assert made.error is None, made.error
     coin = find(chain, "SOL" if chain == "solana" else "ETH")
-    terms = GroupChain(coin, coin.price)
     settling = GroupSettling(
-        api, log, clock, agent, tokens.get, terms, BATCH, made.group, account, agree, pace=QUICK
+        api, log, clock, agent, tokens.get, coin, BATCH, made.group, account, agree, pace=QUICK
     )
     ending = await settling.advance(Until.SETTLED)
     assert ending.failure is None, ending.failure

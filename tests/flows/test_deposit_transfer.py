@@ -14,9 +14,9 @@ from swapdesk.flows.deposits.wallet_funding import DepositTransfer
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Promise
-from swapdesk.wallet.review import Review
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.test_solana_deposits import COINS, SOL, Payer
 

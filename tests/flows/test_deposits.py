@@ -1,15 +1,19 @@
 """The deposit of an order: where it is, what is promised and shown of it while the wallet pays, who
-can pay, and what is said."""
+can pay, and what is said; and where the funds are when no single order is spoken of."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from solders.pubkey import Pubkey
 
 from flows.deposits import (
     HASH,
@@ -20,16 +24,19 @@ from flows.deposits import (
     signed,
     waiting,
 )
-from flows.orders import NOW, intent, order
+from flows.orders import NOW, intent, order, tracked
 from flows.signing import TRADING, steps_of
+from sandbox.solana.solana_world import running
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
 from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
 from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
+from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
 from swapdesk.flows.deposits.wallet_funding import (
+    DepositTransfer,
     NotPayable,
     check_payable,
     deposit_payload,
@@ -43,14 +50,17 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import NotAgreed
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
-from swapdesk.wallet.promise import DepositPromise
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from swapdesk.wire.orders import DisplayStatus
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.promise import DepositPromise, Promise
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.test_solana_deposits import COINS, SOL, Payer
 
 WAITING = TrackedOrder(
     order=order(expires=NOW + timedelta(minutes=10)),
@@ -66,7 +76,7 @@ DONE = WAITING.order.model_copy(update={"display_status": DisplayStatus.SWAP_COM
 UNPLACED = WAITING.order.model_copy(update={"deposit_address": None})
 DIFFERS = replace(WAITING, withheld="It differs.", standing=DepositRelease.DIFFERS)
 UNREPEATED = replace(WAITING, withheld="Not yet.", standing=DepositRelease.UNREPEATED)
-AT_HOME, MOVING = "in your wallet.", "on its way to Halyard."
+HOME, MOVING = "in your wallet.", "on its way to Halyard."
 CONFIRMS = "the chain: it confirms the deposit"
 OVER = "nobody: do not send to its address any more"
 
@@ -74,9 +84,9 @@ OVER = "nobody: do not send to its address any more"
 @pytest.mark.parametrize(
     ("tracked", "minutes", "left", "where", "next_"),
     [
-        (WAITING, 0, "", AT_HOME, "you: send the deposit within 10:00"),
-        (WAITING, 9, "", AT_HOME, "you: send the deposit within 1:00"),
-        (WAITING, 11, "", AT_HOME, OVER),
+        (WAITING, 0, "", HOME, "you: send the deposit within 10:00"),
+        (WAITING, 9, "", HOME, "you: send the deposit within 1:00"),
+        (WAITING, 11, "", HOME, OVER),
         (WAITING, 0, "sent", MOVING, CONFIRMS),
         (WAITING, 11, "sent", MOVING, CONFIRMS),
         (
@@ -94,24 +104,24 @@ OVER = "nobody: do not send to its address any more"
             "14.524108 ETH arrived at the recipient.",
             "nobody: nothing is left to do",
         ),
-        (DIFFERS, 0, "", AT_HOME, "you: read why the address is hidden"),
+        (DIFFERS, 0, "", HOME, "you: read why the address is hidden"),
         # Until the service gave and repeated the address, the service acts.
         (
             UNREPEATED,
             0,
             "",
-            AT_HOME,
+            HOME,
             "the service: it repeats the order, then the address is shown",
         ),
-        (UNREPEATED, 11, "", AT_HOME, OVER),
+        (UNREPEATED, 11, "", HOME, OVER),
         (
             replace(UNREPEATED, order=UNPLACED),
             0,
             "",
-            AT_HOME,
+            HOME,
             "the service: it sets up the deposit address",
         ),
-        (replace(UNREPEATED, order=UNPLACED), 11, "", AT_HOME, OVER),
+        (replace(UNREPEATED, order=UNPLACED), 11, "", HOME, OVER),
     ],
 )
 def test_where_the_money_of_a_deposit_is_and_who_acts(
@@ -133,7 +143,7 @@ def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
         assert deposit_phase(one, NOW + timedelta(minutes=11)) is DepositPhase.EXPIRED
 
 
-SOL = TokenFacts("6689b73ec90e45f3b3e51790", "SOL", "solana", "Solana", "sol", None, 9)
+SOLANA_COIN = TokenFacts("6689b73ec90e45f3b3e51790", "SOL", "solana", "Solana", "sol", None, 9)
 SOLANA_TRADER = derive_address("sol", b"t" * 32)
 VENUE = derive_address("sol", b"v" * 32)
 
@@ -144,7 +154,7 @@ def account(kind: Kind, address: str) -> Account:
 
 def on_solana(**changes: Any) -> TrackedOrder:
     """2.5 SOL for ether, at an exchange whose deposits carry a memo."""
-    confirmed = intent(token_in=SOL, amount_in=Decimal("2.5"))
+    confirmed = intent(token_in=SOLANA_COIN, amount_in=Decimal("2.5"))
     made = order(confirmed, **{"deposit_address": VENUE, "deposit_tag": "70417", **changes})
     return TrackedOrder(made, confirmed, None, ended=False, seen_at=NOW, source="create")
 
@@ -382,3 +392,185 @@ def in_coins() -> TrackedOrder:
     token = replace(one.intent.token_in, symbol="ETH", contract=None, decimals=18)
     confirmed = replace(one.intent, token_in=token)
     return replace(one, intent=confirmed, order=order(confirmed))
+
+
+Look = Callable[[Review], Awaitable[Agreed | None]]
+
+
+def payable() -> str | None:
+    """The order waits for its deposit."""
+    return None
+
+
+@pytest.fixture
+async def payer(tmp_path: Path) -> AsyncIterator[Payer]:
+    async with running(tmp_path / "chain") as world:
+        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
+        place = WalletPlace(str(tmp_path / "keys"), "sandbox", (link,))
+        agent = await WalletClient.start(place, program=CHEAP)
+        try:
+            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
+            await world.node.fund(made.address, 100 * 10**9)
+            yield Payer(world, agent, Pubkey.from_string(made.address))
+        finally:
+            await agent.close()
+
+
+class Trader:
+    """Answers each review; ``before`` is what happens while it is looked at."""
+
+    def __init__(self, before: Callable[[int], None]) -> None:
+        self._before = before
+        self.seen: list[Review] = []
+
+    async def look(self, review: Review) -> Agreed | None:
+        self.seen.append(review)
+        self._before(len(self.seen))
+        return Agreed()
+
+
+def transfer(
+    payer: Payer,
+    promise: Promise,
+    look: Look,
+    *,
+    refusal: Callable[[], str | None] = payable,
+    clock: SystemClock | None = None,
+) -> DepositTransfer:
+    clock = clock or SystemClock()
+    return DepositTransfer(payer.agent, clock, promise, look, refusal, Pace(look=0), Watch())
+
+
+async def test_what_grew_too_old_is_shown_once_more_and_paid_once(payer: Payer) -> None:
+    promise = payer.promise("slow", SOL)
+    trader = Trader(lambda looks: payer.world.time.pass_blocks(140) if looks < 3 else None)
+    signed = await transfer(payer, promise, trader.look).signed()
+    digests = [one.digest for one in trader.seen]
+    assert len(digests) == len(set(digests)) == 3
+    await payer.agent.broadcast(signed.hash)
+    assert await payer.world.client.balance(promise.deposit.address) == COINS
+    assert [one.hash for one in await payer.agent.transactions("slow")] == [signed.hash]
+
+
+async def test_a_review_that_ended_is_not_an_order_that_did(payer: Payer) -> None:
+    """The session takes the question back when the review ends; the order goes on waiting."""
+    clock = SystemClock()
+    promise = payer.promise("asleep", SOL)
+    looks = 0
+
+    async def look(review: Review) -> Agreed | None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            left = review.valid_until - clock.now()
+            clock.advance_to(clock.offset + left.total_seconds() + 1)
+            raise NotAgreed("The order ended before you signed.", "NOT_PAYABLE")
+        return Agreed()
+
+    await transfer(payer, promise, look, clock=clock).signed()
+    assert looks == 2
+
+
+async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(payer: Payer) -> None:
+    promise = payer.promise("ended", SOL)
+    trader = Trader(lambda _: payer.world.time.pass_blocks(140))
+    made = transfer(payer, promise, trader.look, refusal=lambda: "It ended.")
+    with pytest.raises(NotAgreed, match="It ended") as ended:
+        await made.signed()
+    assert ended.value.code == "NOT_PAYABLE"
+    assert len(trader.seen) == 1
+    no = Trader(lambda _: None)
+
+    async def refuse(review: Review) -> None:
+        await no.look(review)
+
+    with pytest.raises(NotAgreed) as refused:
+        await transfer(payer, promise, refuse).signed()
+    assert refused.value.code == "NOT_CONFIRMED"
+    assert len(no.seen) == 1
+    assert await payer.agent.transactions("ended") == ()
+
+
+async def test_what_the_gate_refuses_is_not_made_again(payer: Payer) -> None:
+    promise = payer.promise("poor", SOL, units=COINS * 10)
+    trader = Trader(lambda _: None)
+    with pytest.raises(NotSignable) as refused:
+        await transfer(payer, promise, trader.look).signed()
+    assert refused.value.code == "DEPOSIT_ABOVE"
+    assert trader.seen == []
+
+
+EXCHANGING = {
+    "display_status": DisplayStatus.EXCHANGE_IN_PROGRESS.value,
+    "in_status": LegStatus.EXCHANGING.value,
+}
+
+
+def test_orders_that_wait_for_their_deposit_hold_nothing() -> None:
+    assert funds_of([]) == AT_HOME
+    assert funds_of([tracked(), tracked()]) == AT_HOME
+
+
+@pytest.mark.parametrize(
+    ("count", "said", "short"), [(1, "1 open order", "1 order"), (2, "2 open orders", "2 orders")]
+)
+def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: str) -> None:
+    found = funds_of([tracked(), *[tracked(**EXCHANGING)] * count])
+    assert found.where == f"in your wallet, and in {said}; o shows where."
+    assert found.short == f"also in {short}."
+
+
+@pytest.mark.parametrize(
+    ("open_", "stranded", "said", "short"),
+    [
+        (0, 1, "and in 1 order that needs you", "in 1 order that needs you"),
+        (0, 2, "and in 2 orders that need you", "in 2 orders that need you"),
+        (1, 1, "in 1 open order and in 1 order that needs you", "in 2 orders; 1 needs you"),
+        (2, 3, "in 2 open orders and in 3 orders that need you", "in 5 orders; 3 need you"),
+    ],
+)
+def test_an_ended_order_with_its_money_stuck_holds_it(
+    open_: int, stranded: int, said: str, short: str
+) -> None:
+    found = funds_now([tracked(**EXCHANGING)] * open_, None, stranded)
+    assert found.where == f"in your wallet, {said}; o shows where."
+    assert found.short == f"also {short}."
+
+
+def test_a_create_without_an_answer_is_told_with_the_funds() -> None:
+    found = funds_now([], None, 0, 1)
+    assert found.where == "in your wallet. An order may exist: the desk looks."
+    two = funds_now([tracked(**EXCHANGING)], None, 0, 2)
+    assert two.where.endswith("o shows where. 2 orders may exist: the desk looks.")
+
+
+def test_orders_that_cannot_be_read_are_told_with_the_funds() -> None:
+    found = funds_now([], None, skipped=1)
+    assert found.where == "in your wallet. 1 order of the service cannot be read."
+    both = funds_now([tracked(**EXCHANGING)], None, 0, 1, 2)
+    assert both.short == (
+        "also in 1 order. An order may exist: the desk looks."
+        " 2 orders of the service cannot be read."
+    )
+
+
+def test_before_the_service_was_asked_an_open_order_may_hold_them(journal: Journal) -> None:
+    assert funds_now(None, None) == NOT_READ
+    assert funds_now(None, journal.orders) == AT_HOME
+    journal.orders.record([(order(), "list", False)])
+    found = funds_now(None, journal.orders)
+    assert found.where == "in your wallet or in 1 open order, not asked yet."
+    assert funds_now([], journal.orders) == AT_HOME, "the service was asked"
+    again = [(order(service_id=f"m{number:021}"), "list", False) for number in range(1_199)]
+    journal.orders.record(again)
+    assert funds_now(None, journal.orders).short == "in your wallet or in 1,200 open orders."
+
+
+def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    journal = Journal.open(path, ManualClock(NOW))
+    with sqlite3.connect(path) as other:
+        other.execute("ALTER TABLE known_order RENAME TO lost")
+    other.close()
+    assert funds_now(None, journal.orders) == NOT_READ
+    journal.close()

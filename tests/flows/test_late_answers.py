@@ -6,10 +6,7 @@ law here: from which states an outcome may come, and into which.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
@@ -461,43 +458,3 @@ def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(
     entry.done("0xhash")
     last = there.swaps.steps(one.id)[-1]
     assert (last.name, last.state, last.told) == ("swap", StepState.ACKED, {"hash": "0xhash"})
-
-
-RACER = """
-import json, sys
-sys.path[:0] = [{tests!r}]
-from pathlib import Path
-from flows.orders import NOW
-from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.journal import Journal
-
-journal = Journal.open(Path({path!r}), ManualClock(NOW))
-print("ready", flush=True)
-ids = json.loads(sys.stdin.readline())
-print(json.dumps([journal.calls.mark_refused(one, code="NO") for one in ids]), flush=True)
-"""
-
-
-def test_of_two_processes_one_decides(tmp_path: Path) -> None:
-    """A late refusal and a payment that was made, told at the same moment by two processes: one
-    of them moves each payment, and none of them may be paid again."""
-    path = tmp_path / "journal.db"
-    tests = str(Path(__file__).resolve().parents[1])
-    with closing(Journal.open(path, ManualClock(NOW))) as journal:
-        ids = [journal.calls.add_payment(f"paid{number}", b"{}") for number in range(40)]
-        other = subprocess.Popen(
-            [sys.executable, "-c", RACER.format(tests=tests, path=str(path))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert other.stdout.readline().strip() == "ready"
-        print(json.dumps(ids), file=other.stdin, flush=True)
-        # From the other end, so that both are first somewhere.
-        done = [journal.calls.mark_done(one, status=200, request_id=None) for one in ids[::-1]]
-        refused = json.loads(other.stdout.readline())
-        other.communicate()
-        for number, (one, here, there) in enumerate(zip(ids, done[::-1], refused, strict=True)):
-            assert here is not there
-            assert _state_of(journal, one) == (StepState.ACKED if here else StepState.REFUSED)
-            assert not payable(journal, f"paid{number}")

@@ -34,17 +34,16 @@ from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, Cha
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.wallet_reading import Gifts, WalletReading, WalletSnapshot, fill_wallet
+from swapdesk.flows.wallet.wallet_reading import Gifts, WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallets import wallet_rows
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
-from swapdesk.wallet.holdings import Balance, SmartAccount
+from swapdesk.wallet.answers import Balance, RuleFinding, Severity, SmartAccount
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import Refused, WrongPassphrase
-from swapdesk.wallet.review import RuleFinding, Severity
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from wallet.agents import CHEAP
@@ -229,8 +228,8 @@ async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> Non
     assert told["ethereum"].holdings
     # A screen has them in the order of the wallet, whichever answered first.
     read: list[WalletSnapshot] = []
-    reading = WalletReading(wallet, None, dict, heard=read.append, made=lambda _: None)
-    read.append(await reading.read(None))
+    told_last = await read_wallet(wallet, None, None, dict, heard=read.append, made=print)
+    read.append(told_last)
     for each in read:
         rows = [key for key in wallet_rows(each)[1] if key.endswith(" coin")]
         assert rows == [f"{one.account.address} {one.chain} coin" for one in each.holdings]

@@ -21,8 +21,8 @@ from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
 from swapdesk.secret import Secret
+from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from flows.batch.test_reading import read_sheet
 from service.world import USDC
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.batch.plan import BatchPlan, Means, Total
 from swapdesk.flows.batch.planned import PlannedRow, look, problem
 from swapdesk.flows.batch.progress import sheet_of
-from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.painting import DOTS, masked

@@ -25,10 +25,8 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance, Review, TransactionState
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
 from wallet.signing import CHAIN, ROUTER, USDC, Chains
 

@@ -54,9 +54,8 @@ from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction
 
 HOME = "in your wallet; no deposit was paid"
 

@@ -33,7 +33,7 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.review import Match, Review, Severity
+from swapdesk.wallet.answers import Match, Review, Severity
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
+from swapdesk.flows.batch.group_payment import GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
 from swapdesk.flows.journal.batch_records import (
     BundleDeposit,
@@ -129,7 +129,7 @@ class Payer(Swapper):
             floor.clock,
             agent or self.agent,
             self.place.token_of,
-            GroupChain(coin, coin.price),
+            coin,
             batch_id,
             group,
             self.account,

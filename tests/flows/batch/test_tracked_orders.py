@@ -39,8 +39,12 @@ def created(journal: Journal) -> None:
 
 
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
+    """Also where it was seen before its group was written down, and after a new start; one of a
+    group of somebody else stays foreign."""
+    known = tracker_of(journal)
+    assert not sighted(known, ORDER).in_batch
     created(journal)
-    seen = sighted(tracker_of(journal), ORDER)
+    seen = sighted(known, ORDER)
     assert seen.in_batch
     assert seen.standing is DepositRelease.FOREIGN
     assert seen.withheld is not None
@@ -48,28 +52,10 @@ def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journa
     assert summary.word == "With its batch"
     assert (summary.actor, summary.act) == ("you", "pay the batch; b shows it")
     assert not summary.payable
-
-
-def test_a_group_of_somebody_else_stays_foreign(journal: Journal) -> None:
-    created(journal)
-    other = order(multi_id="somebody4sTvWzYcDfGhJz")
-    for one in (other, order()):
+    for one in (order(multi_id="somebody4sTvWzYcDfGhJz"), order()):
         seen = sighted(tracker_of(journal), one)
         assert not seen.in_batch
         assert order_status(seen, NOW + timedelta(minutes=1)).word == "Not of this desk"
-
-
-def test_an_order_seen_before_its_group_was_written_down_is_known_after_it(
-    journal: Journal,
-) -> None:
-    known = tracker_of(journal)
-    assert not sighted(known, ORDER).in_batch
-    created(journal)
-    assert sighted(known, ORDER).in_batch
-
-
-def test_a_new_start_knows_it_from_the_journal(journal: Journal) -> None:
-    created(journal)
     journal.orders.record([(ORDER, "stream", False)])
     assert tracker_of(journal).get(ORDER.service_id).in_batch
 

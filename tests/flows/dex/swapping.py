@@ -16,7 +16,6 @@ from service.dex.trading import Floor, trading
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.client.api import PartnerApi
-from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_of
@@ -25,8 +24,8 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.review import Review
 from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
@@ -59,46 +58,6 @@ async def _quoted(
         assert late < 5, quote.error
 
 
-async def frozen(
-    api: PartnerApi,
-    clock: Clock,
-    venue: str,
-    sell: Token,
-    buy: Token,
-    amount: str,
-    address: str,
-    coin_price: int = 3000,
-) -> Intent:
-    """What somebody confirms who takes the quote of a venue now, to be paid to themselves."""
-    quote = await _quoted(api, venue, sell, buy, amount, address)
-    assert quote.quote_id is not None
-    assert quote.amount_out is not None
-    assert quote.valid_until is not None
-    return Intent(
-        id=new_intent_id(),
-        kind=IntentKind.EXCHANGE,
-        frozen_at=clock.now(),
-        token_in=TokenFacts.of(sell),
-        token_out=TokenFacts.of(buy),
-        amount_in=Decimal(amount),
-        amount_out=quote.amount_out,
-        net_amount_out=quote.net_amount_out or quote.amount_out,
-        route="dex",
-        provider=quote.swap,
-        provider_name=quote.swap_name,
-        quote_id=quote.quote_id,
-        valid_until=quote.valid_until,
-        minutes=quote.duration,
-        recipient=address,
-        recipient_label=None,
-        memo=None,
-        memo_waived=False,
-        refund_address=None,
-        refund_memo=None,
-        dex=terms_of(quote, address, Decimal(coin_price), kind=sell.chain_data.kind),
-    )
-
-
 class Swapper(Struct):
     """One account with a journal of its own; ``reviews`` are what it was shown."""
 
@@ -127,10 +86,32 @@ class Swapper(Struct):
             records.close()
 
     async def intent(self, venue: str, sell: Token, buy: Token, amount: str) -> Intent:
-        """Frozen from a quote of the venue."""
-        clock = self.place.floor.clock
-        price = self.place.COIN_PRICE
-        return await frozen(self.place.api, clock, venue, sell, buy, amount, self.address, price)
+        """What somebody confirms who takes the quote of a venue now, to be paid to themselves."""
+        quote = await _quoted(self.place.api, venue, sell, buy, amount, self.address)
+        price = Decimal(self.place.COIN_PRICE)
+        return Intent(
+            id=new_intent_id(),
+            kind=IntentKind.EXCHANGE,
+            frozen_at=self.place.floor.clock.now(),
+            token_in=TokenFacts.of(sell),
+            token_out=TokenFacts.of(buy),
+            amount_in=Decimal(amount),
+            amount_out=quote.amount_out,
+            net_amount_out=quote.net_amount_out or quote.amount_out,
+            route="dex",
+            provider=quote.swap,
+            provider_name=quote.swap_name,
+            quote_id=quote.quote_id,
+            valid_until=quote.valid_until,
+            minutes=quote.duration,
+            recipient=self.address,
+            recipient_label=None,
+            memo=None,
+            memo_waived=False,
+            refund_address=None,
+            refund_memo=None,
+            dex=terms_of(quote, self.address, price, kind=sell.chain_data.kind),
+        )
 
     async def look(self, review: Review) -> Agreed | None:
         self.reviews.append(review)
@@ -200,7 +181,7 @@ class Place(Struct):
         agent = (
             beside.agent if beside else await WalletClient.start(self.wallet(keys), program=CHEAP)
         )
-        journal = journal_in(directory, self.floor.clock)
+        journal = Journal.open(directory / "journal.db", self.floor.clock)
         try:
             made = await agent.create(self.KIND, "", PASSPHRASE)
             swapper = self.swapper(agent, made.address, journal, keys)
@@ -233,11 +214,6 @@ class SolanaPlace(Place):
     async def completed(self, order: Order) -> Order:
         await self.floor.ended(order.service_id)
         return await self.api.get_order(order.service_id)
-
-
-def journal_in(directory: Path, clock: Clock) -> Journal:
-    directory.mkdir(exist_ok=True)
-    return Journal.open(directory / "journal.db", clock)
 
 
 @asynccontextmanager

@@ -14,9 +14,8 @@ from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.tui.messages import SigningMoved
+from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Match, Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL
 from tui.scenes import scene

@@ -12,11 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
-from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
-from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, item_turn
+from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWork, item_turn
 from swapdesk.flows.batch.payable import LEAST_LEFT, PayableRow
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.batch_records import (
@@ -28,9 +26,8 @@ from swapdesk.flows.journal.batch_records import (
     Paying,
     WalletPayment,
 )
-from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wallet.promise import Payload
+from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,
@@ -59,15 +56,10 @@ async def build_operations(
     account: str,
     rows: Sequence[PayableRow],
     coin: Token,
-    price: Decimal | None,
 ) -> Built:
-    """The operations that pay ``rows`` out of the smart account of ``account``. ``price`` in
-    dollars of the chain's ``coin``. Raises NotBuilt and ClientError."""
-    answer = await api.build_multi_transactions(
-        multi_id, MultiBuildRequest(sender=account, service_ids=_ids(rows))
-    )
-    if answer.multi_id != multi_id or answer.chain != EVM:
-        raise NotBuilt("the service answered with another group")
+    """The operations that pay ``rows`` out of the smart account of ``account``; ``coin`` is the
+    chain's. Raises NotBuilt and ClientError."""
+    answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     parts = _partition(answer, rows)
     items: list[BundleItem] = []
     needs: list[FundingNeed] = []
@@ -92,7 +84,7 @@ async def build_operations(
             needs.append(FundingNeed(token.symbol, token.decimals, token.address, lacking))
     if len(senders) != 1:
         raise NotBuilt("its operations are of different smart accounts")
-    gas = most_gas(price, EVM, len(rows))
+    gas = most_gas(coin.price, EVM, len(rows))
     coins = int(answer.deposit_needed or "0")
     paid_in_coins = sum(item.units for item in items if item.contract is None)
     if coins > paid_in_coins + gas:
@@ -118,7 +110,7 @@ async def partition(
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
-        answer = await _on_solana(api, multi_id, account, own)
+        answer = await _asked(api, multi_id, SOLANA, account, _ids(own))
         for number, (_, part) in enumerate(_partition(answer, own)):
             items.append(_item(own[0].token, number, part, {}))
     gas = most_gas(price, "sol", len(rows))
@@ -130,11 +122,8 @@ async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem
     """The transaction, base64, that pays exactly the deposits of ``item``. Raises NotBuilt and
     ClientError."""
     ids = [one.service_id for one in item.deposits]
-    answer = await api.build_multi_transactions(
-        multi_id, MultiBuildRequest(sender=account, service_ids=ids)
-    )
-    told = answer.transactions
-    if answer.multi_id != multi_id or answer.chain != SOLANA or len(told) != 1:
+    told = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
+    if len(told) != 1:
         raise NotBuilt("the service packs these deposits otherwise than before")
     data = told[0].tx_data
     if list(told[0].service_ids) != ids or not isinstance(data, SolanaTransactionData):
@@ -142,13 +131,13 @@ async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem
     return data.data
 
 
-async def _on_solana(
-    api: PartnerApi, multi_id: str, account: str, rows: Sequence[PayableRow]
+async def _asked(
+    api: PartnerApi, multi_id: str, chain: str, account: str, ids: list[str]
 ) -> MultiTransactions:
     answer = await api.build_multi_transactions(
-        multi_id, MultiBuildRequest(sender=account, service_ids=_ids(rows))
+        multi_id, MultiBuildRequest(sender=account, service_ids=ids)
     )
-    if answer.multi_id != multi_id or answer.chain != SOLANA:
+    if answer.multi_id != multi_id or answer.chain != chain:
         raise NotBuilt("the service answered with another group")
     return answer
 
@@ -214,22 +203,9 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 class Parts:
     """Of one group. ``payments`` are its transactions."""
 
-    def __init__(
-        self,
-        api: PartnerApi,
-        journal: Journal,
-        clock: Clock,
-        payer: Payer,
-        payments: GroupPayments,
-        watch: GroupWatch,
-    ) -> None:
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._payer = payer
+    def __init__(self, work: GroupWork, payments: GroupPayments) -> None:
+        self._work = work
         self._payments = payments
-        self._watch = watch
-        self._multi_id = payer.multi_id
 
     async def send(self, bundle: JournaledBundle) -> None:
         """Sign and send each part that was not paid yet, and wait for all of them. Raises Stopped,
@@ -237,15 +213,15 @@ class Parts:
         items = bundle.built.items
         try:
             for number, item in enumerate(items, start=1):
-                self._watch.turns_to(item_turn(item, number, len(items)))
+                self._work.watch.turns_to(item_turn(item, number, len(items)))
                 entry = self._part(bundle, item)
                 if entry is None or _signed_anew(entry):
                     await self._send_part(bundle, item)
-                self._watch.moved()
+                self._work.watch.moved()
         except Exception:
-            await self._payments.follow_all(promises.naming(self._payer, bundle.built))
+            await self._payments.follow_all(bundle.built.expires)
             raise
-        await self._payments.follow_all(promises.naming(self._payer, bundle.built))
+        await self._payments.follow_all(bundle.built.expires)
         entries = [self._part(bundle, item) for item in items]
         for entry in entries:
             if entry is not None and entry.code == "LOST":
@@ -257,24 +233,25 @@ class Parts:
                 said = f"The transaction {hash_} is {code} and paid nobody."
                 raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
         last = next(one.hash for one in reversed(self._payments.all) if one.hash is not None)
-        self._journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last)
-        self._watch.moved()
+        self._work.journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last)
+        self._work.watch.moved()
 
     def _part(self, bundle: JournaledBundle, item: BundleItem) -> WalletPayment | None:
         """The newest transaction of a part; None where none was begun."""
-        return self._payments.of(promises.part_intent(self._payer, item, bundle.number))
+        return self._payments.of(promises.part_intent(self._work.payer, item, bundle.number))
 
     async def _send_part(self, bundle: JournaledBundle, item: BundleItem) -> None:
-        late = min(one.expires for one in item.deposits) - self._clock.now() <= LEAST_LEFT
+        late = min(one.expires for one in item.deposits) - self._work.clock.now() <= LEAST_LEFT
         if late:
             raise Stopped("ORDERS_EXPIRED", "An order of the group has expired.", BUILD_AGAIN)
-        intent = promises.part_intent(self._payer, item, bundle.number)
-        promise = promises.item_promise(self._payer, bundle.built, item, intent)
+        intent = promises.part_intent(self._work.payer, item, bundle.number)
+        promise = promises.item_promise(self._work.payer, bundle.built, item, intent)
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
-            account = bundle.built.account
-            return promises.part_payload(await part_of(self._api, self._multi_id, account, item))
+            work, account = self._work, bundle.built.account
+            told = await part_of(work.api, work.multi_id, account, item)
+            return SolanaPayload(Purpose.BUNDLE, told)
 
         ids = [one.service_id for one in item.deposits]
         await self._payments.send(Paying.PART, item_turn(item, 0, 0).need, promise, make, ids)

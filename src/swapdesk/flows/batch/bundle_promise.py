@@ -7,7 +7,7 @@ another, and what it holds goes back by a withdrawal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 
@@ -30,7 +30,6 @@ from swapdesk.wallet.promise import (
     OperationPayload,
     Promise,
     Purpose,
-    SolanaPayload,
     TransactionPayload,
 )
 
@@ -98,16 +97,6 @@ def funding_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: st
     return _promise(payer, built, intent_id, sold, bound, gas, None)
 
 
-def naming(payer: Payer, built: Built) -> Callable[[WalletPayment], Promise]:
-    """What names a transaction that was begun; nothing is ever signed under it."""
-
-    def named(entry: WalletPayment) -> Promise:
-        sold = Asset(entry.symbol, entry.decimals, entry.contract)
-        return _promise(payer, built, entry.intent_id, sold, 0, 0, None)
-
-    return named
-
-
 def operation_payload(item: BundleItem) -> OperationPayload:
     told = item.document
     return OperationPayload(
@@ -126,10 +115,6 @@ def funding_payload(built: Built, need: FundingNeed) -> TransactionPayload:
     payee = built.sender[2:].lower().rjust(64, "0")
     data = f"{_TRANSFER}{payee}{need.units:064x}"
     return TransactionPayload(Purpose.FUND, need.contract, data, 0)
-
-
-def part_payload(transaction: str) -> SolanaPayload:
-    return SolanaPayload(Purpose.BUNDLE, transaction)
 
 
 def _promise(

@@ -18,10 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -33,7 +30,6 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.building import NotBuilt, Parts, build_operations, partition
 from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_outcomes import (
@@ -46,7 +42,7 @@ from swapdesk.flows.batch.group_outcomes import (
     stopped_outcome,
 )
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, Operations
+from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, GroupWork, Operations
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.catalog.catalog import native_coin
@@ -95,31 +91,20 @@ _ENDS: dict[str, BundleState] = {
 class Submission:
     """Of one group. A request that left longer ago than ``arrives`` does not arrive any more."""
 
-    def __init__(
-        self,
-        api: PartnerApi,
-        journal: Journal,
-        clock: Clock,
-        multi_id: str,
-        pace: Pace,
-        arrives: timedelta = ARRIVES_WITHIN,
-    ) -> None:
-        self._api = api
-        self._log = journal.bundles
-        self._clock = clock
-        self._multi_id = multi_id
-        self._pace = pace
+    def __init__(self, work: GroupWork, arrives: timedelta) -> None:
+        self._work = work
+        self._log = work.journal.bundles
         self._arrives = arrives
 
     async def submit(self, bundle: JournaledBundle) -> None:
         """Send the signatures. Raises Stopped, ClientError where nothing left, and
         JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
         its outcome was known before, and what the request was answered counts for nothing."""
-        if not self._log.sent(bundle, self._api.server_now()):
+        if not self._log.sent(bundle, self._work.api.server_now()):
             raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
         request = MultiSubmitRequest(signatures=list(bundle.signatures))
         try:
-            await self._api.submit_multi_transactions(self._multi_id, request)
+            await self._work.api.submit_multi_transactions(self._work.multi_id, request)
         except OutcomeUnknown as error:
             self._log.unknown(bundle, error.code or "NO_ANSWER")
         except RateLimited:
@@ -145,17 +130,17 @@ class Submission:
     async def look(self, bundle: JournaledBundle) -> None:
         """What the service has of a bundle whose answer was lost, once or until it is decided.
         Raises Stopped and ClientError."""
-        left = bundle.server_at or self._api.server_now()
+        left = bundle.server_at or self._work.api.server_now()
         while True:
-            status = await self._api.get_multi_exchange(self._multi_id)
+            status = await self._work.api.get_multi_exchange(self._work.multi_id)
             told = status.bundle_status
             if told in (*_ENDS, BundleStatus.SUBMITTED):
                 self._log.submitted(bundle)
                 self._decided(bundle, status)
                 return
-            if self._api.server_now() - left >= self._arrives:
+            if self._work.api.server_now() - left >= self._arrives:
                 break
-            await self._clock.sleep(self._pace.look)
+            await self._work.clock.sleep(self._work.pace.look)
         if told is not None and told not in tuple(BundleStatus):
             # It may be executed by now: neither refused nor sent again.
             raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
@@ -172,18 +157,18 @@ class Submission:
 
     async def follow(self, bundle: JournaledBundle) -> None:
         """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
-        ends = self._clock.monotonic() + self._pace.patience
+        ends = self._work.clock.monotonic() + self._work.pace.patience
         while True:
-            status = await self._api.get_multi_exchange(self._multi_id)
+            status = await self._work.api.get_multi_exchange(self._work.multi_id)
             if self._decided(bundle, status):
                 return
-            if self._clock.monotonic() >= ends:
+            if self._work.clock.monotonic() >= ends:
                 said = "The bundle is submitted and not carried out yet."
                 told = status.bundle_status
                 if told is not None and told not in tuple(BundleStatus):
                     said = _not_known(told)
                 raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
-            await self._clock.sleep(self._pace.look)
+            await self._work.clock.sleep(self._work.pace.look)
 
     def _decided(self, bundle: JournaledBundle, status: MultiExchangeStatus) -> bool:
         """Whether the bundle is over, which is committed before it is told."""
@@ -200,16 +185,10 @@ def _not_known(told: str) -> str:
     return f"The service says {told} of the bundle, a status that this desk does not know."
 
 
-class GroupChain(Struct, frozen=True):
-    """The chain that a group is paid on: its ``coin``, and what that costs in dollars."""
-
-    coin: Token
-    price: Decimal | None
-
-
 class GroupSettling:
-    """Of one group. ``token_of`` finds a token of the desk's list; ``look`` shows each review and
-    hears what the trader says; ``watch`` hears how it goes. ``arrives``: as Submission says."""
+    """Of one group, on the chain of ``coin``. ``token_of`` finds a token of the desk's list;
+    ``look`` shows each review and hears what the trader says; ``watch`` hears how it goes.
+    ``arrives``: as Submission says."""
 
     def __init__(
         self,
@@ -218,7 +197,7 @@ class GroupSettling:
         clock: Clock,
         client: WalletClient,
         token_of: Callable[[str], Token | None],
-        chain: GroupChain,
+        coin: Token,
         batch_id: str,
         group: JournaledGroup,
         account: Account,
@@ -230,52 +209,41 @@ class GroupSettling:
     ) -> None:
         if group.multi_id is None:
             raise ValueError("the group was not created")
-        data = chain.coin.chain_data
-        kind = data.kind
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._client = client
-        self._chain = chain
-        self._batch_id = batch_id
+        chain = coin.chain_data
+        self._coin = coin
         self._group = group
-        self._account = account
-        self._look = look
-        self._pace = pace
-        self._watch = watch or GroupWatch()
-        self._multi_id = group.multi_id
-        self._payer = Payer(
-            group.multi_id,
-            data.short_name,
-            data.chain_id if kind == "evm" else None,
-            Asset(chain.coin.symbol, chain.coin.decimals, None),
-            chain.price,
-        )
-        transactor = Transactor(client, clock, pace, look, self._watch)
-        self._payments = GroupPayments(transactor, journal, clock, batch_id, group.number)
-        self._orders = GroupOrders(
-            api, journal, clock, token_of, batch_id, group, group.multi_id, pace
-        )
-        self._parts = Parts(api, journal, clock, self._payer, self._payments, self._watch)
-        self._operations = Operations(
+        watch = watch or GroupWatch()
+        self._work = GroupWork(
+            api,
             journal,
             clock,
             client,
-            transactor,
+            Transactor(client, clock, pace, look, watch),
             account,
-            self._payer,
-            self._payments,
-            self._orders,
-            self._watch,
+            Payer(
+                group.multi_id,
+                chain.short_name,
+                chain.chain_id if chain.kind == "evm" else None,
+                Asset(coin.symbol, coin.decimals, None),
+                coin.price,
+            ),
+            watch,
+            pace,
             batch_id,
             group.number,
         )
-        self._submission = Submission(api, journal, clock, group.multi_id, pace, arrives)
+        self._payments = GroupPayments(self._work)
+        self._orders = GroupOrders(
+            api, journal, clock, token_of, batch_id, group, group.multi_id, pace
+        )
+        self._parts = Parts(self._work, self._payments)
+        self._operations = Operations(self._work, self._payments, self._orders)
+        self._submission = Submission(self._work, arrives)
 
     @property
     def standing(self) -> GroupStanding:
         """Raises JournalUnavailable."""
-        return group_standing(self._journal, self._batch_id, self._group)
+        return group_standing(self._work.journal, self._work.batch_id, self._group)
 
     async def advance(self, until: Until) -> Outcome:
         """Go on to ``until``; the ending without a failure says that it stands there.
@@ -320,14 +288,14 @@ class GroupSettling:
             bundle = self._current()
         if bundle.state in (BundleState.SENT, BundleState.UNKNOWN):
             await self._submission.look(bundle)
-            self._watch.moved()
+            self._work.watch.moved()
             bundle = self._current()
         if until is Until.SETTLED and bundle.state is BundleState.SUBMITTED:
             await self._submission.follow(bundle)
-            self._watch.moved()
+            self._work.watch.moved()
 
     def _newest(self) -> JournaledBundle | None:
-        return self._journal.bundles.newest(self._batch_id, self._group.number)
+        return self._work.journal.bundles.newest(self._work.batch_id, self._group.number)
 
     def _current(self) -> JournaledBundle:
         bundle = self._newest()
@@ -346,8 +314,8 @@ class GroupSettling:
         bundle = self._newest()
         if bundle is None:
             return
-        await self._payments.follow_all(promises.naming(self._payer, bundle.built))
-        self._watch.moved()
+        await self._payments.follow_all(bundle.built.expires)
+        self._work.watch.moved()
 
     # Building
 
@@ -363,17 +331,19 @@ class GroupSettling:
             raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
         for one in found.unpayable:
             if one.wrong:
-                self._journal.batches.mark_differs(self._batch_id, one.row, one.reason)
-        account, price = self._account.address, self._chain.price
+                self._work.journal.batches.mark_differs(self._work.batch_id, one.row, one.reason)
+        account = self._work.account.address
         if solana:
-            built = await partition(self._api, self._multi_id, account, found.rows, price)
+            built = await partition(
+                self._work.api, self._work.multi_id, account, found.rows, self._coin.price
+            )
         else:
             built = await build_operations(
-                self._api, self._multi_id, account, found.rows, self._chain.coin, price
+                self._work.api, self._work.multi_id, account, found.rows, self._coin
             )
         await self._orders.require_same(built)
-        bundle = self._journal.bundles.add(self._batch_id, self._group.number, built)
-        self._watch.moved()
+        bundle = self._work.journal.bundles.add(self._work.batch_id, self._group.number, built)
+        self._work.watch.moved()
         return bundle
 
     async def _submit(self, bundle: JournaledBundle) -> None:
@@ -381,7 +351,7 @@ class GroupSettling:
         self._operations.require_untouched(bundle)
         await self._orders.require_same(bundle.built)
         await self._submission.submit(bundle)
-        self._watch.moved()
+        self._work.watch.moved()
 
 
 REFRESH = "you: refresh the token list"
@@ -466,7 +436,7 @@ async def settling_of(
         desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
-        GroupChain(coin, coin.price),
+        coin,
         standing.batch_id,
         standing.group,
         account,

@@ -22,12 +22,12 @@ from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
+from swapdesk.flows.signing.signing_session import FlowStep, SigningSession
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.review import Review
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -80,7 +80,6 @@ class GroupSigning(SigningSession, GroupWatch):
         self.turn: Turn | None = None
         self._first = token
         self._journal = journal
-        self._agreed: Review | None = None
 
     @property
     def id(self) -> str:
@@ -115,10 +114,6 @@ class GroupSigning(SigningSession, GroupWatch):
         return f"{count} deposit{'' if count == 1 else 's'}"
 
     @property
-    def order_id(self) -> str | None:
-        return None
-
-    @property
     def place(self) -> tuple[int, int] | None:
         turn = self.turn
         return None if turn is None or turn.total < 2 else (turn.number, turn.total)
@@ -127,17 +122,12 @@ class GroupSigning(SigningSession, GroupWatch):
     def steps(self) -> tuple[FlowStep, ...]:
         """From the journal. On Solana nothing is funded, and what is signed is sent."""
         standing = self.standing
-        at, failed = self._at(standing), self.outcome is not None and self.outcome.refused
         names = (
             ("build", "sign and send", "paid")
             if standing.solana
             else ("build", "fund", "sign", "submit", "paid")
         )
-        now = Mark.FAILED if failed else Mark.NOW
-        return tuple(
-            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
-            for place, name in enumerate(names)
-        )
+        return self._line(names, self._at(standing))
 
     def _at(self, standing: GroupStanding) -> int:
         """The step that goes on."""
@@ -186,10 +176,6 @@ class GroupSigning(SigningSession, GroupWatch):
         self.turn = None
         super().finish(outcome)
 
-    def started(self) -> None:
-        self._agreed = None
-        super().started()
-
     def moved(self) -> None:
         self._changed()
 
@@ -200,10 +186,6 @@ class GroupSigning(SigningSession, GroupWatch):
         self.token = replace(
             self._first, symbol=need.symbol, decimals=need.decimals, contract=need.contract
         )
-        self._changed()
-
-    def signing(self, review: Review) -> None:
-        self._agreed = review
         self._changed()
 
 

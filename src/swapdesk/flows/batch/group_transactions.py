@@ -13,6 +13,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.bundle_promise import Payer, blocking, overtaken
@@ -30,18 +31,16 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose
-from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
-
-PromiseOf = Callable[[WalletPayment], Promise]
-"""What names a transaction that was begun."""
 
 _PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
 
@@ -83,90 +82,6 @@ class _PaymentEntry(Entry):
         )
 
 
-class GroupPayments:
-    """Of one group. Methods raise WalletError, StillOpen and JournalUnavailable."""
-
-    def __init__(
-        self, transactor: Transactor, journal: Journal, clock: Clock, batch_id: str, group: int
-    ) -> None:
-        self._transactor = transactor
-        self._log = journal.payments
-        self._clock = clock
-        self._batch_id = batch_id
-        self._group = group
-
-    @property
-    def all(self) -> list[WalletPayment]:
-        return self._log.of(self._batch_id, self._group)
-
-    def of(self, intent_id: str) -> WalletPayment | None:
-        """The newest payment under an intent."""
-        return next((one for one in reversed(self.all) if one.intent_id == intent_id), None)
-
-    async def send(
-        self,
-        paying: Paying,
-        need: FundingNeed,
-        promise: Promise,
-        make: MakePayload,
-        service_ids: Sequence[str] = (),
-    ) -> None:
-        """Sign the transaction of an intent and send it, or send what was signed before; what
-        becomes of it :meth:`follow_all` says. What does not leave is waited for here, since
-        nothing else may be signed before.
-
-        Raises NotAgreed and NotSignable; then nothing was signed."""
-        signed = await self._transactor.resume(promise.intent_id, _PURPOSES[paying])
-        payment = self.of(promise.intent_id)
-        payload = await make() if signed is None else None
-        fresh = payment is None or (signed is None and not payment.open)
-        if payment is None or fresh:
-            payment = self._log.begin(
-                self._batch_id, self._group, paying, need, promise.intent_id, service_ids
-            )
-        if payload is not None:
-            signed = await self._transactor.confirm(
-                self._entry(payment, fresh=fresh),
-                lambda: self._transactor.agree(payload, promise),
-            )
-            payment = self.of(promise.intent_id) or payment
-        assert signed is not None  # found or made above
-        if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
-            await self._settled(payment, signed, promise.valid_until)
-
-    async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:
-        """Whether a node has the bytes."""
-        if self._clock.now() >= until - LEAST_LEFT:
-            return False
-        return await self._transactor.dispatch(signed)
-
-    async def follow_all(self, promise_of: PromiseOf) -> None:
-        """Go on with everything that was begun, signing nothing, until each is over."""
-        for payment in self.all:
-            if payment.open:
-                await self._follow(payment, promise_of(payment))
-
-    async def _follow(self, payment: WalletPayment, promise: Promise) -> None:
-        """Go on with what was begun, signing nothing; where nothing was signed, that is
-        committed."""
-        signed = await self._transactor.resume(promise.intent_id, _PURPOSES[payment.paying])
-        if signed is None:
-            self._entry(payment).refused("NOT_SIGNED")
-        else:
-            await self._settled(payment, signed, promise.valid_until)
-
-    def _entry(self, payment: WalletPayment, *, fresh: bool = False) -> Entry:
-        return _PaymentEntry(self._log, self._batch_id, self._group, payment, fresh)
-
-    async def _settled(
-        self, payment: WalletPayment, signed: SignedTransaction, until: datetime
-    ) -> None:
-        if self._clock.now() >= until - LEAST_LEFT:
-            # What never left pays no order any more.
-            signed = await self._transactor.give_up_unsent(signed)
-        await self._transactor.settle(signed, self._entry(payment))
-
-
 class Turn(Struct, frozen=True):
     """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
     itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
@@ -195,6 +110,105 @@ class GroupWatch(Watch):
 
     def turns_to(self, turn: Turn) -> None:
         """Something else is signed next."""
+
+
+class GroupWork(Struct):
+    """The work on one group of a batch, and who does it. ``account`` pays, ``payer`` says for
+    what and where; ``watch`` hears how it goes."""
+
+    api: PartnerApi
+    journal: Journal
+    clock: Clock
+    client: WalletClient
+    transactor: Transactor
+    account: Account
+    payer: Payer
+    watch: GroupWatch
+    pace: Pace
+    batch_id: str
+    number: int
+
+    @property
+    def multi_id(self) -> str:
+        return self.payer.multi_id
+
+
+class GroupPayments:
+    """The transactions of one group. Methods raise WalletError, StillOpen and
+    JournalUnavailable."""
+
+    def __init__(self, work: GroupWork) -> None:
+        self._work = work
+        self._log = work.journal.payments
+
+    @property
+    def all(self) -> list[WalletPayment]:
+        return self._log.of(self._work.batch_id, self._work.number)
+
+    def of(self, intent_id: str) -> WalletPayment | None:
+        """The newest payment under an intent."""
+        return next((one for one in reversed(self.all) if one.intent_id == intent_id), None)
+
+    async def send(
+        self,
+        paying: Paying,
+        need: FundingNeed,
+        promise: Promise,
+        make: MakePayload,
+        service_ids: Sequence[str] = (),
+    ) -> None:
+        """Sign the transaction of an intent and send it, or send what was signed before; what
+        becomes of it :meth:`follow_all` says. What does not leave is waited for here, since
+        nothing else may be signed before.
+
+        Raises NotAgreed and NotSignable; then nothing was signed."""
+        signed = await self._work.transactor.resume(promise.intent_id, _PURPOSES[paying])
+        payment = self.of(promise.intent_id)
+        payload = await make() if signed is None else None
+        fresh = payment is None or (signed is None and not payment.open)
+        if payment is None or fresh:
+            payment = self._log.begin(
+                self._work.batch_id, self._work.number, paying, need, promise.intent_id, service_ids
+            )
+        if payload is not None:
+            signed = await self._work.transactor.confirm(
+                self._entry(payment, fresh=fresh),
+                lambda: self._work.transactor.agree(payload, promise),
+            )
+            payment = self.of(promise.intent_id) or payment
+        assert signed is not None  # found or made above
+        if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
+            await self._settled(payment, signed, promise.valid_until)
+
+    async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:
+        """Whether a node has the bytes."""
+        if self._work.clock.now() >= until - LEAST_LEFT:
+            return False
+        return await self._work.transactor.dispatch(signed)
+
+    async def follow_all(self, until: datetime) -> None:
+        """Go on with everything that was begun, signing nothing, until each is over; where nothing
+        was signed, that is committed. What leaves later than ``until`` pays no order any more."""
+        for payment in self.all:
+            if not payment.open:
+                continue
+            purpose = _PURPOSES[payment.paying]
+            signed = await self._work.transactor.resume(payment.intent_id, purpose)
+            if signed is None:
+                self._entry(payment).refused("NOT_SIGNED")
+            else:
+                await self._settled(payment, signed, until)
+
+    def _entry(self, payment: WalletPayment, *, fresh: bool = False) -> Entry:
+        return _PaymentEntry(self._log, self._work.batch_id, self._work.number, payment, fresh)
+
+    async def _settled(
+        self, payment: WalletPayment, signed: SignedTransaction, until: datetime
+    ) -> None:
+        if self._work.clock.now() >= until - LEAST_LEFT:
+            # What never left pays no order any more.
+            signed = await self._work.transactor.give_up_unsent(signed)
+        await self._work.transactor.settle(signed, self._entry(payment))
 
 
 NOT_ENOUGH = "NOT_ENOUGH"
@@ -239,52 +253,31 @@ async def require_held(
 class Operations:
     """Of one group of a batch. ``payments`` are its transactions, ``orders`` what it is to pay."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        clock: Clock,
-        client: WalletClient,
-        transactor: Transactor,
-        account: Account,
-        payer: Payer,
-        payments: GroupPayments,
-        orders: GroupOrders,
-        watch: GroupWatch,
-        batch_id: str,
-        group: int,
-    ) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._client = client
-        self._transactor = transactor
-        self._account = account
-        self._payer = payer
+    def __init__(self, work: GroupWork, payments: GroupPayments, orders: GroupOrders) -> None:
+        self._work = work
         self._payments = payments
         self._orders = orders
-        self._watch = watch
-        self._batch_id = batch_id
-        self._group = group
 
     def require_in_time(self, bundle: JournaledBundle) -> None:
         """Raises Stopped where an order of it expires before its deposit could arrive."""
-        if bundle.built.expires - self._clock.now() <= LEAST_LEFT:
+        if bundle.built.expires - self._work.clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
 
     def require_untouched(self, bundle: JournaledBundle) -> None:
         """Raises Stopped where something left the smart account since it was built."""
-        if overtaken(self._journal, bundle):
+        if overtaken(self._work.journal, bundle):
             said = "The smart account paid another group, or its owner, since this was built."
             raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
 
     def refuse_beside_another(self) -> None:
         """Raises Stopped where another group counts on what the smart account holds."""
         other = blocking(
-            self._journal,
-            self._batch_id,
-            self._group,
-            self._account.address,
-            self._payer.chain,
-            self._clock.now(),
+            self._work.journal,
+            self._work.batch_id,
+            self._work.number,
+            self._work.account.address,
+            self._work.payer.chain,
+            self._work.clock.now(),
         )
         if other is not None:
             name = f"group {other.group} of batch {other.batch_id[:8]}"
@@ -306,12 +299,12 @@ class Operations:
         missing = [
             need
             for need in needs
-            if promises.funding_intent(self._payer, need, bundle.number) not in begun
+            if promises.funding_intent(self._work.payer, need, bundle.number) not in begun
         ]
-        await require_held(self._client, self._account, self._payer.chain, missing)
+        await require_held(self._work.client, self._work.account, self._work.payer.chain, missing)
         try:
             for number, need in enumerate(needs, start=1):
-                self._watch.turns_to(Turn(need, 0, number, len(needs)))
+                self._work.watch.turns_to(Turn(need, 0, number, len(needs)))
                 await self._fund(bundle, need)
         except Exception:
             # What left before is told with what stopped it; a run that is cancelled waits for
@@ -322,32 +315,34 @@ class Operations:
         self._require_funded(bundle)
         signatures = []
         for number, item in enumerate(items, start=1):
-            self._watch.turns_to(item_turn(item, number, len(items)))
+            self._work.watch.turns_to(item_turn(item, number, len(items)))
             signed = await self._signature(bundle.built, item)
             signatures.append(signed.signature)
-        if not self._journal.bundles.signed(bundle, signatures):
+        if not self._work.journal.bundles.signed(bundle, signatures):
             said = "Another bundle was built in its place, or its signatures left before."
             raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
-        self._watch.moved()
+        self._work.watch.moved()
 
     async def _follow_open(self, bundle: JournaledBundle) -> None:
-        await self._payments.follow_all(promises.naming(self._payer, bundle.built))
-        self._watch.moved()
+        await self._payments.follow_all(bundle.built.expires)
+        self._work.watch.moved()
 
     async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:
-        intent = promises.funding_intent(self._payer, need, bundle.number)
-        promise = promises.funding_promise(self._payer, bundle.built, need, intent)
+        intent = promises.funding_intent(self._work.payer, need, bundle.number)
+        promise = promises.funding_promise(self._work.payer, bundle.built, need, intent)
 
         async def make() -> Payload:
             return promises.funding_payload(bundle.built, need)
 
         await self._payments.send(Paying.FUND, need, promise, make)
-        self._watch.moved()
+        self._work.watch.moved()
 
     def _require_funded(self, bundle: JournaledBundle) -> None:
         """Raises Stopped where a transaction that fills the smart account failed."""
         for need in bundle.built.needs:
-            entry = self._payments.of(promises.funding_intent(self._payer, need, bundle.number))
+            entry = self._payments.of(
+                promises.funding_intent(self._work.payer, need, bundle.number)
+            )
             if entry is None or entry.state is not StepState.ACKED:
                 code = "" if entry is None or entry.code is None else f" is {entry.code.lower()}"
                 hash_ = None if entry is None else entry.hash
@@ -355,8 +350,8 @@ class Operations:
                 raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
 
     async def _signature(self, built: Built, item: BundleItem) -> Signature:
-        intent = promises.item_intent(self._payer, item)
-        promise = promises.item_promise(self._payer, built, item, intent)
-        signed = await self._transactor.agree(promises.operation_payload(item), promise)
+        intent = promises.item_intent(self._work.payer, item)
+        promise = promises.item_promise(self._work.payer, built, item, intent)
+        signed = await self._work.transactor.agree(promises.operation_payload(item), promise)
         assert isinstance(signed, Signature)
         return signed

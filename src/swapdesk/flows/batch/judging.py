@@ -151,8 +151,9 @@ class RowJudge(Struct):
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return PlannedRow(row, None, tuple(findings))
-        token_in = self._token(row, SheetColumn.SELL, findings)
-        token_out = self._token(row, SheetColumn.BUY, findings)
+        token_in, said_of_in = self.tokens.named(row, SheetColumn.SELL)
+        token_out, said_of_out = self.tokens.named(row, SheetColumn.BUY)
+        findings += (*said_of_in, *said_of_out)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
         recipient = self._recipient(row, token_out, findings)
@@ -187,13 +188,6 @@ class RowJudge(Struct):
         if before is not None:
             findings.append(_asked_before(before))
         return PlannedRow(row, order, tuple(findings))
-
-    def _token(
-        self, row: InputRow, column: SheetColumn, findings: list[RowFinding]
-    ) -> Token | None:
-        token, said = self.tokens.named(row, column)
-        findings += said
-        return token
 
     def _recipient(
         self, row: InputRow, token: Token | None, findings: list[RowFinding]

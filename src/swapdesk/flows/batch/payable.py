@@ -93,9 +93,6 @@ class Payables(Struct, frozen=True):
     unpayable: tuple[Unpayable, ...]
     pending: int
 
-    def of(self, service_ids: Collection[str]) -> tuple[PayableRow, ...]:
-        return tuple(one for one in self.rows if one.deposit.service_id in service_ids)
-
 
 class _NotNow(Exception):
     """Why an order is not paid; the text is the reason."""

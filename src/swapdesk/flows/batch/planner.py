@@ -8,9 +8,8 @@ created, because a plan promises that they were looked at.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -46,8 +45,6 @@ from swapdesk.wallet.accounts import has_smart_accounts
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.quotes import PairLimits, PairLimitsQuery
-
-T = TypeVar("T")
 
 STEP = 10
 """Rows judged between two rests."""
@@ -115,7 +112,11 @@ class BatchPlanner:
 
     async def read(self, name: str, content: bytes) -> Sheet:
         """The sheet of a file. Raises UnreadableFile."""
-        return await self._in_steps(reading(name, content))
+        for sheet in reading(name, content):
+            if sheet is not None:
+                return sheet
+            await self._clock.sleep(0)
+        raise AssertionError("unreachable")
 
     async def judged(
         self,
@@ -209,15 +210,6 @@ class BatchPlanner:
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
         return kept.with_findings(found) if found is not None else kept
-
-    async def _in_steps(self, steps: Generator[None, None, T]) -> T:
-        while True:
-            try:
-                next(steps)
-            except StopIteration as done:
-                result: T = done.value
-                return result
-            await self._clock.sleep(0)
 
 
 def _has_limits(row: PlannedRow) -> bool:

@@ -355,20 +355,17 @@ def failed_sheet(batch: JournaledBatch) -> Sheet:
     failed = [row for row in batch.rows if row.state is RowState.FAILED]
     if not failed:
         raise NoFailedRows(batch.id)
-    return _sheet(batch, failed)
+    return sheet_of(batch, failed)
 
 
 _RECENT = 20
 """Batches that are looked through for one that is open."""
 
 
-def sheet_of(batch: JournaledBatch) -> Sheet:
-    """Its rows as they were confirmed, with the numbers and lines of their file."""
-    return _sheet(batch, batch.rows)
-
-
-def _sheet(batch: JournaledBatch, of: Sequence[JournaledRow]) -> Sheet:
-    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in of)
+def sheet_of(batch: JournaledBatch, some: Sequence[JournaledRow] | None = None) -> Sheet:
+    """Its rows as they were confirmed, or ``some``, with the numbers and lines of their file."""
+    kept = batch.rows if some is None else some
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in kept)
     named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
     return Sheet(batch.file, Separator.COMMA, True, named, rows)
 

@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -149,23 +149,13 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def read_sheet(name: str, content: bytes) -> Sheet:
-    """The whole file at once. Raises UnreadableFile."""
-    steps = reading(name, content)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            sheet: Sheet = done.value
-            return sheet
-
-
-def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
-    """As :func:`read_sheet`, resting after every :data:`STEP_ROWS` rows."""
+def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
+    """The whole file, after None at each rest: every :data:`STEP_ROWS` rows. Raises
+    UnreadableFile."""
     if len(content) > MOST_BYTES:
         raise UnreadableFile("TOO_LARGE", f"{name} is larger than 10 MB.", "Split it.")
     text = _text(name, content)
-    yield
+    yield None
     separator, text = _separator(name, text)
     records = _records(text, separator)
     begin = list(islice(records, _LOOKED_AT))
@@ -190,11 +180,11 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
             )
         rows.append(_row(len(rows) + 1, line, columns, cells))
         if len(rows) % STEP_ROWS == 0:
-            yield
+            yield None
     if not rows:
         raise _empty(name)
     named = tuple(column for column in columns if column is not None)
-    return Sheet(
+    yield Sheet(
         name, separator, bool(heads), named, tuple(rows), unused, plain, remarks=tuple(remarks)
     )
 

@@ -22,7 +22,7 @@ from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
 from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
-from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.transactions.transactor import (
     Entry,
     Proposal,
@@ -33,8 +33,8 @@ from swapdesk.flows.transactions.transactor import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
+from swapdesk.wallet.answers import FINAL, Review, SignedTransaction, SmartAccount, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import SmartAccount
 from swapdesk.wallet.promise import (
     Asset,
     Payload,
@@ -44,8 +44,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     WithdrawalPromise,
 )
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 GAS_UNITS = 10**16
 """Most that one transaction may pay for gas: 0.01 of the chain's coin."""
@@ -157,22 +155,13 @@ class Withdrawing:
         transactor = self._transactor(await self._wallet.client())
         signing = step.proposal if isinstance(step, Withdrawal) else step
         came = await transactor.send(signing, phrase)
-        one = came.transaction
-        if one.state is TransactionState.SUCCEEDED:
-            return Outcome(hash=one.hash)
-        if came.final:
-            failure = Failure(
-                f"Nothing was taken out. The transaction is {one.state}.",
-                "in your smart account; gas may have been paid",
-                "you: give the command again, which looks at it anew",
-            )
-            return refused("NOT_WITHDRAWN", failure, one.hash)
-        failure = Failure(
-            f"The transaction {one.hash} is not confirmed yet. {came.reason}".strip(),
-            "in your smart account, or back in your wallet",
-            SAME_AGAIN,
+        stays = Failure(
+            "Nothing was taken out.",
+            "in your smart account; gas may have been paid",
+            "you: give the command again, which looks at it anew",
         )
-        return still_open("ON_ITS_WAY", failure, one.hash)
+        meanwhile = "in your smart account, or back in your wallet"
+        return came.outcome("NOT_WITHDRAWN", stays, meanwhile)
 
     def _transactor(self, client: WalletClient) -> Transactor:
         return Transactor(client, self._clock, OWN, watch=self._watch)

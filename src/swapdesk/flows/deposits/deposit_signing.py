@@ -26,17 +26,16 @@ from swapdesk.flows.deposits.wallet_funding import (
 from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
-from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
 from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSigning
 from swapdesk.flows.transactions.outcome import Outcome, refused
-from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
+from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import HARMLESS, TransactionState
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.transactions import HARMLESS, TransactionState
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NOT_ENOUGH = "NOT_ENOUGH"
@@ -52,7 +51,7 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
-    reason = _sentence(outcome.cause)
+    reason = sentence(outcome.cause)
     if outcome.open:
         cause = f"The payment is not confirmed yet. {reason}"
         return replace(outcome, failure=Failure(cause, MAYBE, "you: r goes on with it"))
@@ -75,11 +74,6 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
     return replace(outcome, failure=Failure(reason, money, next_))
 
 
-def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith((".", "?", "!")) else f"{said}."
-
-
 class DepositSigning(TransactionSigning):
     """``asked``: by a key of this run; an earlier run left it open otherwise. ``tracked`` was
     confirmed here: ValueError without its intent."""
@@ -100,7 +94,9 @@ class DepositSigning(TransactionSigning):
         coin: str = "",
         confirmations: int = 0,
     ) -> None:
-        intent = _intent_of(tracked)
+        intent = tracked.intent
+        if intent is None:
+            raise ValueError("the order was not confirmed at this desk")
         super().__init__(
             intent.token_in,
             clock,
@@ -175,12 +171,6 @@ class DepositSigning(TransactionSigning):
 
     def finish(self, outcome: Outcome) -> None:
         super().finish(on_screen(outcome, self.id, faucet=self._faucet))
-
-
-def _intent_of(tracked: TrackedOrder) -> Intent:
-    if tracked.intent is None:
-        raise ValueError("the order was not confirmed at this desk")
-    return tracked.intent
 
 
 OTHER_DESK = "Another desk has the wallet: sign there, or close it."

@@ -24,7 +24,7 @@ from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
-from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
 from swapdesk.wallet.protocol import Refused, WalletError
 
 AGAIN = f"you: {QUOTE_AGAIN}"
@@ -184,7 +184,7 @@ class DexEnding:
 
     def _wallet_said(self, error: WalletError) -> Outcome:
         """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
-        said = f"{error.words[:1].upper()}{error.words[1:]}."
+        said = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             outcome = self.end(error.code.value.upper(), said)
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"

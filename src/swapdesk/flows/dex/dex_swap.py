@@ -62,6 +62,7 @@ from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue
 from swapdesk.flows.transactions.delivery import Pace, decisive
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Promise,
@@ -71,8 +72,6 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import Refused, WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
@@ -80,74 +79,6 @@ from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
 """How often a run tells the service of a transaction that it does not see yet."""
-
-
-class DexConfirmation:
-    """Of one run over one swap. Raises JournalUnavailable."""
-
-    def __init__(
-        self,
-        api: PartnerApi,
-        journal: Journal,
-        clock: Clock,
-        intent: Intent,
-        ending: DexEnding,
-        pace: Pace,
-    ) -> None:
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._intent = intent
-        self._ending = ending
-        self._pace = pace
-
-    async def told(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirm, with the same hash however often; a service that knows it is content."""
-        swaps, intent_id = self._journal.swaps, self._intent.id
-        step = swaps.last(intent_id, "confirm")
-        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
-        swaps.again(intent_id, seq)
-        swaps.sent(intent_id, seq)
-        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
-        code, error = "NOT_SEEN_YET", None
-        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
-            try:
-                known = await asked(
-                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
-                )
-            except ApiError as refused:
-                if refused.code != ErrorCode.ALREADY_SUBMITTED:
-                    return self._not_confirmed(refused, seq, hash_)
-                known = True
-            except ClientError as lost:
-                code, error, known = "NO_ANSWER", lost, False
-            if known:
-                swaps.acked(intent_id, seq)
-                newest = await self._newest(order)
-                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
-            await self._clock.sleep(2 * attempt * self._pace.look)
-        swaps.unknown(intent_id, seq, code)
-        said = "The service has not taken note of the swap yet."
-        words = goes_on(said, self._ending.paid_money(hash_))
-        return replace(self._ending.open(code, words, hash_), error=error)
-
-    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
-        """A refusal is told and not final where money left: the service may see it later."""
-        code = refused.code or f"HTTP_{refused.status}"
-        said = f"The service does not take the swap's transaction: {refused.message}"
-        if hash_ is None:
-            self._journal.swaps.refused(self._intent.id, seq, code)
-            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
-        self._journal.swaps.unknown(self._intent.id, seq, code)
-        who = f"you: send the service the order id and transaction {hash_}"
-        words = goes_on(said, self._ending.paid_money(hash_), who)
-        return replace(self._ending.open(code, words, hash_), error=refused)
-
-    async def _newest(self, order: Order) -> Order:
-        try:
-            return await self._api.get_order(order.service_id)
-        except ClientError:
-            return order
 
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)")
@@ -184,71 +115,6 @@ def _height(told: Mapping[str, Any]) -> int | None:
 
 TOO_LATE = timedelta(seconds=5)
 """A transaction that was never sent and ends this soon would be executed in vain."""
-
-
-class SwapTransaction:
-    """Of one swap. ``steps`` signs and sends, ``ending`` says what an end comes to."""
-
-    def __init__(
-        self,
-        clock: Clock,
-        promise: Promise,
-        steps: SignedSteps,
-        ending: DexEnding,
-    ) -> None:
-        self._clock = clock
-        self._promise = promise
-        self._steps = steps
-        self._ending = ending
-
-    async def executed(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
-        signed = await self._kept(order)
-        if signed is None:
-            told = told_by(order)
-            if settled_by_venue(told):
-                return None
-            self._steps.order_until(deadline_of(told))
-            digest = hashlib.sha256(encode_json(told)).hexdigest()
-            read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
-        try:
-            found = await self._steps.settle(signed, SWAP)
-        except Refused as refused:
-            # The bytes are written down and are what may be sent once more.
-            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
-        hash_ = found.hash
-        if found.state is TransactionState.SUCCEEDED:
-            return hash_
-        if found.state is TransactionState.FAILED:
-            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
-        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
-        words = self._ending.words(said)
-        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
-
-    async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
-        before = await self._steps.of(Purpose.SWAP)
-        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
-        pays = decisive(kept)
-        if pays is None:
-            return None
-        if pays.state is TransactionState.SIGNED and self._too_late(order):
-            await self._steps.give_up_unsent(pays)
-            raise SwapStopped(
-                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
-            )
-        return pays
-
-    def _too_late(self, order: Order) -> bool:
-        try:
-            ends = deadline_of(told_by(order))
-        except NotThisSwap:
-            return False
-        return ends - self._clock.now() <= TOO_LATE
 
 
 class DexSwapFlow:
@@ -337,10 +203,6 @@ class _Work:
             flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
-        self._transaction = SwapTransaction(flow._clock, self._promise, self._steps, self._ending)
-        self._confirmation = DexConfirmation(
-            flow._api, flow._journal, flow._clock, intent, self._ending, flow._pace
-        )
 
     async def done(self) -> Outcome:
         try:
@@ -352,8 +214,8 @@ class _Work:
         try:
             order = await self._ordered()
             self._ending.order_id = order.service_id
-            hash_ = await self._transaction.executed(order)
-            return await self._confirmation.told(order, hash_)
+            hash_ = await self._executed(order)
+            return await self._confirmed(order, hash_)
         except (
             SwapStopped,
             StillOpen,
@@ -430,6 +292,107 @@ class _Work:
             raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
         raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
+
+    # The transaction of the order
+
+    async def _executed(self, order: Order) -> str | None:
+        """The hash of the order's transaction, executed; None where the venue settles."""
+        signed = await self._kept(order)
+        if signed is None:
+            told = told_by(order)
+            if settled_by_venue(told):
+                return None
+            self._steps.order_until(deadline_of(told))
+            digest = hashlib.sha256(encode_json(told)).hexdigest()
+            read = half_of if self._promise.chain_id is None else transaction_of
+            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
+        try:
+            found = await self._steps.settle(signed, SWAP)
+        except Refused as refused:
+            # The bytes are written down and are what may be sent once more.
+            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
+            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
+        hash_ = found.hash
+        if found.state is TransactionState.SUCCEEDED:
+            return hash_
+        if found.state is TransactionState.FAILED:
+            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
+        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
+        words = self._ending.words(said)
+        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
+
+    async def _kept(self, order: Order) -> SignedTransaction | None:
+        """The transaction that stands in the wallet's records, whatever the service says by now;
+        None where there is none. One that nobody has seen and that would come too late is given
+        up."""
+        before = await self._steps.of(Purpose.SWAP)
+        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
+        pays = decisive(kept)
+        if pays is None:
+            return None
+        if pays.state is TransactionState.SIGNED and self._too_late(order):
+            await self._steps.give_up_unsent(pays)
+            raise SwapStopped(
+                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
+            )
+        return pays
+
+    def _too_late(self, order: Order) -> bool:
+        try:
+            ends = deadline_of(told_by(order))
+        except NotThisSwap:
+            return False
+        return ends - self._clock.now() <= TOO_LATE
+
+    # What the service is told
+
+    async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
+        """Confirm, with the same hash however often; a service that knows it is content."""
+        swaps, intent_id = self._journal.swaps, self._intent.id
+        step = swaps.last(intent_id, "confirm")
+        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
+        swaps.again(intent_id, seq)
+        swaps.sent(intent_id, seq)
+        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
+        code, error = "NOT_SEEN_YET", None
+        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
+            try:
+                known = await asked(
+                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
+                )
+            except ApiError as refused:
+                if refused.code != ErrorCode.ALREADY_SUBMITTED:
+                    return self._not_confirmed(refused, seq, hash_)
+                known = True
+            except ClientError as lost:
+                code, error, known = "NO_ANSWER", lost, False
+            if known:
+                swaps.acked(intent_id, seq)
+                newest = await self._newest(order)
+                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
+            await self._clock.sleep(2 * attempt * self._pace.look)
+        swaps.unknown(intent_id, seq, code)
+        said = "The service has not taken note of the swap yet."
+        words = goes_on(said, self._ending.paid_money(hash_))
+        return replace(self._ending.open(code, words, hash_), error=error)
+
+    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
+        """A refusal is told and not final where money left: the service may see it later."""
+        code = refused.code or f"HTTP_{refused.status}"
+        said = f"The service does not take the swap's transaction: {refused.message}"
+        if hash_ is None:
+            self._journal.swaps.refused(self._intent.id, seq, code)
+            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
+        self._journal.swaps.unknown(self._intent.id, seq, code)
+        who = f"you: send the service the order id and transaction {hash_}"
+        words = goes_on(said, self._ending.paid_money(hash_), who)
+        return replace(self._ending.open(code, words, hash_), error=refused)
+
+    async def _newest(self, order: Order) -> Order:
+        try:
+            return await self._api.get_order(order.service_id)
+        except ClientError:
+            return order
 
 
 ORDER_UNKNOWN = (

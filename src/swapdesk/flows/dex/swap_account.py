@@ -18,6 +18,7 @@ from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan, ask_plan
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import GIFT_LOOKS, GIFT_SECONDS
+from swapdesk.flows.wallet.wallet_words import sentence
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import Refused
@@ -78,8 +79,7 @@ async def find_account(
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
     if link is None:
-        said = no_node(desk.settings, sold.chain_data)
-        raise NoSwapAccount(f"{said[:1].upper()}{said[1:]}.")
+        raise NoSwapAccount(sentence(no_node(desk.settings, sold.chain_data)))
     made = await wallet.prepare_sandbox() if fill else ()
     accounts = await wallet.accounts()
     found = _chosen(accounts, sold, bought, payer)

@@ -20,9 +20,8 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
+from swapdesk.wallet.answers import Severity, SignedTransaction
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
-from swapdesk.wallet.review import Severity
-from swapdesk.wallet.transactions import SignedTransaction
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk

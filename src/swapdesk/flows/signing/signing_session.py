@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, StrEnum
@@ -23,9 +23,8 @@ from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.secret import Secret
+from swapdesk.wallet.answers import FINAL, HARMLESS, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Payload, TypedDataPayload
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
 
 
 class Mark(StrEnum):
@@ -115,6 +114,7 @@ class SigningSession(Watch, ABC):
         """Why the pass phrase is asked for again."""
         self.replacing = False
         """Whether somebody asks for what shall take the place of the transaction that waits."""
+        self._agreed: Review | None = None
         self._clock = clock
         self._changed = changed
         self._answer: asyncio.Future[Agreed | None] | None = None
@@ -137,9 +137,9 @@ class SigningSession(Watch, ABC):
         """What it is paid for, in few words."""
 
     @property
-    @abstractmethod
     def order_id(self) -> str | None:
         """The order, once there is one."""
+        return None
 
     @property
     @abstractmethod
@@ -216,6 +216,15 @@ class SigningSession(Watch, ABC):
             return f"Sent. {where} has not executed it yet.{problem}"
         return f"Executed on {where}, {said}.{problem}"
 
+    def _line(self, names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
+        """Steps by name of which one goes on, or where it failed."""
+        failed = self.outcome is not None and self.outcome.refused
+        now = Mark.FAILED if failed else Mark.NOW
+        return tuple(
+            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
+            for place, name in enumerate(names)
+        )
+
     @property
     def lapse(self) -> str:
         """What happened once no time is left for an open review, after whoever acts next."""
@@ -231,7 +240,7 @@ class SigningSession(Watch, ABC):
 
     def started(self) -> None:
         """A run begins, the first one or one more."""
-        self.outcome, self.said = None, ""
+        self.outcome, self._agreed, self.said = None, None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
@@ -264,6 +273,10 @@ class SigningSession(Watch, ABC):
         if self._answer is not None:
             self._answer.cancel()
             self.review = self._answer = None
+
+    def signing(self, review: Review) -> None:
+        self._agreed = review
+        self._changed()
 
     def reviewed(self, payload: Payload, review: Review) -> None:
         self.payload, self.transaction = payload, None
@@ -328,21 +341,15 @@ _SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionSta
 class TransactionSigning(SigningSession):
     """One transaction: checked, signed, sent, confirmed."""
 
-    _agreed: Review | None = None
     _signed: SignedTransaction | None = None
     """The newest transaction of this session, also a final one."""
 
     @property
     def steps(self) -> tuple[FlowStep, ...]:
-        at, failed = self._at(), self.outcome is not None and self.outcome.refused
+        at = self._at()
         names = ("check", "sign", "send", self._confirmed(at))
-        now = Mark.FAILED if failed else Mark.NOW
-        if self.outcome is not None and self.outcome.done:
-            return tuple(FlowStep(name, Mark.DONE) for name in names)
-        return tuple(
-            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
-            for place, name in enumerate(names)
-        )
+        done = self.outcome is not None and self.outcome.done
+        return self._line(names, len(names) if done else at)
 
     def _at(self) -> int:
         """The step that goes on."""
@@ -379,14 +386,6 @@ class TransactionSigning(SigningSession):
     @abstractmethod
     def _arrived(self) -> str:
         """Where the money is once the transaction counts."""
-
-    def started(self) -> None:
-        self._agreed = None
-        super().started()
-
-    def signing(self, review: Review) -> None:
-        self._agreed = review
-        self._changed()
 
     def seen(self, signed: SignedTransaction) -> None:
         self._signed = signed

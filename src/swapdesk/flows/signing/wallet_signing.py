@@ -32,7 +32,7 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking, revocation_id
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import Refused, WalletError
 
@@ -84,10 +84,6 @@ class WalletSigning(TransactionSigning):
     @property
     def against(self) -> str:
         return ""
-
-    @property
-    def order_id(self) -> str | None:
-        return None
 
     async def carry_out(self) -> Outcome:
         """Do it, or go on with what an earlier run signed. Raises WalletError, NotAgreed,

@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
+from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.wallet.answers import EXECUTED, FINAL, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
-from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 _DECISIVE = (
@@ -108,6 +111,18 @@ class Delivered(Struct, frozen=True):
     @property
     def final(self) -> bool:
         return self.transaction.state in FINAL
+
+    def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
+        """Of what the trader signed by itself. ``in_vain`` and its ``code``: nothing came of it;
+        ``meanwhile``: where the money is until that is known."""
+        one = self.transaction
+        if one.state is State.SUCCEEDED:
+            return Outcome(hash=one.hash)
+        if self.final:
+            cause = f"{in_vain.cause} The transaction is {one.state}."
+            return refused(code, replace(in_vain, cause=cause), one.hash)
+        cause = f"The transaction {one.hash} is not confirmed yet. {self.reason}".strip()
+        return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), one.hash)
 
 
 async def deliver(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.wallet.review import RuleFinding
+from swapdesk.wallet.answers import RuleFinding
 from swapdesk.wire.orders import Order
 
 SAME_AGAIN = "you: give the same command again; the same transaction is sent, never a new one"

@@ -13,16 +13,19 @@ from msgspec import Struct, field
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import rule_next
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
-from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.promise import Payload, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import CHAIN_UNREAD, Review, RuleFinding, Severity
-from swapdesk.wallet.transactions import (
+from swapdesk.wallet.answers import (
+    CHAIN_UNREAD,
     HARMLESS,
+    Review,
+    RuleFinding,
+    Severity,
     Signature,
     SignedTransaction,
     TransactionState,
 )
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.promise import Payload, Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode, Refused
 
 MOST_LOOKS = 5
 """How often one payload is shown when chain or wallet changed under the review."""

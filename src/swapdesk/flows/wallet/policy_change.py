@@ -133,19 +133,17 @@ async def _changed(
         if usd is not None:
             prices[token.key] = Price(token, usd)
     policy = replace(old, limits=tuple(limits.values()), prices=tuple(prices.values()))
-    if change.chains:
-        links = [_link(wallet, one) for one in change.chains if one != ANY]
-        chains = tuple(PolicyChain(one.chain_id, one.name) for one in links)
-        policy = replace(policy, chains=None if ANY in change.chains else chains)
-    if change.tokens:
-        tokens = [await _token(wallet, one) for one in change.tokens if one != ANY]
-        policy = replace(policy, tokens=None if ANY in change.tokens else tuple(tokens))
-    if change.payees:
-        payees = tuple(dict.fromkeys(change.payees))
-        policy = replace(policy, payees=None if ANY in payees else payees)
-    if change.call_payees:
-        called = tuple(dict.fromkeys(change.call_payees))
-        policy = replace(policy, call_payees=None if ANY in called else called)
+    lists: dict[str, Sequence[object]] = {
+        "chains": [_chain(wallet, one) for one in change.chains if one != ANY],
+        "tokens": [await _token(wallet, one) for one in change.tokens if one != ANY],
+        "payees": change.payees,
+        "call_payees": change.call_payees,
+    }
+    for name, listed in lists.items():
+        given = getattr(change, name)
+        if given:
+            kept = None if ANY in given else tuple(dict.fromkeys(listed))
+            policy = replace(policy, **{name: kept})
     if change.until is not None:
         policy = replace(policy, until=_moment(change.until))
     return policy
@@ -169,6 +167,11 @@ def _moment(text: str) -> datetime | None:
         message = f"{text!r} is no date as 2026-12-31 or time as 2026-12-31T18:00."
         raise PolicyProblem("BAD_TIME", message, "until") from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _chain(wallet: LocalWallet, name: str) -> PolicyChain:
+    link = _link(wallet, name)
+    return PolicyChain(link.chain_id, link.name)
 
 
 def _link(wallet: LocalWallet, name: str) -> ChainLink:

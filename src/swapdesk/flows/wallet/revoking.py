@@ -9,7 +9,7 @@ from __future__ import annotations
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.delivery import OWN, under_way
-from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import (
     Proposal,
     SignedAction,
@@ -19,11 +19,9 @@ from swapdesk.flows.transactions.transactor import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
+from swapdesk.wallet.answers import Allowance, Review, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload, TransactionPayload
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
@@ -71,22 +69,13 @@ class Revoking:
         it counts. Done: the allowance is over. Refused: it stands, and the ``hash`` is of a
         transaction that cost gas."""
         came = await self._transactor(await self._wallet.client()).send(step, phrase)
-        one = came.transaction
-        if one.state is TransactionState.SUCCEEDED:
-            return Outcome(hash=one.hash)
-        if came.final:
-            failure = Failure(
-                f"The allowance stands. The transaction is {one.state}.",
-                "in your wallet; gas may have been paid",
-                "you: look at wallet allowances",
-            )
-            return refused("NOT_REVOKED", failure, one.hash)
-        failure = Failure(
-            f"The transaction {one.hash} is not confirmed yet. {came.reason}".strip(),
-            "in your wallet; the allowance stands until it is confirmed",
-            SAME_AGAIN,
+        stands = Failure(
+            "The allowance stands.",
+            "in your wallet; gas may have been paid",
+            "you: look at wallet allowances",
         )
-        return still_open("ON_ITS_WAY", failure, one.hash)
+        meanwhile = "in your wallet; the allowance stands until it is confirmed"
+        return came.outcome("NOT_REVOKED", stands, meanwhile)
 
     def _transactor(self, client: WalletClient) -> Transactor:
         return Transactor(client, self._clock, OWN, watch=self._watch)

@@ -108,59 +108,43 @@ class WalletSnapshot(Struct, frozen=True):
         )
 
 
-class WalletReading:
-    """``owned`` names smart accounts as :meth:`LocalWallet.smart_holdings` asks for them, and may
-    raise JournalUnavailable. ``control`` is the sandbox's, None live: new accounts are made there
-    and filled by its faucet. ``made`` is told how many."""
+async def read_wallet(
+    wallet: LocalWallet,
+    known: WalletSnapshot | None,
+    control: SandboxControl | None,
+    owned: Callable[[], Mapping[tuple[str, str], Sequence[Asset]]],
+    *,
+    heard: Callable[[WalletSnapshot], object],
+    made: Callable[[int], object],
+) -> WalletSnapshot:
+    """All of it, after ``known``; ``heard`` is told of parts. ``control`` is the sandbox's, None
+    live: new accounts are made there and filled by its faucet, and ``made`` is told how many.
+    ``owned`` names smart accounts as :meth:`LocalWallet.smart_holdings` asks for them, and may
+    raise JournalUnavailable. Raises WalletError and OSError."""
+    new = await wallet.prepare_sandbox()
+    told = (known or WalletSnapshot()).anew(await wallet.accounts())
+    told = replace(told, policy=await (await wallet.client()).policy())
+    if known is None:
+        heard(told)
+    if new:
+        made(len(new))
+    if control is not None and not wallet.live:
+        gifts = await fill_wallet(wallet, control)
+        told = replace(told, problems=told.problems + gifts.problems)
+    before = told
 
-    def __init__(
-        self,
-        wallet: LocalWallet,
-        control: SandboxControl | None,
-        owned: Callable[[], Mapping[tuple[str, str], Sequence[Asset]]],
-        *,
-        heard: Callable[[WalletSnapshot], object],
-        made: Callable[[int], object],
-    ) -> None:
-        self._wallet = wallet
-        self._control = control
-        self._owned = owned
-        self._heard = heard
-        self._made = made
+    def answered(holdings: tuple[ChainHoldings, ...]) -> None:
+        """At the first reading each chain is told as it answers; later what was read before
+        stands until all of them did."""
+        if known is None or not known.holdings:
+            heard(replace(before, holdings=holdings))
 
-    async def read(self, known: WalletSnapshot | None) -> WalletSnapshot:
-        """All of it, after ``known``; ``heard`` is told of parts. Raises WalletError and
-        OSError."""
-        wallet = self._wallet
-        made = await wallet.prepare_sandbox()
-        told = (known or WalletSnapshot()).anew(await wallet.accounts())
-        told = replace(told, policy=await (await wallet.client()).policy())
-        if known is None:
-            self._heard(told)
-        if made:
-            self._made(len(made))
-        if self._control is not None and not wallet.live:
-            gifts = await fill_wallet(wallet, self._control)
-            told = replace(told, problems=told.problems + gifts.problems)
-        told = await self._balances(told, first=known is None or not known.holdings)
-        told = replace(told, smart=await self._smart(), reading=False)
-        self._heard(told)
-        return replace(told, allowances=await wallet.allowances())
-
-    async def _balances(self, told: WalletSnapshot, *, first: bool) -> WalletSnapshot:
-        """Of all chains. At the first reading each is told as it answers; later what was read
-        before stands until all of them did."""
-
-        def heard(holdings: tuple[ChainHoldings, ...]) -> None:
-            if first:
-                self._heard(replace(told, holdings=holdings))
-
-        return replace(told, holdings=await self._wallet.holdings(heard=heard))
-
-    async def _smart(self) -> tuple[ChainHoldings, ...]:
-        """What smart accounts hold. A journal that cannot be read knows of none, and says so by
-        itself."""
-        try:
-            return await self._wallet.smart_holdings(self._owned())
-        except JournalUnavailable:
-            return ()
+    told = replace(told, holdings=await wallet.holdings(heard=answered))
+    try:
+        smart = await wallet.smart_holdings(owned())
+    except JournalUnavailable:
+        # It knows of none, and says so by itself.
+        smart = ()
+    told = replace(told, smart=smart, reading=False)
+    heard(told)
+    return replace(told, allowances=await wallet.allowances())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, rule_next
+from swapdesk.wallet.answers import Severity
 from swapdesk.wallet.protocol import (
     AgentGone,
     AgentMissing,
@@ -11,7 +12,6 @@ from swapdesk.wallet.protocol import (
     Refused,
     WalletError,
 )
-from swapdesk.wallet.review import Severity
 
 _NEXT = {
     RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
@@ -43,21 +43,19 @@ class WalletFailure(Failure, frozen=True):
 def failure_of_wallet(error: WalletError) -> WalletFailure:
     """The words of an error. Only what was never signed ends so."""
     if isinstance(error, AgentMissing):
-        return WalletFailure(
-            _sentence(error.words), NOTHING_SENT, "you: install the extra", MISSING
-        )
+        return WalletFailure(sentence(error.words), NOTHING_SENT, "you: install the extra", MISSING)
     if isinstance(error, AgentGone):
         return WalletFailure(
-            _sentence(error.words),
+            sentence(error.words),
             "where the wallet's records say; what was signed is written down there",
             "you: ask again",
             GONE,
         )
     if isinstance(error, DeskReadsOnly):
-        return WalletFailure(_sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
+        return WalletFailure(sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
     if not isinstance(error, Refused):
-        return WalletFailure(_sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
-    said = [_sentence(error.words)]
+        return WalletFailure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
+    said = [sentence(error.words)]
     said += [
         f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
     ]
@@ -82,6 +80,7 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
     return _NEXT.get(code, "")
 
 
-def _sentence(words: str) -> str:
+def sentence(words: str) -> str:
+    """The words with a capital at the beginning and a point at the end."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -24,7 +24,7 @@ from swapdesk.flows.wallet.policy_change import (
     proposed_policy,
     typed_change,
 )
-from swapdesk.flows.wallet.wallet_reading import WalletReading, WalletSnapshot
+from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, read_wallet
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.secret import Secret
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -49,7 +49,7 @@ from swapdesk.tui.widgets.overlay import Overlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.accounts import Account, ChainLink
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -379,15 +379,15 @@ class WalletsScreen(Page):
 
     async def _ask(self) -> None:
         desk, link = self.desk, self.link
-        reading = WalletReading(
-            desk.wallet,
-            link.control if link is not None else None,
-            lambda: smart_accounts(desk.journal),
-            heard=lambda told: self.call_later(self.take, told, last=False),
-            made=lambda count: self.call_later(self._made, count),
-        )
         try:
-            told = await reading.read(self.told)
+            told = await read_wallet(
+                desk.wallet,
+                self.told,
+                link.control if link is not None else None,
+                lambda: smart_accounts(desk.journal),
+                heard=lambda told: self.call_later(self.take, told, last=False),
+                made=lambda count: self.call_later(self._made, count),
+            )
         except WalletError as error:
             self.call_later(self._not_read, failure_of_wallet(error).cause)
         except OSError as error:
