@@ -19,7 +19,7 @@ from swapdesk.flows.transactions.transactor import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.answers import Allowance, Review, TransactionState
+from swapdesk.wallet.answers import Allowance, Review
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload, TransactionPayload
 
