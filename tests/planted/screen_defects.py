@@ -227,7 +227,7 @@ SCREENS = (
         "swapdesk/tui/commands/quotes.py",
         "    writes=True,\n",
         "    writes=False,\n",
-        ("tests/tui/test_read_only.py::test_every_verb_is_one_that_writes_or_one_that_reads",),
+        ("tests/tui/test_commands.py::test_every_verb_is_one_that_writes_or_one_that_reads",),
     ),
     Defect(
         "pair-of-keys-goes-one-way",

@@ -170,18 +170,6 @@ def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[Desk
     assert next(iter(orders_of_the_service(running))).startswith(order)
     desk.open(order)
     desk.read_until("Order id", "Payout tx", "finished")
-
-    # What steers a terminal is left out of a paste, and no line of it is entered.
-    marker = len(desk.written)
-    desk.press("n")
-    desk.paste("0.5 btc eth\x1b[2J\x1b]0;owned\x07\r\rc")
-    desk.read_until_quiet(STILL)
-    written = desk.written[marker:]
-    assert b"\x1b]0;owned" not in written
-    assert b"\x1b[2J" not in written
-    assert "Swap" in desk.text.split("\n")[0]
-    desk.press(b"\x15")
-    desk.read_until_quiet(STILL)
     desk.press("q")
     wait_for(lambda: desk.process.poll() is not None, what="the desk to end")
     assert desk.process.returncode == 0

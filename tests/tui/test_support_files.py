@@ -16,9 +16,9 @@ from swapdesk.tui.screens.inspect import BundleScreen, InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.widgets.case_body import READY_REPLY
 from tui.desk_run import DeskRun, Market
-from tui.hostile_service import unsafe_characters
 from tui.known_orders import Known, exchanging, prepare, private
 from tui.screen_text import screen_text
+from tui.test_hostile_scenes import unsafe_characters
 
 WHOLE = (100, 60)
 """Where everything of a page stands at once."""

@@ -259,11 +259,7 @@ def draws_only_text(payload: str) -> None:
                 assert text.isprintable(), (name, ascii(text))
                 strip = Strip([Segment(span.text, Style(bold=span.bold)) for span in line])
                 filtered = Strip(ControlFilter().apply(list(strip), Color(0, 0, 0)))
-                assert printable_after(filtered.render(console)), (name, ascii(text))
-
-
-def printable_after(written: str) -> bool:
-    return _OWN.sub("", written).isprintable()
+                assert _OWN.sub("", filtered.render(console)).isprintable(), (name, ascii(text))
 
 
 _OWN = re.compile("\x1b\\[[0-9;]*m")
