@@ -22,8 +22,7 @@ from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import ChainStep, TypedDataPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose, TypedDataPayload
 
 OVERHEAD_SECONDS = 0.8
 BARE_SECONDS = 0.005
@@ -142,8 +141,7 @@ async def _signatures(
 def _policy_checks(figures: Figures) -> None:
     """A day's payments on disk, a sealed policy, and one more payment held to it."""
     from swapdesk.agent.keys.keystore import Scrypt
-    from swapdesk.agent.spending.limits import judge
-    from swapdesk.agent.spending.outflows import Spend, Spending
+    from swapdesk.agent.spending.limits import Spend, Spending, judge
     from swapdesk.agent.spending.policy_file import PolicyKeeper
     from swapdesk.agent.transactions.file import RecordsFile
     from swapdesk.agent.transactions.spent import SpentRecord, count

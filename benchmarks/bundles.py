@@ -26,8 +26,14 @@ from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import OperationPayload
-from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+)
 from swapdesk.wallet.transactions import Signature
 
 ORDERS = 50

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 from benchmarks.report import Case
 from swapdesk.flows.catalog.search import search
-from swapdesk.flows.catalog.token_list import TokenList
-from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.token_list import TokenList, TokenRow
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 

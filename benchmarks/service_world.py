@@ -33,10 +33,9 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.chains import Chain
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id, new_quote_id
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 AUTHORIZATION = "benchmark:benchmark"

@@ -12,31 +12,47 @@ begins, is tested ``in_fresh_interpreters``.
 
 The tests' process is large and has threads, so that another one forks for it; what was forked
 itself forks directly when it starts a process, as a sandbox does its children.
+
+The three parts: whoever starts a program, the process that forks it (``serve``), and the program
+in its fork (``become``).
 """
 
 from __future__ import annotations
 
 import array
+import asyncio
 import atexit
+import concurrent.futures.thread
 import contextlib
 import ctypes
+import fcntl
+import gc
+import importlib
+import importlib.util
 import json
 import os
+import pkgutil
+import runpy
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+import traceback
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from fork_server import HEAD
-from forked_program import Program, forked, name_of
-from known_programs import words_of
+from known_programs import imports_of, words_of
 
 _PR_SET_CHILD_SUBREAPER = 36
+HEAD = 4
+"""Bytes before a request that say how long it is; the descriptors come with them."""
 
 _original = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _here: _Forker | None = None
@@ -156,7 +172,7 @@ def _started() -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
         subprocess.Popen(
-            [sys.executable, "-P", "-c", "import fork_server as f; f.serve()",
+            [sys.executable, "-P", "-c", "import forked_processes as f; f.serve()",
              str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -171,3 +187,199 @@ def _started() -> socket.socket:
         )  # fmt: skip
     atexit.register(ours.close)
     return ours
+
+
+def serve() -> None:
+    """Fork what is asked for, until nobody asks any more."""
+    from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
+
+    # As at the entries of our own processes.
+    leave_out_validator_keys()
+    postpone_precompiles()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    fork_from_here()
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    while True:
+        head, fds, _, _ = socket.recv_fds(asked, HEAD, 64)
+        if not head:
+            return
+        request = b""
+        wanted = int.from_bytes(head, "big")
+        while len(request) < wanted:
+            request += asked.recv(wanted - len(request))
+        program = Program(**json.loads(request))
+        _load(program.words)
+        asked.sendall(b"%d" % _orphaned(program, fds))
+        for one in fds:
+            os.close(one)
+
+
+_imported: set[str] = set()
+
+
+def _load(words: Sequence[str]) -> None:
+    """Import what a program is made of, if that has not been done."""
+    missing = [name for name in imports_of(words) if name not in _imported]
+    for name in missing:
+        _import(name)
+        _imported.add(name)
+    if missing:
+        gc.collect()
+        gc.freeze()
+
+
+def _import(name: str) -> None:
+    name, _, function = name.partition(":")
+    package, star, _ = name.partition(".*")
+    module = importlib.import_module(package)
+    if star:
+        for each in pkgutil.iter_modules(module.__path__, f"{package}."):
+            importlib.import_module(each.name)
+    if function:
+        getattr(module, function)()
+
+
+def _orphaned(program: Program, fds: Sequence[int]) -> int:
+    """A fork whose parent has ended, so that it is the child of whoever takes orphans in."""
+    read, write = os.pipe()
+    between = os.fork()
+    if between == 0:
+        between = os.getpid()
+        pid = os.fork()
+        if pid:
+            os.write(write, b"%d" % pid)
+            os._exit(0)
+        while os.getppid() == between:
+            os.sched_yield()
+        become(program, fds)
+    os.waitpid(between, 0)
+    pid = int(os.read(read, 16))
+    os.close(read)
+    os.close(write)
+    return pid
+
+
+_ABOVE = 64
+"""Descriptors are moved above this while they are put in their places."""
+
+
+class Program(Struct, frozen=True):
+    """One process to be. ``passed`` are descriptors that it has under the same numbers."""
+
+    words: list[str]
+    directory: str | None
+    env: dict[str, str]
+    session: bool
+    passed: list[int]
+
+
+def name_of(module: str) -> bytes:
+    """What the system calls a fork that runs a module; fifteen bytes are kept."""
+    return module.rpartition(".")[2].encode()[:15]
+
+
+def forked(program: Program, standard: Sequence[int]) -> int:
+    """The number of a child of this process that runs a program on these three descriptors."""
+    pid = os.fork()
+    if pid == 0:
+        become(program, [*standard, *program.passed])
+    return pid
+
+
+def become(program: Program, fds: Sequence[int]) -> NoReturn:
+    """Run a program in this process and end with it."""
+    code = 1
+    try:
+        _forget(program.session)
+        _place(dict(zip([0, 1, 2, *program.passed], fds, strict=True)))
+        os.environ.clear()
+        os.environ.update(program.env)
+        time.tzset()
+        os.chdir(program.directory or "/")
+        code = _run(program.words)
+    except BaseException:  # noqa: BLE001 (told before the end)
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+_kept: list[object] = []
+"""What was left behind and must not be taken apart here: it is somebody else's."""
+
+
+def _forget(session: bool) -> None:
+    """What belongs to the process this one was forked from."""
+    gc.freeze()
+    _kept.append((sys.stdin, sys.stdout, sys.stderr))
+    asyncio._set_running_loop(None)
+    atexit._clear()
+    weakref.finalize._registry.clear()  # type: ignore[attr-defined]
+    weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
+    concurrent.futures.thread._threads_queues.clear()  # type: ignore[attr-defined]
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if session:
+        os.setsid()
+
+
+def _place(wanted: Mapping[int, int]) -> None:
+    """Let each number be the given descriptor, and close all others."""
+    moved = {at: fcntl.fcntl(one, fcntl.F_DUPFD, _ABOVE) for at, one in wanted.items()}
+    for at, one in moved.items():
+        os.dup2(one, at)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in wanted:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+
+
+def _run(words: list[str]) -> int:
+    """Run as the interpreter would; the exit code."""
+    code = 0
+    try:
+        if words[0] == "-m":
+            _run_module(words[1], words[2:])
+        elif words[0] == "-c":
+            sys.argv = ["-c", *words[2:]]
+            exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            sys.argv = words
+            runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as end:
+        code = _code_of(end)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException as error:  # noqa: BLE001 (told as the interpreter does)
+        sys.excepthook(type(error), error, error.__traceback__)
+        code = 1
+    # What an interpreter does at its end, but for taking its modules apart.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    return code
+
+
+def _run_module(module: str, arguments: list[str]) -> None:
+    Path("/proc/self/comm").write_bytes(name_of(module))
+    spec = importlib.util.find_spec(module)
+    package = spec is not None and spec.submodule_search_locations is not None
+    # It is run under another name, and must not be there under its own, as with an interpreter.
+    sys.modules.pop(f"{module}.__main__" if package else module, None)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _code_of(end: SystemExit) -> int:
+    if end.code is None or isinstance(end.code, int):
+        return (end.code or 0) & 0xFF
+    sys.stderr.write(f"{end.code}\n")
+    return 1

@@ -21,8 +21,7 @@ from patience import PATIENCE
 from swapdesk.cli.demo_transcript import tell_in_new_world
 from swapdesk.cli.output import Form, Output
 from swapdesk.flows.demo.demonstration import DemoChoice
-from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.stage import Stage
+from swapdesk.flows.demo.stage import DEMOS, Stage
 
 
 class RecordedDemo(Struct, frozen=True):

@@ -173,7 +173,7 @@ def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: 
 _CONNECTING = """
 import asyncio, contextlib, pathlib, swapdesk.flows.creation.resume, {modules}
 from swapdesk.client.errors import ClientError
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.flows import connection
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings

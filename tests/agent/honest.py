@@ -47,8 +47,15 @@ from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, NO_SALT
-from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    ChainStep,
+    DepositPromise,
+    Payload,
+    Promise,
+    Purpose,
+    TransactionPayload,
+    TypedDataPayload,
+)
 
 SOON = SECONDS + 1200
 SINGLE = ChainStep("permit", 0, 1, complete=True, chained=False)

@@ -35,8 +35,7 @@ from swapdesk.chain.solana import (
     TransferChecked,
     token_account,
 )
-from swapdesk.wallet.payload import SolanaPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, SolanaPayload
 
 ALICE, MAKER, THIEF = (Keypair.from_seed(bytes([i]) * 32) for i in (1, 2, 3))
 ME, MAKERS_KEY, MALLORY = ALICE.pubkey(), MAKER.pubkey(), THIEF.pubkey()

@@ -30,7 +30,6 @@ from agent.gate_world import (
 )
 from agent.node import URL, Contract, Move, Node, chains, token, word
 from swapdesk.agent.gate.words import amount
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.service import answered
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.typed_data import read_document
@@ -52,10 +51,8 @@ from swapdesk.secret import Secret, SecretBytes
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, Accounts, ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import Payload, TransactionPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
-from swapdesk.wallet.protocol import AgentOperation, Frame
+from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, TransactionPayload
+from swapdesk.wallet.protocol import AgentOperation, Frame, Refused
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 PHRASE = Secret("correct horse battery staple")
@@ -200,7 +197,7 @@ class _InProcess:
         frame = Frame({"do": operation, **(arguments or {})}, held)
         try:
             return (await answered(self._opened, operation, frame))[0]
-        except AgentRefusal as refusal:
+        except Refused as refusal:
             raise Refused(refusal.code, refusal.words, refusal.findings) from None
 
     async def close(self) -> None:

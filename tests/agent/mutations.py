@@ -37,8 +37,7 @@ from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import ENTRY_POINT, MULTICALL3, PERMIT2
-from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload, TypedDataPayload
 
 ZERO = "0x" + "00" * 20
 DEAD = "0x000000000000000000000000000000000000dEaD"

@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from swapdesk.agent.process.chains import Chains
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import EvmClient, Request
-from swapdesk.chain.rpc.evm_answers import EvmRefused
+from swapdesk.chain.rpc.evm import EvmClient, EvmRefused, Request
 from swapdesk.wallet.accounts import ChainLink, Kind
 
 Answer = bytes | None | Callable[[bytes], bytes | None]

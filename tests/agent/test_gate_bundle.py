@@ -52,25 +52,25 @@ from swapdesk.chain.smart_account import (
     DEPOSIT_TO,
     EXECUTE_BATCH,
     WITHDRAW_TO,
+    EntryPointVersion,
     InnerCall,
+    UserOperation,
     account_address,
     encode_batch,
-)
-from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
-from swapdesk.chain.user_operation import (
-    EntryPointVersion,
-    UserOperation,
     nonce_key,
     operation_json,
     user_operation_hash,
 )
-from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
+from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
     DepositPromise,
+    OperationPayload,
     Purpose,
+    SolanaPayload,
     TakenOut,
+    TransactionPayload,
     WithdrawalPromise,
 )
 from swapdesk.wallet.review import Match, Simulation

@@ -47,8 +47,7 @@ from swapdesk.agent.signers.evm import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wallet.review import Match, Severity, Simulation
 from swapdesk.wallet.transactions import TransactionState
 

@@ -58,8 +58,13 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2
-from swapdesk.chain.smart_account import InnerCall, encode_batch
-from swapdesk.chain.user_operation import UserOperation, nonce_key, operation_json
+from swapdesk.chain.smart_account import (
+    InnerCall,
+    UserOperation,
+    encode_batch,
+    nonce_key,
+    operation_json,
+)
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.flows.batch.bundle_promise import (
@@ -76,9 +81,16 @@ from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleIte
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import own_promise
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
+from swapdesk.wallet.promise import (
+    ChainStep,
+    Promise,
+    Purpose,
+    TakenOut,
+    TransactionPayload,
+    TypedDataPayload,
+    WithdrawalPromise,
+)
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.operations import OPERATIONS
@@ -363,8 +375,7 @@ def _taken(call: InnerCall) -> Taken:
 
 
 async def bundle(trader: Trader, service: Service) -> bool:
-    from swapdesk.chain.smart_account import decode_batch
-    from swapdesk.chain.user_operation import EntryPointVersion
+    from swapdesk.chain.smart_account import EntryPointVersion, decode_batch
 
     multi_id = f"group-{service.random.random()}"
     made = bundle_of(trader, service, multi_id)

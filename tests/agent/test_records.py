@@ -24,14 +24,13 @@ from http_clients import node_transport
 from sampling import examples as how_many
 from swapdesk.agent.gate.case import PastSignature, Taking
 from swapdesk.agent.process.payload_assessment import read_solana_facts
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import FILE, RecordsFile
 from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
@@ -40,8 +39,8 @@ OPEN = frozenset(State) - FINAL
 
 
 @contextmanager
-def refused(*codes: Code, match: str | None = None) -> Iterator[None]:
-    with pytest.raises(AgentRefusal, match=match) as raised:
+def refused(*codes: RefusalCode, match: str | None = None) -> Iterator[None]:
+    with pytest.raises(Refused, match=match) as raised:
         yield
     assert raised.value.code in codes
 
@@ -95,7 +94,7 @@ def test_a_second_signature_of_an_intent(records: Records, state: State, purpose
     ):
         write(records, second, 1)
     else:
-        with refused(Code.ALREADY_SIGNED, Code.UNRESOLVED):
+        with refused(RefusalCode.ALREADY_SIGNED, RefusalCode.UNRESOLVED):
             write(records, second, 1)
         assert [one.hash for one in records.page()[0]] == [first.hash]
 
@@ -113,7 +112,7 @@ def test_an_expired_payment_on_solana_may_be_signed_again(records: Records) -> N
 def test_what_is_signed_and_not_sent_comes_first(records: Records) -> None:
     write(records, draft("first"))
     other = draft("other", 1, intent_id="other")
-    with refused(Code.UNRESOLVED):
+    with refused(RefusalCode.UNRESOLVED):
         write(records, other)
     assert records.move("0xfirst", State.SENT, among=OPEN)
     write(records, other)
@@ -127,7 +126,7 @@ def test_nonces_follow_each_other_also_when_the_node_is_behind(records: Records)
     put(records, draft("a", 5), State.SENT, 5)
     assert records.next_nonce("base", "0xme", 5) == 6
     assert records.next_nonce("base", "0xme", 9) == 9
-    with refused(Code.STALE_REVIEW):
+    with refused(RefusalCode.STALE_REVIEW):
         write(records, draft("b", 5, intent_id="b"), 5)
     put(records, draft("c", 6, intent_id="c"), State.ABANDONED, 5)
     assert records.next_nonce("base", "0xme", 5) == 6
@@ -145,7 +144,7 @@ def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
         replace(bump, intent_id="other"),
         replace(bump, replaces="0xunknown"),
     ):
-        with refused(Code.STALE_REVIEW, Code.ALREADY_SIGNED):
+        with refused(RefusalCode.STALE_REVIEW, RefusalCode.ALREADY_SIGNED):
             write(records, wrong)
     write(records, bump)
     assert records.fees("0xbump") == (110, 11)
@@ -155,7 +154,7 @@ def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
         [first.hash],
     )
     records.move(first.hash, State.MINED, among=OPEN)
-    with refused(Code.STALE_REVIEW, Code.ALREADY_SIGNED):
+    with refused(RefusalCode.STALE_REVIEW, RefusalCode.ALREADY_SIGNED):
         write(records, replace(bump, hash="0xlate", fee=200, priority=20))
 
 
@@ -170,7 +169,7 @@ def test_a_name_means_one_chain_for_ever(records: Records) -> None:
     records.bind_chain("base", 8453, "0xaa")
     records.bind_chain("base", 8453, "0xaa")
     for chain_id, genesis in ((8453, "0xbb"), (1, "0xaa"), (None, "0xaa")):
-        with refused(Code.OTHER_CHAIN):
+        with refused(RefusalCode.OTHER_CHAIN):
             records.bind_chain("base", chain_id, genesis)
     assert records.genesis("base") == "0xaa"
 
@@ -223,7 +222,7 @@ def test_whatever_happens_an_intent_pays_once(
                 one = replace(one, nonce=records.next_nonce("base", "0xme", of_node))
             try:
                 write(records, one, of_node)
-            except AgentRefusal:
+            except Refused:
                 if known:
                     records.move(known[-1].hash, state, among=OPEN)
             arriving = [
@@ -246,16 +245,16 @@ def test_the_file_is_ours_alone_and_damage_is_no_reason_to_write(tmp_path: Path)
     file = tmp_path / FILE
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o644)
-    with refused(Code.RECORDS, match="other users"):
+    with refused(RefusalCode.RECORDS, match="other users"):
         RecordsFile(tmp_path, writable=True)
     file.chmod(0o600)
     content = file.read_bytes()
     file.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
-    with refused(Code.RECORDS):
+    with refused(RefusalCode.RECORDS):
         RecordsFile(tmp_path, writable=True)
     file.unlink()
     file.symlink_to(tmp_path / "elsewhere")
-    with refused(Code.RECORDS):
+    with refused(RefusalCode.RECORDS):
         RecordsFile(tmp_path, writable=True)
 
 
@@ -268,7 +267,7 @@ def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
     write(writer, draft("a"))
     reader = Records(RecordsFile(tmp_path, writable=False))
     assert [one.hash for one in reader.page()[0]] == ["0xa"]
-    with refused(Code.RECORDS):
+    with refused(RefusalCode.RECORDS):
         reader.move("0xa", State.SENT, among=OPEN)
     reader.close()
     writer.close()
@@ -277,7 +276,7 @@ def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
 def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_path: Path) -> None:
     blocker = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
-    with refused(Code.RECORDS):
+    with refused(RefusalCode.RECORDS):
         write(records, draft("a"))
     blocker.execute("ROLLBACK")
     blocker.close()
@@ -292,18 +291,18 @@ def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
     cheap = replace(alone, nonce=0, replaces="0xaa", fee=109, priority=11)
     back = replace(cheap, fee=110)
     for wrong in (alone, cheap, replace(back, intent_id="another")):
-        with refused(Code.STALE_REVIEW):
+        with refused(RefusalCode.STALE_REVIEW):
             write(records, wrong, 1)
     write(records, back, 1)
     # It may be raised as often as it waits, and what it took back is not paid again.
     write(records, replace(back, hash="0xcb", fee=130, priority=20, replaces="0xca"), 1)
     write(records, replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb"), 1)
-    with refused(Code.ALREADY_SIGNED):
+    with refused(RefusalCode.ALREADY_SIGNED):
         write(records, draft("ab", fee=200, priority=40, replaces="0xaa"), 1)
     for name in ("0xaa", "0xca", "0xcb"):
         records.move(name, State.REPLACED, among=OPEN)
     records.move("0xcc", State.SUCCEEDED, among=OPEN)
-    with refused(Code.ALREADY_SIGNED):
+    with refused(RefusalCode.ALREADY_SIGNED):
         write(records, draft("ad", nonce=1), 1)
     write(records, draft("ae", nonce=1, intent_id="another"), 1)
 
@@ -434,7 +433,7 @@ async def test_what_no_node_heard_of_is_where_it_was(
 ) -> None:
     """No byte has left, so it may still be given up."""
     async with Silent() as client:
-        with pytest.raises(AgentRefusal, match="it was not sent"):
+        with pytest.raises(Refused, match="it was not sent"):
             await SolanaDelivery(client, records).send(signed)
     assert (records.find(signed.hash).state, client.asked) == (State.SIGNED, 1)
 

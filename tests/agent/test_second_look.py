@@ -15,13 +15,12 @@ from swapdesk.agent.gate.case import Facts
 from swapdesk.agent.gate.verdict import GateVerdict
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import ChainReading, Looked
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.signing import require_agreement
 from swapdesk.agent.process.wallet_session import IdleLock
 from swapdesk.agent.signers.evm import EvmTransaction
 from swapdesk.clock import ManualClock
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import RuleFinding, Severity
 
 WARNING = RuleFinding("RECIPIENT_HAS_CODE", Severity.WARN, "There is code.", "Paid to")
@@ -39,20 +38,20 @@ def test_the_same_is_signed() -> None:
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
-        ({"findings": (replace(WARNING, severity=Severity.REFUSE),)}, Code.GATE),
-        ({"findings": (WARNING, replace(WARNING, field="Token"))}, Code.STALE_REVIEW),
-        ({"content": b"another"}, Code.STALE_REVIEW),
-        ({"content": None}, Code.STALE_REVIEW),
-        ({"phrase": None}, Code.STALE_REVIEW),
-        ({"plan": replace(PLAN, nonce=8)}, Code.STALE_REVIEW),
-        ({"plan": None}, Code.STALE_REVIEW),
-        ({"read": replace(SEEN.read, base_fee=101)}, Code.STALE_REVIEW),
+        ({"findings": (replace(WARNING, severity=Severity.REFUSE),)}, RefusalCode.GATE),
+        ({"findings": (WARNING, replace(WARNING, field="Token"))}, RefusalCode.STALE_REVIEW),
+        ({"content": b"another"}, RefusalCode.STALE_REVIEW),
+        ({"content": None}, RefusalCode.STALE_REVIEW),
+        ({"phrase": None}, RefusalCode.STALE_REVIEW),
+        ({"plan": replace(PLAN, nonce=8)}, RefusalCode.STALE_REVIEW),
+        ({"plan": None}, RefusalCode.STALE_REVIEW),
+        ({"read": replace(SEEN.read, base_fee=101)}, RefusalCode.STALE_REVIEW),
     ],
 )
-def test_whatever_differs_is_not(changed: dict[str, Any], code: Code) -> None:
+def test_whatever_differs_is_not(changed: dict[str, Any], code: RefusalCode) -> None:
     of_look = {name: value for name, value in changed.items() if name in ("plan", "read")}
     verdict = VERDICT if of_look else replace(VERDICT, **changed)
-    with pytest.raises(AgentRefusal) as refused:
+    with pytest.raises(Refused) as refused:
         require_agreement(SEEN, replace(SEEN, verdict=verdict, **of_look))
     assert refused.value.code is code
 
@@ -84,16 +83,16 @@ def test_evm_ids(of: Account, chain_id: int, allowed: bool) -> None:
     if allowed:
         refuse_foreign_chain(of, link(chain_id), "0xaa")
         return
-    with pytest.raises(AgentRefusal) as refused:
+    with pytest.raises(Refused) as refused:
         refuse_foreign_chain(of, link(chain_id), "0xaa")
-    assert refused.value.code is Code.OTHER_CHAIN
+    assert refused.value.code is RefusalCode.OTHER_CHAIN
 
 
 def test_solana_is_told_by_its_genesis() -> None:
     place = link(None, Kind.SOLANA)
     refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, "of a sandbox")
     refuse_foreign_chain(account("desk", kind=Kind.SOLANA), place, MAINNET_SOLANA)
-    with pytest.raises(AgentRefusal):
+    with pytest.raises(Refused):
         refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, MAINNET_SOLANA)
 
 
@@ -101,7 +100,7 @@ def test_a_chain_is_asked_for_by_name_and_kind() -> None:
     chains = Chains([link(8453)])
     assert chains.link("base", Kind.EVM).chain_id == 8453
     for name, kind in (("base", Kind.SOLANA), ("polygon", Kind.EVM)):
-        with pytest.raises(AgentRefusal):
+        with pytest.raises(Refused):
             chains.link(name, kind)
 
 

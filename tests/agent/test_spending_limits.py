@@ -39,23 +39,22 @@ from sampling import examples
 from swapdesk.agent.gate.case import GasPlan
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.spending.limits import Past, judge
-from swapdesk.agent.spending.outflows import Spend, Spending, spending_of
-from swapdesk.agent.spending.outflows import SpendSums as OwnSums
+from swapdesk.agent.spending.limits import Past, Spend, Spending, judge, spending_of
+from swapdesk.agent.spending.limits import SpendSums as OwnSums
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import CALL_ASSETS, ENTRY_POINT, PERMIT2
-from swapdesk.chain.smart_account import InnerCall, encode_batch
-from swapdesk.chain.user_operation import operation_json
-from swapdesk.wallet.payload import (
+from swapdesk.chain.smart_account import InnerCall, encode_batch, operation_json
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
+    Promise,
+    Purpose,
     SolanaPayload,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.spending import (
     SECONDS,
     Limit,

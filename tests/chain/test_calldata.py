@@ -3,8 +3,10 @@
 import pytest
 from eth_abi.abi import encode
 
+from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import CalldataError, Method
+from swapdesk.chain.deployments import ENTRY_POINT, MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.contracts.artefact import artefact
 
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -119,3 +121,9 @@ def test_another_layout_of_the_same_values_is_refused():
 def test_values_that_do_not_fit_are_not_encoded(arguments):
     with pytest.raises(CalldataError):
         erc20.TRANSFER.call(*arguments)
+
+
+def test_every_address_has_its_checksum():
+    addresses = [PERMIT2, MULTICALL3, ENTRY_POINT, *(one.address for one in SANDBOX_VENUES)]
+    assert [checksummed(address) for address in addresses] == addresses
+    assert len({address.lower() for address in addresses}) == len(addresses)

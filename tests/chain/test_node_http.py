@@ -16,12 +16,10 @@ import pytest
 from client.rude_server import Request, RudeServer, answer, drip
 from corpus import Case, load
 from patience import PATIENCE
-from swapdesk.chain.rpc.evm import EvmClient, balance_of
-from swapdesk.chain.rpc.evm_answers import EvmUncertain, EvmUnreachable
+from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain, EvmUnreachable, balance_of
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
-from swapdesk.client.chain_lookup import LookupFailed, NodeReader
-from swapdesk.client.chain_transfers import EvmBlocks
+from swapdesk.client.chain_lookup import EvmBlocks, LookupFailed, NodeReader
 
 
 async def _evm(url: str, deadline: float) -> object:

@@ -23,11 +23,11 @@ from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
 from swapdesk.cli.sandbox_commands import NAMES
-from swapdesk.client.chain_transfers import ChainTransfer
+from swapdesk.client.chain_lookup import ChainTransfer
 from swapdesk.clock import ManualClock
 from swapdesk.flows.demo.customers import AHEAD, ALIKE, COUNT, Customer, world_wait
-from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import search_link
+from swapdesk.flows.demo.stage import DEMOS
 from swapdesk.tui.glyphs import HEAVY, RULE
 from swapdesk.tui.screens.demo import path_lines
 from swapdesk.tui.spans import plain_text

@@ -14,8 +14,7 @@ from cli.desks import Desk
 from cli.lying_service import Change, lying_service
 from harness import Result, Sandbox
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_request import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.quotes import RouteType
 

@@ -100,7 +100,6 @@ class RudeServer:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None
         self._tasks.add(task)
         try:
             while not writer.is_closing():

@@ -1,16 +1,27 @@
-"""The typed methods, the table of operations, and calls by method and path."""
+"""The typed methods against a scripted service and the real one, the table of operations, and calls
+by method and path."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import re
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
 
+from cli.newer_answers import KINDS, Newer, between
 from client.rude_server import EagerClock, RudeServer, answer
 from corpus import Case, load
-from service.world import BTC
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import venues_at
+from service.plain_bundler import PlainBundler
+from service.world import BTC, ETH, TOKENS
+from swapdesk.chain.smart_account import account_address
 from swapdesk.client.api import PartnerApi, find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
@@ -20,11 +31,22 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
     RequestRefused,
 )
-from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.multi import MultiBuildRequest
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import Onchain
+from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
+from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.encoding.codec import decode, encode_json
+from swapdesk.wire.multi import (
+    MultiBuildRequest,
+    MultiExchangeRequest,
+    MultiOrderRequest,
+    MultiSubmitRequest,
+)
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
-from swapdesk.wire.orders import OrderQuery, OrderSort
-from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
+from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.tokens import TokenQuery
+from world import World, open_world
 
 CREDENTIALS = Credentials.of_key("key-1", "secret-1")
 OTHER_METHODS = {"aclose", "call"}
@@ -102,36 +124,6 @@ async def test_a_write_by_path_needs_a_body_that_fits_and_a_read_takes_none() ->
         assert server.requests == []
         await api.call("post", "/exchanges", body=b"{}")
         assert server.requests[0].body == b"{}"
-
-
-async def test_parameters_are_written_by_their_wire_names() -> None:
-    quotes = {"quotes": [], "total": 0}
-    orders = {"orders": [], "total": 0, "totalPages": 0}
-    async with RudeServer(answer(200, quotes), answer(200, orders)) as server:
-        async with open_api(server) as api:
-            query = QuoteQuery.model_validate(
-                {"amount": "0.50", "from": "a" * 24, "to": "b" * 24, "types": ["standard"]}
-            )
-            assert query.types == [RouteType.STANDARD]
-            await api.get_quotes(query)
-            await api.list_orders(OrderQuery(page=2, sort_by=OrderSort.UPDATED))
-        first, second = server.requests
-    assert first.target == f"/v2/quotes?amount=0.50&from={'a' * 24}&to={'b' * 24}&types=standard"
-    assert second.target == "/v2/orders?page=2&sortBy=updated"
-
-
-async def test_amounts_keep_every_digit_and_text_is_made_safe() -> None:
-    body = (
-        b'{"houdiniId": "abc", "inAmount": 123456789.123456789012345678,'
-        b' "swapName": "\\u001b[31mX", "newField": {"a": [1]}, "displayStatus": "NEW_STATE"}'
-    )
-    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
-        order = await api.get_order("abc")
-        assert str(order.in_amount) == "123456789.123456789012345678"
-        assert order.swap_name == "<U+001B>[31mX"
-        assert order.display_status == "NEW_STATE"
-        assert api.raw_order("abc") == body
-        assert api.raw_order("other") is None
 
 
 @pytest.mark.parametrize("case", load("other_id", name="answers"), ids=lambda case: case.id)
@@ -262,3 +254,99 @@ async def test_a_service_is_not_well_whatever_it_says(status: int) -> None:
     async with RudeServer(answer(status, said)) as server, open_api(server) as api:
         with pytest.raises((ApiError, AnswerRefused)):
             await api.health()
+
+
+ETH_ADDRESS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path, ManualClock(), venues_at()) as opened:
+        yield opened
+
+
+def swap() -> QuoteQuery:
+    return QuoteQuery.model_validate(
+        {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": [RouteType.STANDARD]}
+    )
+
+
+async def create(api: PartnerApi) -> Order:
+    quotes = await api.get_quotes(swap())
+    quote_id = quotes.quotes[0].quote_id
+    receipt = await api.create_exchange(ExchangeRequest(quote_id=quote_id, address_to=BTC_ADDRESS))
+    assert receipt.request_id
+    return receipt.made
+
+
+@pytest.mark.parametrize("newer", [Newer(), Newer(members=KINDS)], ids=["today", "newer"])
+async def test_every_operation_is_understood_both_ways(world: World, newer: Newer) -> None:
+    """Also where a newer service adds members to whatever it says."""
+    world.network.after = between(newer)
+    async with world.new_api() as api:
+        assert (await api.health()).status == "ok"
+        assert (await api.openapi())["openapi"].startswith("3.0")
+        chains = await api.list_chains(ChainQuery(page_size=2))
+        assert (len(chains.chains), chains.total) == (2, 4)
+        tokens = await api.list_tokens(TokenQuery(symbol="usdc"))
+        assert {t.symbol for t in tokens.tokens} == {"USDC"}
+        assert (await api.get_token(ETH.id)).symbol == "ETH"
+        assert {p.short_name for p in await api.list_swaps()} == {"aa", "bb", "cc"}
+        pair = PairLimitsQuery(token_id_from=ETH.id, token_id_to=BTC.id)
+        assert (await api.get_pair_limits(pair)).cex is not None
+        quotes = await api.get_quotes(swap())
+        assert quotes.total == len(quotes.quotes) >= 3
+        assert all(isinstance(q.net_amount_out, Decimal) for q in quotes.quotes)
+        order = await create(api)
+        assert (await api.get_order(order.service_id)) == order
+        raw = api.raw_order(order.service_id)
+        assert decode(Order, raw, side="client") == order
+        send_query = PrivateSendQuery.model_validate({"amount": "1", "from": ETH.id})
+        sends = await api.get_private_send_quotes(send_query)
+        sent = await api.create_private_send(
+            PrivateSendRequest(quote_id=sends.quotes[0].quote_id, address_to=ETH_ADDRESS)
+        )
+        assert sent.made.anonymous
+        assert sent.request_id
+        listed = await api.list_orders(OrderQuery(page_size=1))
+        assert (len(listed.orders), listed.total, listed.total_pages) == (1, 2, 2)
+        limits = await api.get_rate_limits()
+        left = api.budget.left("exchange")
+        assert left.left == limits.exchange.per_minute - 2
+        assert (await api.get_commissions(CommissionQuery(month="2026-11"))).commission_count == 0
+        assert (await api.get_volume()).total_transacted_usd == 0
+        assert await api.get_weekly_volume() == []
+        assert len(await api.get_chart(ChartQuery(metric=ChartMetric.VOLUME))) == 30
+
+
+OWNER = Account.from_key("0x" + "11" * 32)
+
+
+async def test_a_group_is_understood_both_ways(tmp_path: Path) -> None:
+    tokens = [token.model_copy(update={"has_bundler": True}) for token in TOKENS]
+    onchain = Onchain(bundler=PlainBundler(funded={account_address(OWNER.address)}))
+    clock = ManualClock()
+    asked = MultiOrderRequest(
+        from_=ETH.id, to=BTC.id, amount=Decimal("0.5"), address_to=BTC_ADDRESS, anonymous=False
+    )
+    async with (
+        open_world(tmp_path, clock, venues_at(), tokens=tokens, onchain=onchain) as opened,
+        opened.api as api,
+    ):
+        receipt = await api.create_multi_exchange(MultiExchangeRequest(orders=[asked]))
+        assert receipt.request_id
+        await opened.service.worker.step(clock.now())
+        multi_id = receipt.made.multi_id
+        request = MultiBuildRequest(sender=OWNER.address)
+        (batch,) = (await api.build_multi_transactions(multi_id, request)).transactions
+        signed = OWNER.sign_message(encode_defunct(hexstr=batch.tx_data.user_op_hash))
+        signatures = ["0x" + signed.signature.hex().removeprefix("0x")]
+        submission = await api.submit_multi_transactions(
+            multi_id, MultiSubmitRequest(signatures=signatures)
+        )
+        assert submission.user_op_hashes == [batch.tx_data.user_op_hash]
+        await opened.service.bundles.step()
+        assert (await api.get_multi_exchange(multi_id)).bundle_status == "confirmed"
+        with pytest.raises(ApiError, match="VALIDATION_ERROR") as refused:
+            await api.get_multi_transactions(multi_id, OWNER.address)
+        assert list(refused.value.fields) == ["multiId"]

@@ -18,11 +18,11 @@ from sampling import examples
 from swapdesk.client.chain_lookup import (
     MOST_PAYMENTS,
     ChainTransaction,
+    EvmBlocks,
     LookupFailed,
     NodeReader,
     Payment,
 )
-from swapdesk.client.chain_transfers import EvmBlocks
 
 HASH = "0x" + "8f2c" * 16
 TO, TOKEN = "0x" + "1a" * 20, "0x" + "2b" * 20

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import sampling
 from service.world import BTC, ETH
-from swapdesk.client import order_frames
-from swapdesk.client.order_frames import OrderFrames
-from swapdesk.client.stream_socket import MAX_MESSAGE
+from swapdesk.client import stream_socket
+from swapdesk.client.stream_socket import MAX_MESSAGE, OrderFrames
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
 from swapdesk.wire.events import ServerFrame
 from swapdesk.wire.orders import Order
@@ -225,15 +224,15 @@ def test_refused_credentials_are_no_update() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_frames, "KEPT", 3)
+    monkeypatch.setattr(stream_socket, "KEPT", 3)
     frames = OrderFrames(MAX_MESSAGE)
     texts = [text_of(plain()).replace("h8Kq2P", f"h8Kq2{n}") for n in range(4)]
     read = [frames.read(text) for text in texts]
     assert frames.read(texts[3]) is read[3]
     assert frames.read(texts[0]) is not read[0]
-    long = text_of([("serviceId", '"a"'), ("statusLabel", f'"{"x" * order_frames.LONGEST}"')])
+    long = text_of([("serviceId", '"a"'), ("statusLabel", f'"{"x" * stream_socket.LONGEST}"')])
     assert frames.read(long) is not frames.read(long)
     short = text_of([("serviceId", '"b"'), ("statusLabel", '""')])
     frames.read(short)
-    grown = short.replace('""', f'"{"x" * order_frames.LONGEST}"')
+    grown = short.replace('""', f'"{"x" * stream_socket.LONGEST}"')
     assert frames.read(grown) is not frames.read(grown)

@@ -43,10 +43,9 @@ from swapdesk.client.errors import (
     Unreachable,
 )
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.retry import RetryPolicy
-from swapdesk.client.transport import ApiTransport
-from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.client.transport import ApiTransport, RetryPolicy
 from swapdesk.wire.operations import BY_NAME
+from swapdesk.wire.orders import ExchangeRequest
 
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
 ORDER = b'{"serviceId": "abc"}'

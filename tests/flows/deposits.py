@@ -13,8 +13,7 @@ from flows.signing import DIGEST, TRADING, USDC, line
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wallet.review import (
     BalanceChange,
     Match,

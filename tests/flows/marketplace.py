@@ -13,8 +13,7 @@ from cached_catalog import cache_catalog
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.tokens import Token

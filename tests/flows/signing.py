@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from flows.orders import NOW, intent
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
 from swapdesk.flows.signing.signing_session import Mark, SigningSession
-from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import ChainStep, Purpose, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.review import (
     BalanceChange,
     Match,

@@ -9,22 +9,26 @@ from pathlib import Path
 import pytest
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.budget import Budget, Window
-from swapdesk.client.own_calls import OwnCalls
-from swapdesk.clock import ManualClock
-from swapdesk.flows.account.chart import (
+from swapdesk.client.budget import Budget, OwnCalls, Window
+from swapdesk.clock import Clock, ManualClock
+from swapdesk.flows.account.reading import (
+    READS,
+    AccountReader,
+    AccountReading,
+    account_csv,
     bar_rows,
     begins_late,
     days_query,
+    forecast,
+    limit_gauges,
     month_name,
     month_of,
+    over,
     scale_of,
     short_usd,
     stepped,
     text_chart,
 )
-from swapdesk.flows.account.limits import forecast, limit_gauges, over
-from swapdesk.flows.account.reading import READS, AccountReader, AccountReading, account_csv
 from swapdesk.wire.account import ChartPoint, CommissionSummary, RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 
@@ -34,33 +38,23 @@ QUOTE = RateClass.QUOTE
 WAITS = " The desk then waits."
 
 
-class Time:
-    """The service's time, as a test sets it."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 def at(text: str) -> datetime:
     return datetime.fromisoformat(f"2026-11-20T{text}+00:00")
 
 
-def budget_at(time: Time, path: Path | None = None) -> Budget:
-    budget = Budget(time, None if path is None else OwnCalls(path))
+def budget_at(clock: Clock, path: Path | None = None) -> Budget:
+    budget = Budget(clock.now, None if path is None else OwnCalls(path))
     budget.limits = RateLimits(monthly_request_count=0, quote=WINDOWS, exchange=WINDOWS)
     return budget
 
 
 def test_nothing_is_shown_before_the_limits_are_known() -> None:
-    assert limit_gauges(Budget(Time(NOON))) == ()
+    assert limit_gauges(Budget(ManualClock(NOON).now)) == ()
     assert forecast(()) is None
 
 
 def test_gauges_of_each_window() -> None:
-    time = Time(at("14:02:19"))
+    time = ManualClock(at("14:02:19"))
     budget = budget_at(time)
     for _ in range(3):
         budget.count(QUOTE)
@@ -79,7 +73,7 @@ def test_gauges_of_each_window() -> None:
 
 
 def test_calls_of_other_processes_are_counted_within_their_windows(tmp_path: Path) -> None:
-    path, time = tmp_path / "calls", Time(at("13:59:30"))
+    path, time = tmp_path / "calls", ManualClock(at("13:59:30"))
     one, other = budget_at(time, path), budget_at(time, path)
     one.count(QUOTE)
     other.count(QUOTE)
@@ -87,13 +81,13 @@ def test_calls_of_other_processes_are_counted_within_their_windows(tmp_path: Pat
     other.count(RateClass.READ)
     assert [g.used for g in limit_gauges(one)] == [2, 2, 2, 1, 1, 1]
     assert one.left(QUOTE).left == 19  # type: ignore[union-attr]
-    time.now = at("14:00:00")
+    time.advance(30)
     assert [g.used for g in limit_gauges(one)] == [0, 0, 2, 0, 0, 1]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_an_answer_told_counts_where_it_is_more() -> None:
-    time = Time(at("14:00:30"))
+    time = ManualClock(at("14:00:30"))
     budget = budget_at(time)
     budget.count(QUOTE)
     budget.tell(
@@ -104,7 +98,7 @@ def test_what_an_answer_told_counts_where_it_is_more() -> None:
 
 
 def test_a_file_that_cannot_be_used_counts_nothing(tmp_path: Path) -> None:
-    budget = budget_at(Time(NOON), tmp_path / "no directory" / "calls")
+    budget = budget_at(ManualClock(NOON), tmp_path / "no directory" / "calls")
     budget.count(QUOTE)
     assert limit_gauges(budget)[0].used == 1
     path = tmp_path / "calls"
@@ -130,7 +124,7 @@ def test_the_lines_of_earlier_days_are_left_out_of_a_long_file(tmp_path: Path) -
     ],
 )
 def test_forecast(tmp_path: Path, now: str, calls: int, said: str | None) -> None:
-    time, path = Time(at(now)), tmp_path / "calls"
+    time, path = ManualClock(at(now)), tmp_path / "calls"
     begun = int(at("14:00:00").timestamp())
     path.write_text(f"{begun} quote\n" * calls)
     gauges = limit_gauges(budget_at(time, path))

@@ -13,7 +13,7 @@ import pytest
 
 import manual_time
 from swapdesk.background import BackgroundTasks, Defect
-from swapdesk.client.stream_events import OrderMissing, StreamState
+from swapdesk.client.live import OrderMissing, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.creation.order_verification import Created

@@ -14,29 +14,33 @@ import pytest
 from msgspec.structs import replace
 
 from flows import old_journals
-from flows.faulty_network import lose_answer, on
+from flows.faulty_network import After, lose_answer, on
 from flows.orders import BTC, NOW, created_here, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.candidates import (
+from swapdesk.flows.creation.order_verification import (
+    SKEW,
+    Created,
+    CreateUnknown,
+    OrderMatch,
+    match,
+)
+from swapdesk.flows.creation.resume import (
     UNSAID,
     CandidateRefused,
     Candidates,
     Look,
     OrderCandidate,
     compared,
+    resume,
 )
-from swapdesk.flows.creation.order_verification import Created, CreateUnknown
-from swapdesk.flows.creation.reconciliation import SKEW, OrderMatch, match
-from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
 
@@ -72,9 +76,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     asked = await trade.quoted()
     twin = await twin_of(trade, asked)
     intent = await unknown(trade, asked)
-    sent = trade.step(intent.id)
-    assert sent.server_at is not None
-    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
     assert isinstance(outcome, CreateUnknown)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
@@ -86,10 +88,8 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     created = await candidates.choose(look, wanted.service_id)
     assert isinstance(created, Created)
     assert created.withheld is None
-    entry = trade.journal.intents.get(intent.id)
-    step = trade.journal.intents.step(intent.id)
-    assert entry.state is IntentState.CREATED
-    assert step.state is StepState.RESOLVED_YES
+    assert trade.entry(intent.id).state is IntentState.CREATED
+    assert trade.step(intent.id).state is StepState.RESOLVED_YES
     assert trade.journal.intents.unfinished() == []
     assert trade.network.posts() == 2
     with pytest.raises(CandidateRefused, match="known by now"):
@@ -103,24 +103,17 @@ async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: 
     look = await by_hand(trade).look(intent.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    sent = trade.step(intent.id)
-    assert sent.server_at is not None
-    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id == look.candidates[0].service_id
-
-
-async def test_only_an_order_that_was_found_can_be_chosen(trade: World) -> None:
-    intent = await unknown(trade)
-    look = await by_hand(trade).look(intent.id)
-    with pytest.raises(CandidateRefused, match="none of the orders found"):
-        await by_hand(trade).choose(look, "nothing-here")
 
 
 async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -> None:
     intent = await unknown(trade)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
+    with pytest.raises(CandidateRefused, match="none of the orders found"):
+        await candidates.choose(look, "nothing-here")
     with pytest.raises(CandidateRefused, match="Not the same"):
         candidates.give_up(look, "give up")
     with pytest.raises(CandidateRefused, match="did not see every order"):
@@ -128,10 +121,13 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -
     trade.clock.advance(601)
     with pytest.raises(CandidateRefused, match="too old"):
         candidates.give_up(look, look.phrase)
+    trade.network.after = gone
+    with pytest.raises(CandidateRefused, match="could not be asked"):
+        await trade.over_time(candidates.look(intent.id))
+    trade.network.after = None
     again = await candidates.look(intent.id)
     candidates.give_up(again, again.phrase)
-    entry = trade.entry(intent.id)
-    assert entry.state is IntentState.ABANDONED
+    assert trade.entry(intent.id).state is IntentState.ABANDONED
     assert trade.journal.intents.unfinished() == []
     trade.journal.intents.add(replace(intent, id="again"), "create", "digest")
 
@@ -145,13 +141,6 @@ async def test_an_order_the_service_forgot_can_still_be_given_up(trade: World) -
     assert look.said.startswith("The service does not list every order since then any more")
     candidates.give_up(look, look.phrase)
     assert trade.journal.intents.unfinished() == []
-
-
-async def test_a_service_that_cannot_be_asked_settles_nothing(trade: World) -> None:
-    intent = await unknown(trade)
-    trade.network.after = gone
-    with pytest.raises(CandidateRefused, match="could not be asked"):
-        await trade.over_time(by_hand(trade).look(intent.id))
 
 
 async def test_what_is_settled_or_not_here_is_refused_in_words(trade: World) -> None:
@@ -299,20 +288,15 @@ async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -
     assert answered[0]
 
 
-async def test_a_name_that_cannot_be_shown_is_not_kept(trade: World) -> None:
-    def spoil(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        response.headers["x-request-id"] = "r\u202e1".encode().decode("latin-1")
-        return response
+def unsafe(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    response.headers["x-request-id"] = "r\u202e1".encode().decode("latin-1")
+    return response
 
-    trade.network.after = spoil
+
+@pytest.mark.parametrize("after", [unsafe, lose_answer])
+async def test_a_name_that_is_unsafe_or_was_lost_is_not_kept(trade: World, after: After) -> None:
+    trade.network.after = after
     outcome = await trade.created()
-    assert trade.journal.create_requests.of(outcome.order.service_id) is None
-
-
-async def test_an_order_that_was_found_again_has_no_request_to_name(trade: World) -> None:
-    trade.network.after = lose_answer
-    outcome = await trade.created()
-    assert outcome.found_again
     assert trade.journal.create_requests.of(outcome.order.service_id) is None
 
 
@@ -328,7 +312,6 @@ def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal
 def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) -> None:
     one = intent()
     journal.intents.add(one, "create", "digest")
-    journal.intents.mark_sent(one.id, NOW)
     journal.intents.mark_created(
         one.id, ORDER, source="create", verdict=UNREPEATED, request_id="r-1"
     )
@@ -337,9 +320,8 @@ def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) ->
 
 
 def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Journal) -> None:
-    row = NewRow(1, 2, {"to": "@bob"})
-    batch = "a" * 32
-    journal.batches.add(batch, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", (row,))])
+    batch, rows = "a" * 32, (NewRow(1, 2, {"to": "@bob"}),)
+    journal.batches.add(batch, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", rows)])
     assert journal.batches.mark_sent(batch, 1, NOW)
     ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
     journal.batches.mark_created(batch, 1, "kXb7PqLmN4sTvWzYcDfGhJ", ends, request_id="r-7")

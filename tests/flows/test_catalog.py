@@ -24,11 +24,9 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.catalog_refresh import TokenReader
-from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.catalog.token_query import TokenSearch
-from swapdesk.flows.catalog.token_row import Verdict
+from swapdesk.flows.catalog.catalog import Catalog, resolve
+from swapdesk.flows.catalog.search import TokenSearch
+from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
@@ -36,7 +34,7 @@ from swapdesk.flows.wallet.chain_holdings import MOST_TOKENS, ChainTokens
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings
-from swapdesk.wire.encoding.codec import decode_json, encode_json
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
 from world import World, sandbox_goods
 
@@ -106,60 +104,47 @@ def cache(tmp_path: Path, clock: ManualClock) -> Iterator[Catalog]:
     opened.close()
 
 
-@pytest.fixture
-def catalog(own_catalog: Catalog) -> Catalog:
-    return own_catalog
+async def test_a_refresh_brings_every_listed_token(own_catalog: Catalog) -> None:
+    assert own_catalog.count == len(LISTED)
+    assert {row.id for row in own_catalog.rows} == {token.id for token in LISTED}
+    assert {chain.short_name for chain in own_catalog.chains()} >= {"bitcoin", "ethereum", "xrp"}
+    assert {provider.short_name for provider in own_catalog.providers} == {"aa", "bb", "cc"}
+    assert own_catalog.provider_name("aa") == "Venue aa"
 
 
-async def test_a_refresh_brings_every_listed_token(catalog: Catalog) -> None:
-    assert catalog.count == len(LISTED)
-    assert {row.id for row in catalog.rows} == {token.id for token in LISTED}
-    assert {chain.short_name for chain in catalog.chains()} >= {"bitcoin", "ethereum", "xrp"}
-    assert {provider.short_name for provider in catalog.providers} == {"aa", "bb", "cc"}
-    assert catalog.provider_name("aa") == "Venue aa"
-
-
-async def test_a_whole_token_comes_back_as_the_service_has_it(catalog: Catalog) -> None:
+async def test_a_whole_token_comes_back_as_the_service_has_it(own_catalog: Catalog) -> None:
     for token in LISTED:
-        found = catalog.token(token.id.upper())
+        found = own_catalog.token(token.id.upper())
         assert (found.address, found.price, found.decimals) == (
             token.address,
             token.price,
             token.decimals,
         )
         assert found.chain_data.address_validation == token.chain_data.address_validation
-    assert catalog.token("f" * 24) is None
+    assert own_catalog.token("f" * 24) is None
 
 
-async def test_the_list_is_in_the_order_of_the_service(catalog: Catalog, api: PartnerApi) -> None:
+async def test_the_list_is_in_the_order_of_the_service(
+    own_catalog: Catalog, api: PartnerApi
+) -> None:
     answer = await api.list_tokens(TokenQuery(page_size=1000))
-    assert [row.id for row in catalog.rows] == [token.id for token in answer.tokens]
-    assert [row.id for row in catalog.rows] == [
-        row.id for row in sorted(catalog.rows, key=lambda row: row.order)
+    assert [row.id for row in own_catalog.rows] == [token.id for token in answer.tokens]
+    assert [row.id for row in own_catalog.rows] == [
+        row.id for row in sorted(own_catalog.rows, key=lambda row: row.order)
     ]
 
 
 async def test_another_process_reads_the_same_list(
-    catalog: Catalog, clock: ManualClock, tmp_path: Path
+    own_catalog: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:
     clock.advance(90)
     again = Catalog.open(tmp_path / "desk" / "catalog.db", clock)
-    assert again.load() == catalog.count
-    assert again.rows == catalog.rows
-    assert again.age == 90
-    again.close()
-
-
-async def test_age_and_staleness_follow_the_clock(
-    tmp_path: Path, clock: ManualClock, api: PartnerApi
-) -> None:
-    catalog = Catalog.open(tmp_path / "other.db", clock)
-    assert (catalog.age, catalog.stale, catalog.count) == (None, True, 0)
-    await catalog.refresh(api)
-    assert (catalog.age, catalog.stale) == (0, False)
+    assert again.load() == own_catalog.count
+    assert again.rows == own_catalog.rows
+    assert (again.age, again.stale) == (90, False)
     clock.advance(7 * 3600)
-    assert (catalog.age, catalog.stale) == (7 * 3600, True)
-    catalog.close()
+    assert again.stale
+    again.close()
 
 
 async def test_a_failed_refresh_leaves_the_old_list(
@@ -344,28 +329,18 @@ async def test_other_work_goes_on_during_a_refresh(
 
 
 async def test_an_unverified_token_is_found_by_its_contract(
-    catalog: Catalog, api: PartnerApi
+    own_catalog: Catalog, api: PartnerApi
 ) -> None:
     hidden = next(token for token in WORLD if token.unverified and token.address)
-    assert hidden.address is not None
-    assert catalog.row(hidden.id) is None
-    found = await catalog.fetch_by_address(api, hidden.address)
+    assert own_catalog.row(hidden.id) is None
+    found = await own_catalog.fetch_by_address(api, hidden.address)
     assert [row.id for row in found] == [hidden.id]
     assert found[0].unverified
-    whole = catalog.token(hidden.id)
+    whole = own_catalog.token(hidden.id)
     assert whole.address == hidden.address
-    await catalog.refresh(api)
-    assert catalog.row(hidden.id) is not None
-    assert catalog.count == len(LISTED) + 1
-
-
-async def test_a_benign_scan_grows_old(catalog: Catalog, clock: ManualClock) -> None:
-    token = next(t for t in LISTED if t.security_scan and t.security_scan.result_type == "Benign")
-    assert catalog.row(token.id).verdict is verdict_of(token, clock.now())
-    late = (token.security_scan.expires_at - clock.now()).total_seconds()
-    clock.advance(max(late, 0) + 1)
-    catalog.load()
-    assert catalog.row(token.id).verdict is Verdict.STALE
+    await own_catalog.refresh(api)
+    assert own_catalog.row(hidden.id) is not None
+    assert own_catalog.count == len(LISTED) + 1
 
 
 def test_a_clean_scan_is_old_from_the_moment_it_expires_and_a_finding_never() -> None:
@@ -380,29 +355,13 @@ def test_a_clean_scan_is_old_from_the_moment_it_expires_and_a_finding_never() ->
     assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
 
 
-async def test_a_chain_is_found_by_its_short_name(catalog: Catalog) -> None:
-    chain = catalog.chain("ETHEREUM")
-    assert chain.name == "Ethereum"
-    assert catalog.chain("nowhere") is None
-
-
 def test_a_damaged_file_is_begun_anew(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "catalog.db"
     path.write_bytes(b"no database at all" * 100)
     catalog = Catalog.open(path, clock)
-    assert catalog.load() == 0
+    assert (catalog.load(), catalog.age, catalog.stale) == (0, None, True)
     catalog.close()
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_reader_checks_a_chain_once_for_all_its_tokens() -> None:
-    reader = TokenReader()
-    values = [decode_json(encode_json(token)) for token in LISTED]
-    step = reader.read(values)
-    assert len(step) == len(LISTED)
-    assert len(reader.chains()) == len({token.chain_data.short_name for token in LISTED})
-    assert all(b"chainData" not in body for _, body in step)
-    assert all(isinstance(token, Token) for token, _ in step)
 
 
 async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Catalog) -> None:
@@ -420,7 +379,6 @@ async def test_what_nobody_verified_is_not_asked_after(
 ) -> None:
     tokens = sandbox_goods(clock.now())["tokens"]
     strange = next(one for one in tokens if one.unverified and one.address is not None)
-    assert strange.address is not None
     (row,) = await own_catalog.fetch_by_address(api, strange.address)
     assert row.unverified
     chain = strange.chain_data.short_name
@@ -601,6 +559,5 @@ async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> No
     said = [line.text for line in check_token(worse, now=NOW, imitates=usdc).lines]
     assert "malicious" in said[0]
     assert known in said[1]
-    assert fake.address is not None
     assert fake.address in check.lines[0].text
     assert any("hidden characters" in line.text for line in check.lines)

@@ -30,8 +30,7 @@ from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.stage_line import stage_spans
 from swapdesk.wallet.accounts import Account, Accounts, KeyOrigin, Kind
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wire.orders import DisplayStatus
 
 ACCOUNT = Account(

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from swapdesk.flows.dex.dex_plan import approval_of, deadline_of, transaction_of
 from swapdesk.flows.intents.intent import least_units, terms_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap, same_transaction, told_by
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, Promise, Purpose, TransactionPayload
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json

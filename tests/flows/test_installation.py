@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.flows.doctor.installation import install
+from swapdesk.flows.doctor.home_checks import install
 
 
 def environment(

@@ -101,12 +101,53 @@ def boards(draw: st.DrawFn) -> list[Quote]:
     return quotes
 
 
-def test_what_a_route_pays_after_its_fees_decides() -> None:
-    larger_before_fees = quote(1, "10", net_amount_out=Decimal("8"))
-    more_arrives = quote(2, "9", net_amount_out=Decimal("8.5"))
-    ranking = ranked(larger_before_fees, more_arrives)
-    assert order(ranking) == ["v2", "v1"]
-    assert [row.key for row in ranking.rows] == [Decimal("8.5"), Decimal(8)]
+FEES = [
+    quote(1, "10", net_amount_out=Decimal("8")),
+    quote(2, "9", net_amount_out=Decimal("8.5")),
+]
+PRIVATE = quote(1, None, type="private", swap_name=None, amount_out=Decimal(2))
+ABOUT = {"fixed": True, "amount_in": Decimal(1), "valid_until": LATER}
+BOTH_AMOUNTS = [
+    quote(0, "3", amount_type="send", **ABOUT),
+    quote(1, "3", amount_type="receive", **ABOUT),
+    quote(2, "2", amount_type="HOVERING"),
+]
+SAME = "1.000000000000001"
+TIES = [
+    quote(1, SAME, swap_name="Zeta", duration=Decimal(5)),
+    quote(2, "1", swap_name="alpha", duration=Decimal(5)),
+    quote(3, SAME, swap_name="Zeta", duration=Decimal(5), fixed=True),
+    quote(4, "1", duration=Decimal(3)),
+    quote(5, "1.00000000001", duration=None),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "names"),
+    [
+        pytest.param(FEES, {}, "v2 v1", id="net"),
+        pytest.param([quote(2, "1"), PRIVATE], {}, "v1 v2", id="a private row states no net"),
+        pytest.param([quote(1, "-0.5"), quote(2, "0")], {}, "v2 v1", id="nothing is left"),
+        pytest.param(
+            [quote(1, "14.5", net_amount_out=Decimal("14.500000000000002"))],
+            {},
+            "v1",
+            id="the noise of a double makes no net amount larger",
+        ),
+        pytest.param(TIES, {}, "v5 v4 v3 v2 v1", id="ties: shorter, then fixed, then by name"),
+        pytest.param(BOTH_AMOUNTS, {}, "v0 v2", id="a row about what arrives"),
+        pytest.param(
+            BOTH_AMOUNTS,
+            {"receive": Decimal(3), "symbol_out": "ETH"},
+            "v1",
+            id="a row about what is sent",
+        ),
+    ],
+)
+def test_what_a_route_pays_after_its_fees_decides(
+    rows: list[Quote], asked: dict[str, Any], names: str
+) -> None:
+    assert order(ranked(*rows, **asked)) == names.split()
 
 
 @given(boards())
@@ -240,11 +281,6 @@ def test_a_row_that_cannot_be_believed_as_shown_is_not_ranked(
     assert [(one.reason, one.server_says) for one in ranking.unusable] == [(reason, server_says)]
 
 
-def test_the_noise_of_a_double_does_not_make_a_net_amount_larger() -> None:
-    row = quote(1, "14.5", net_amount_out=Decimal("14.500000000000002"))
-    assert order(ranked(row)) == ["v1"]
-
-
 def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
     fixed, floating = quote(1, "3", fixed=True), quote(2, "2")
     ranking = rank([fixed, floating], now=NOW, expires=lambda one: end_of(one, NOW))
@@ -252,13 +288,6 @@ def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
     assert [one.reason for one in ranking.unusable] == [
         "it does not say until when its rate is kept"
     ]
-
-
-def test_a_row_about_the_other_amount_answers_another_question() -> None:
-    fields = {"fixed": True, "amount_in": Decimal(1), "valid_until": LATER}
-    rows = [quote(n, "3", amount_type=one, **fields) for n, one in enumerate(("send", "receive"))]
-    assert order(ranked(*rows, quote(2, "2", amount_type="HOVERING"))) == ["v0", "v2"]
-    assert order(ranked(*rows, receive=Decimal(3), symbol_out="ETH")) == ["v1"]
 
 
 def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
@@ -278,41 +307,16 @@ def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
     assert [row.key for row in ranking.rows] == [2, 2]
 
 
-def test_a_private_row_without_net_amount_is_ranked_on_its_amount() -> None:
-    private = quote(1, None, type="private", swap=None, amount_out=Decimal("2"))
-    ranking = ranked(quote(2, "1"), private)
-    assert [row.key for row in ranking.rows] == [2, 1]
-    assert fees_kind(ranking.rows[0].quote) == "in price"
-
-
-def test_negative_rows_stay_and_are_marked() -> None:
-    ranking = ranked(quote(1, "-0.5"), quote(2, "0"))
-    assert order(ranking) == ["v2", "v1"]
-    assert all("pays nothing" in row.badges for row in ranking.rows)
-    assert ranking.default_at(NOW) is None
-    assert ranking.best_at(NOW) is not None
-
-
-def test_ties_go_to_the_shorter_then_fixed_then_name() -> None:
-    same = "1.000000000000001"
-    ranking = ranked(
-        quote(1, same, swap_name="Zeta", duration=Decimal(5)),
-        quote(2, "1", swap_name="alpha", duration=Decimal(5)),
-        quote(3, same, swap_name="Zeta", duration=Decimal(5), fixed=True),
-        quote(4, "1", duration=Decimal(3)),
-        quote(5, "1.00000000001", duration=None),
-    )
-    assert order(ranking) == ["v5", "v4", "v3", "v2", "v1"]
-
-
 def test_fees_that_are_not_in_the_ranking_are_marked() -> None:
     fee = {"type": "standard", "fee_usd": Decimal("5"), "amount_out_usd": Decimal("100")}
     gross = quote(1, "10", **fee)
     right = quote(2, None, amount_out=Decimal(10), net_amount_out=Decimal("9.5"), **fee)
     off = quote(3, None, amount_out=Decimal(10), net_amount_out=Decimal("9.0"), **fee)
-    badges = {row.quote.swap: row.badges for row in ranked(gross, right, off).rows}
-    assert badges == {"v1": ("gross",), "v2": (), "v3": ("differs",)}
-    assert all(fees_kind(row.quote) == "usd" for row in ranked(gross, right).rows)
+    badges = {
+        row.quote.swap: row.badges for row in ranked(gross, right, off, quote(4, "-0.5")).rows
+    }
+    assert badges == {"v1": ("gross",), "v2": (), "v3": ("differs",), "v4": ("pays nothing",)}
+    assert [fees_kind(one) for one in (gross, quote(4), PRIVATE)] == ["usd", "in price", "in price"]
 
 
 def test_the_best_mark_moves_when_the_best_expires() -> None:

@@ -12,14 +12,25 @@ from msgspec.structs import replace
 from flows.marketplace import token
 from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
+from swapdesk.flows.creation.confirm_intent import (
+    NotAgain,
+    TypedBefore,
+    came_to_nothing,
+    same_again,
+)
 from swapdesk.flows.intents.intent import DepositRelease, Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line
-from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records, record_lines
 from swapdesk.flows.quotes.quote_request import PLAIN
-from swapdesk.flows.quotes.recent import _said, newest_intents, recent_lines
+from swapdesk.flows.quotes.recent import (
+    ProviderRecord,
+    _said,
+    newest_intents,
+    provider_records,
+    recent_lines,
+    record_lines,
+)
 from swapdesk.flows.tracking.recent_activity import markets_of
 from swapdesk.wire.orders import DisplayStatus
 

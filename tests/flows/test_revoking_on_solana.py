@@ -28,10 +28,9 @@ from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, ChainLink, Kind, export_phrase
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow

@@ -27,8 +27,7 @@ from swapdesk.flows.catalog.confusables import (
     suspicion,
 )
 from swapdesk.flows.catalog.search import imitated_by, lookalikes, named_contract, search
-from swapdesk.flows.catalog.token_list import TextColumn, TokenList, pack
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
+from swapdesk.flows.catalog.token_list import CanDo, TextColumn, TokenList, TokenRow, Verdict, pack
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.wire.encoding.codec import encode_json
@@ -117,14 +116,6 @@ def test_a_contract_of_another_chain_than_the_one_before_it_is_none() -> None:
         "https://example.com/some/long/page",
     ):
         assert named_contract(plain) == (plain, frozenset())
-
-
-def test_filters_by_chain_and_ability() -> None:
-    on_base = search(ROWS, "", chain="BASE", limit=10_000)
-    assert on_base == [row for row in ROWS if row.chain == "base"]
-    private = search(ROWS, "", can_do=CanDo.SELF_PRIVATE, limit=10_000)
-    assert private == [row for row in ROWS if row.has_self_private and row.enabled]
-    assert len(private) < len(ROWS)
 
 
 def test_sorting_puts_unknown_values_last() -> None:

@@ -22,8 +22,7 @@ from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_order_transactions import HASH, OTHER
 from swapdesk.cli.order_reports import deposit_of, order_facts
-from swapdesk.client.live import OrderStream
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
@@ -36,8 +35,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
 from world import FIRST_KEY, World
 
 DROPPED = 60.0
@@ -375,6 +373,12 @@ def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
     unpaid.look_at_payments()
     sighted(unpaid, order(eta=7))
     assert said(unpaid).word == "Paid by you"
+    # A journal that cannot be read says nothing else of it.
+    calls = journal._file._connection.execute
+    calls("ALTER TABLE call RENAME TO gone")
+    assert announced(unpaid) == []
+    assert said(unpaid).word == "Paid by you"
+    calls("ALTER TABLE gone RENAME TO call")
     sighted(unpaid, order(display_status="DEPOSIT_DETECTED", in_status=2))
     assert said(unpaid).word != "Paid by you"
     asked: list[str] = []

@@ -15,21 +15,26 @@ from msgspec.structs import replace
 from flows.signing import swap_intent
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
-from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.order_verification import (
+    Guarantee,
+    Guarantor,
+    guaranteed,
+    guaranteed_by,
+)
 from swapdesk.flows.dex.dex_plan import promise_of
-from swapdesk.flows.quotes.quote_columns import compare_route_types
-from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
-from swapdesk.flows.quotes.quote_request import QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
-from swapdesk.flows.quotes.waterfall import (
+from swapdesk.flows.quotes.quote_columns import (
     Known,
     Part,
     SumVerdict,
     Unit,
     Waterfall,
+    compare_route_types,
     remark,
     waterfall,
 )
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
+from swapdesk.flows.quotes.ranking import Arrangement, QuoteOrder
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote, RouteType
 
@@ -267,41 +272,47 @@ def test_the_lines_are_what_is_paid_out_and_every_summed_step(
     assert step(found, "Gas").word == "gas ?"
 
 
-def test_all_in_puts_unknown_gas_last_and_keeps_net_places_elsewhere() -> None:
-    cheap = dex(1, net="14.50", gas_usd=Decimal("0.10"))
-    dear = dex(2, net="14.51", gas_usd=Decimal(400))
-    unsaid = dex(3, net="14.52", gas_usd=None)
-    asked = board(cheap, dear, unsaid, quote(4, "14.45", duration=Decimal(3)))
-    by_net = Arrangement().arrange(asked.ranking, NOW)
-    assert [one.row.quote.swap for one in by_net] == ["v3", "v2", "v1", "v4"]
-    shown = Arrangement().switched().arrange(asked.ranking, NOW)
-    assert [one.row.quote.swap for one in shown] == ["v1", "v4", "v2", "v3"]
-    assert [one.place for one in shown] == [1, 2, 3, 4]
-    assert shown[-1].figure is None
-    assert shown[0].best
-    by_time = Arrangement(QuoteOrder.TIME).arrange(asked.ranking, NOW)
-    assert (by_time[0].row.quote.swap, by_time[0].place) == ("v4", 4)
-    assert all_in(asked.ranking.rows[0]) is None
+GAS = [
+    dex(1, net="14.50", gas_usd=Decimal("0.10")),
+    dex(2, net="14.51", gas_usd=Decimal(400)),
+    dex(3, net="14.52", gas_usd=None),
+    quote(4, "14.45", duration=Decimal(3)),
+]
+TIMES = [
+    quote(1, "14.6", duration=None),
+    quote(2, "14.5", duration=Decimal(9)),
+    quote(3, "14.4", duration=Decimal(2)),
+]
+PLAIN = [("v1", 1), ("v2", 2), ("v3", 3)]
+ONLY_STANDARD = Arrangement().narrowed(RouteType.STANDARD)
 
 
-def test_by_time_an_unknown_duration_is_last_and_keeps_its_place() -> None:
-    asked = board(
-        quote(1, "14.6", duration=None),
-        quote(2, "14.5", duration=Decimal(9)),
-        quote(3, "14.4", duration=Decimal(2)),
-    )
-    by_time = Arrangement(QuoteOrder.TIME).arrange(asked.ranking, NOW)
-    assert [one.row.quote.swap for one in by_time] == ["v3", "v2", "v1"]
-    assert [one.place for one in by_time] == [3, 2, 1]
-
-
-def test_a_filter_hides_rows_and_changes_no_place() -> None:
-    asked = board(dex(1, net="14.51"), quote(2, "14.4"))
-    only = Arrangement().narrowed(RouteType.STANDARD)
-    (one,) = only.arrange(asked.ranking, NOW)
-    assert (one.place, one.best) == (2, False)
-    assert only.narrowed(RouteType.STANDARD).only is None
-    assert Arrangement().sorted_on().sorted_on().sorted_on() == Arrangement()
+@pytest.mark.parametrize(
+    ("rows", "arrangement", "places", "best"),
+    [
+        (GAS, Arrangement(), [("v3", 1), ("v2", 2), ("v1", 3), ("v4", 4)], "v3"),
+        # Unknown gas comes last.
+        (GAS, Arrangement().switched(), [("v1", 1), ("v4", 2), ("v2", 3), ("v3", 4)], "v1"),
+        (
+            GAS,
+            Arrangement(QuoteOrder.TIME),
+            [("v4", 4), ("v3", 1), ("v2", 2), ("v1", 3)],
+            "v3",
+        ),
+        # An unknown duration is last, and the places are those of the net.
+        (TIMES, Arrangement(QuoteOrder.TIME), [("v3", 3), ("v2", 2), ("v1", 1)], "v1"),
+        # A filter hides rows and changes no place.
+        (GAS, ONLY_STANDARD, [("v4", 4)], None),
+        (TIMES, ONLY_STANDARD.narrowed(RouteType.STANDARD), PLAIN, "v1"),
+        (TIMES, Arrangement().sorted_on().sorted_on().sorted_on(), PLAIN, "v1"),
+    ],
+)
+def test_rows_stand_as_they_are_arranged(
+    rows: list[Quote], arrangement: Arrangement, places: list[tuple[str, int]], best: str | None
+) -> None:
+    placed = arrangement.arrange(board(*rows).ranking, NOW)
+    assert [(one.row.quote.swap, one.place) for one in placed] == places
+    assert next((one.row.quote.swap for one in placed if one.best), None) == best
 
 
 def test_differences_follow_the_best_row_that_is_still_valid() -> None:
@@ -353,6 +364,7 @@ def test_each_kind_is_its_best_valid_route() -> None:
 @pytest.mark.parametrize(
     ("wish", "kind", "said"),
     [
+        (WISH, 2, 'the service says: "no liquidity"'),
         (replace(WISH, types=(RouteType.STANDARD,)), 1, "not asked for"),
         (replace(WISH, providers=("aa",)), 1, "not asked for: chosen providers leave it out"),
         (replace(WISH, markup=Decimal(1)), 2, "not asked for: a markup leaves it out"),
@@ -362,48 +374,44 @@ def test_each_kind_is_its_best_valid_route() -> None:
     ],
 )
 def test_a_missing_kind_says_why(wish: QuoteRequest, kind: int, said: str) -> None:
-    assert compare_route_types(board(wish=wish), NOW)[kind].missing == said
-
-
-def test_a_missing_kind_repeats_the_reason_of_its_route() -> None:
     refused = quote(1, None, error="no liquidity", type="dex")
-    assert compare_route_types(board(refused), NOW)[2].missing == 'the service says: "no liquidity"'
+    assert compare_route_types(board(refused, wish=wish), NOW)[kind].missing == said
 
 
-def of(one: Quote, wish: QuoteRequest = WISH) -> object:
-    asked = board(one, wish=wish)
-    return guaranteed(asked, asked.ranking.rows[0])
+ON_A_CHAIN = quote(1, "14.5", type="dex")
+REVERSE = quote(1, "2.001", amount_in=Decimal("0.07"), fixed=True)
 
 
-def test_a_floating_rate_promises_no_amount() -> None:
-    assert of(quote(1, "14.5")) == of(quote(1, "14.5", type="private")) == NONE
-    assert NONE.least is None
-    floating = swap_intent(route="standard", dex=None, fixed=False)
-    assert guaranteed_by(floating) == NONE
+@pytest.mark.parametrize(
+    ("row", "wish", "by", "least"),
+    [
+        (quote(1, "14.5"), {}, Guarantor.NOBODY, None),
+        (quote(1, "14.5", type="private"), {}, Guarantor.NOBODY, None),
+        (quote(1, "14.5", fixed=True), {}, Guarantor.SERVICE, "14.5"),
+        (REVERSE, {"amount": Decimal(2), "receive": True}, Guarantor.SERVICE, "2"),
+        (ON_A_CHAIN, {}, Guarantor.CHAIN, "14.4275"),
+        (ON_A_CHAIN, {"slippage": Decimal(2)}, Guarantor.CHAIN, "14.21"),
+        (ON_A_CHAIN, {"slippage": Decimal(0)}, Guarantor.CHAIN, "14.5"),
+    ],
+)
+def test_the_least_is_what_somebody_promised(
+    row: Quote, wish: dict[str, Any], by: Guarantor, least: str | None
+) -> None:
+    asked = board(row, wish=replace(WISH, **wish))
+    promised = None if least is None else Decimal(least)
+    assert guaranteed(asked, asked.ranking.rows[0]) == Guarantee(by, promised)
 
 
-def test_a_fixed_rate_is_promised_by_the_service() -> None:
-    found = guaranteed(asked := board(quote(1, "14.5", fixed=True)), asked.ranking.rows[0])
-    assert (found.by, found.least) == (Guarantor.SERVICE, Decimal("14.5"))
-    reverse = replace(WISH, amount=Decimal(2), receive=True)
-    asked = board(quote(1, "2.001", amount_in=Decimal("0.07"), fixed=True), wish=reverse)
-    assert guaranteed(asked, asked.ranking.rows[0]).least == 2
-    fixed = swap_intent(route="standard", dex=None, fixed=True, net_amount_out=Decimal("0.3"))
-    assert guaranteed_by(fixed).least == Decimal("0.3")
-
-
-def test_on_a_chain_the_least_is_what_the_wallet_is_promised() -> None:
+def test_the_least_of_an_intent_is_that_of_its_route_on_a_chain_what_the_wallet_is_promised() -> (
+    None
+):
     intent = swap_intent()
     found = guaranteed_by(intent)
     promise = promise_of(intent)
     assert found.by is Guarantor.CHAIN
     assert found.least == from_base_units(promise.least_units, promise.buy.decimals)
     assert found.least == Decimal("0.298829345")
-
-
-def test_before_it_is_frozen_the_slippage_that_was_asked_for_counts() -> None:
-    row = quote(1, "14.5", type="dex")
-    for asked, least in ((None, "14.4275"), (Decimal(2), "14.21"), (Decimal(0), "14.5")):
-        wish = replace(WISH, slippage=asked)
-        found = guaranteed(one := board(row, wish=wish), one.ranking.rows[0])
-        assert (found.by, found.least) == (Guarantor.CHAIN, Decimal(least))
+    floating = swap_intent(route="standard", dex=None, fixed=False)
+    assert guaranteed_by(floating) == Guarantee(Guarantor.NOBODY)
+    fixed = swap_intent(route="standard", dex=None, fixed=True, net_amount_out=Decimal("0.3"))
+    assert guaranteed_by(fixed).least == Decimal("0.3")

@@ -361,14 +361,19 @@ def test_what_never_got_an_answer_says_what_happened() -> None:
     assert logged_call(gateway).code == "ServiceFailed"
 
 
-def test_rows_are_found_by_words() -> None:
-    call, failed = logged_call(GET), logged_call(REFUSED)
-    assert call.matches("")
-    assert call.matches("get ORDERS 200")
-    assert not call.matches("get 404")
-    assert not call.matches("failed")
-    assert failed.matches("failed exchanges amount_too")
-    assert call.matches("6f1d")
+@pytest.mark.parametrize(
+    ("call", "words", "found"),
+    [
+        (GET, "", True),
+        (GET, "get ORDERS 200", True),
+        (GET, "6f1d", True),
+        (GET, "get 404", False),
+        (GET, "failed", False),
+        (REFUSED, "failed exchanges amount_too", True),
+    ],
+)
+def test_rows_are_found_by_words(call: Exchange, words: str, found: bool) -> None:
+    assert logged_call(call).matches(words) is found
 
 
 def test_deposit_addresses_and_secrets_are_not_shown_and_digits_are_kept() -> None:
@@ -388,23 +393,26 @@ def test_what_was_cut_is_said() -> None:
     assert lines[-1] == "… 2,003 more lines"
 
 
-def test_a_command_repeats_the_call() -> None:
-    command = as_command(GET)
-    assert command is not None
-    assert shlex.split(command) == [
-        *("swapdesk", "api", "GET", "/orders/m1Xc7DpRsTuVwXyZ1a2b3c"),
-        *("-q", "a=1", "-q", "b=x y&z", "-q", "c="),
-    ]
-    named = as_command(GET, "main")
-    assert named.startswith("swapdesk --profile main api GET ")
+BODY = '{"addressTo":"it\'s $HOME","amount":0.5}'
+HOSTILE = "/v2/orders/a?x=%27%3B%20rm%20-rf%20%2F%0A%1B"
 
 
-def test_a_writing_call_is_not_repeated_by_pasting_it() -> None:
-    command = as_command(REFUSED)
-    assert command is not None
-    words = shlex.split(command)
-    assert words[-2:] == ["-d", '{"addressTo":"it\'s $HOME","amount":0.5}']
-    assert "--yes" not in words
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            GET,
+            ["GET", "/orders/m1Xc7DpRsTuVwXyZ1a2b3c", "-q", "a=1", "-q", "b=x y&z", "-q", "c="],
+        ),
+        # A writing call is not repeated by pasting it: it asks first.
+        (REFUSED, ["POST", "/exchanges", "-d", BODY]),
+        # A control byte in an address stays inside its quotes.
+        (replace(GET, target=HOSTILE), ["GET", "/orders/a", "-q", "x='; rm -rf /\n\x1b"]),
+    ],
+)
+def test_a_command_repeats_the_call(call: Exchange, words: list[str]) -> None:
+    assert shlex.split(as_command(call)) == ["swapdesk", "api", *words]
+    assert as_command(call, "main").startswith("swapdesk --profile main api ")
 
 
 @pytest.mark.parametrize(
@@ -433,9 +441,3 @@ def test_hostile_answers_stay_lines_of_printable_text(case: object) -> None:
     )
     shown = [logged_call(hostile).path, logged_call(hostile).request_id, *call_lines(hostile)]
     assert all(line.isprintable() for line in shown)
-
-
-def test_a_control_byte_in_an_address_stays_inside_its_quotes() -> None:
-    command = as_command(replace(GET, target="/v2/orders/a?x=%27%3B%20rm%20-rf%20%2F%0A%1B"))
-    assert command is not None
-    assert shlex.split(command)[-1] == "x='; rm -rf /\n\x1b"

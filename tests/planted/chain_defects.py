@@ -7,7 +7,6 @@ from .defect import Defect
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
 _EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
-_SURVIVES = "tests/sandbox/test_node_process.py::test_what_its_chains_have_told_survives_it"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
 EVM = (
@@ -17,10 +16,7 @@ EVM = (
         f"{_EVM}/chain.py",
         "        self._log.append(msgspec.msgpack.encode(mined))\n",
         "",
-        (
-            f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",
-            _SURVIVES,
-        ),
+        (f"{_EVM_CHAIN}::test_every_block_can_be_read_as_it_was_also_after_a_start",),
     ),
     Defect(
         "mined-log-in-the-cache-of-the-drive",
@@ -120,6 +116,30 @@ EVM = (
         (f"{_EVM_CHAIN}::test_blocks_follow_what_was_sent_and_never_run_ahead_of_the_clock",),
     ),
     Defect(
+        "evm-transaction-of-another-chain",
+        "What was signed for one chain is executed on another one too.",
+        f"{_EVM}/mempool.py",
+        "    if chain_id != terms.chain_id:\n",
+        "    if chain_id < 0:\n",
+        (f"{_EVM_CHAIN}::test_what_no_pool_takes_says_why",),
+    ),
+    Defect(
+        "evm-replaced-for-the-same-fee",
+        "A transaction that waits is replaced by one that pays no more for it.",
+        f"{_EVM}/mempool.py",
+        "        if new <= old or new * 100 < old * (100 + PRICE_BUMP_PERCENT):\n",
+        "        if new < old:\n",
+        (f"{_EVM_CHAIN}::test_a_replacement_pays_a_tenth_more_of_both_fees",),
+    ),
+    Defect(
+        "evm-simulation-hides-coins",
+        "A simulation shows no coins that a call moves, and the wallet signs for it.",
+        f"{_EVM}/calls.py",
+        '        state.shows_transfers = bool(options.get("traceTransfers"))\n',
+        '        state.shows_transfers = not options.get("traceTransfers")\n',
+        ("tests/sandbox/evm/test_evm_client.py::test_calls_that_are_pretended",),
+    ),
+    Defect(
         "evm-nonce-of-the-past-taken",
         "A transaction that is used up waits in the pool for ever, and counts against its sender.",
         f"{_EVM}/mempool.py",
@@ -182,10 +202,7 @@ SOLANA = (
         _CHAIN,
         "            self._log.append(msgspec.msgpack.encode(mined))\n",
         "            pass\n",
-        (
-            f"{_SOLANA_CHAIN}::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",
-            _SURVIVES,
-        ),
+        (f"{_SOLANA_CHAIN}::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",),
     ),
     Defect(
         "solana-repeats-are-told-by-the-signature",
@@ -209,7 +226,7 @@ SOLANA = (
         _CHAIN,
         "            accounts |= each.changed\n",
         "            accounts |= {key: raw for key, raw in each.changed.items() if raw}\n",
-        (f"{_SOLANA_CHAIN}::test_the_catalogue_and_what_else_is_made_survive",),
+        (f"{_SOLANA_CHAIN}::test_the_catalogue_and_what_is_made_of_it_survive",),
     ),
     Defect(
         "solana-height-forgotten",

@@ -19,7 +19,7 @@ CREATING = (
     Defect(
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
-        "swapdesk/client/retry.py",
+        "swapdesk/client/transport.py",
         "return told if isinstance(error, RateLimited) and attempt == 1 else None",
         "return told or 0.0 if attempt == 1 else None",
         (
@@ -243,7 +243,7 @@ CREATING = (
     Defect(
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
-        "swapdesk/flows/creation/reconciliation.py",
+        "swapdesk/flows/creation/order_verification.py",
         "for one in listed if one.service_id not in known\n",
         "for one in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
@@ -273,7 +273,7 @@ CREATING = (
         "swapdesk/wire/encoding/numbers.py",
         "return amount if 0 < amount < NO_BOUND else None",
         "return amount",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "end-in-milliseconds-never-reached",
@@ -281,7 +281,7 @@ CREATING = (
         "swapdesk/wire/encoding/timestamps.py",
         "timedelta(milliseconds=int(millis))",
         "timedelta(seconds=min(int(millis), 10**10))",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "answer-about-another-id",
@@ -574,7 +574,7 @@ PAYING = (
         "swapdesk/chain/addresses/xrp.py",
         '("dt", payment.memo)',
         '("dt", None)',
-        ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
+        ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(
         "empty-tag-hides-the-other",
@@ -582,7 +582,7 @@ PAYING = (
         "swapdesk/wire/orders.py",
         'told[name] in (None, "")',
         "told[name] is None",
-        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+        ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "chain-called-by-its-id-takes-any-prefix",
@@ -772,7 +772,7 @@ SHOWING = (
     Defect(
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
-        "swapdesk/client/order_reading.py",
+        "swapdesk/client/live.py",
         "            if found.empty or page >= found.total_pages:\n",
         "            if found.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
@@ -788,7 +788,7 @@ SHOWING = (
     Defect(
         "frame-with-other-tokens",
         "An update of the stream keeps the token of an earlier one, and the wrong one is paid.",
-        "swapdesk/client/order_frames.py",
+        "swapdesk/client/stream_socket.py",
         "        if at < 0 or not message.startswith(text, at + len(mark)):",
         "        if at < 0:",
         ("tests/client/test_order_frames.py::test_one_character_otherwise",),
@@ -799,7 +799,7 @@ SHOWING = (
         "swapdesk/flows/orders/order_status.py",
         'paid, known = asked if order.is_dex else "the payment", order.is_dex is True',
         "paid, known = asked, True",
-        ("tests/flows/support/test_told_amounts.py",),
+        ("tests/flows/support/test_told_facts.py",),
     ),
     Defect(
         "paid-less-not-said",
@@ -809,7 +809,7 @@ SHOWING = (
         "    if deposit is not None and arrived and sent_otherwise(order, deposit):\n",
         "    if False:\n",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_one_who_paid_less_and_too_late_is_told_what_arrived",
         ),
     ),
@@ -820,7 +820,7 @@ SHOWING = (
         "            payments=self._shown(entry.order.service_id),\n",
         "",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_a_payment_that_was_found_by_its_hash_stays_with_its_order",
         ),
     ),
@@ -867,12 +867,23 @@ SHOWING = (
         ("tests/flows/test_order_writes.py::test_a_defect_loses_no_order",),
     ),
     Defect(
+        "unreadable-journal-taken-for-unpaid",
+        "A journal that cannot be read for a moment makes the desk ask for a deposit that it sent.",
+        "swapdesk/flows/tracking/tracking.py",
+        "        if found is None:\n            return {}\n",
+        "        found = found or {}\n",
+        (
+            "tests/flows/test_tracking.py"
+            "::test_a_sighting_keeps_what_was_paid_until_the_service_saw_it",
+        ),
+    ),
+    Defect(
         "old-state-told-as-present",
         "Money that was paid out days ago is told to be held, and is asked for once more.",
         "swapdesk/flows/orders/order_status.py",
         "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
         "return False",
-        ("tests/flows/support/test_told_amounts.py",),
+        ("tests/flows/support/test_told_facts.py",),
     ),
     Defect(
         "deadline-by-a-slow-machine",
@@ -882,7 +893,7 @@ SHOWING = (
         "            server=service_clock,\n",
         "",
         (
-            "tests/flows/support/test_service_time.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service",
         ),
     ),
@@ -894,7 +905,7 @@ SHOWING = (
         "    decimals = payment.decimals\n",
         "    decimals = None\n",
         (
-            "tests/flows/support/test_told_amounts.py"
+            "tests/flows/support/test_told_facts.py"
             "::test_what_arrived_counts_by_the_decimals_of_its_chain",
         ),
     ),
@@ -1004,7 +1015,7 @@ SHOWING = (
     Defect(
         "doctor-sets-a-linked-journal-aside",
         "The command that doctor names hides the journal, and what it holds is paid twice.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        if path.is_symlink() and path.is_file():",
         "        if path.is_symlink() and path.is_dir():",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
@@ -1012,7 +1023,7 @@ SHOWING = (
     Defect(
         "doctor-replaces-what-was-set-aside",
         "A second journal that is set aside replaces the first, and with it what was paid.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "next(one for name in names if not os.path.lexists(one := path.with_name(name)))",
         "path.with_name(next(names))",
         ("tests/cli/test_doctor.py::test_what_was_set_aside_before_stays",),
@@ -1036,7 +1047,7 @@ SHOWING = (
     Defect(
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
-        "swapdesk/flows/doctor/finding.py",
+        "swapdesk/flows/doctor/home_checks.py",
         "        return shlex.quote(said)",
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),
@@ -1086,7 +1097,7 @@ SHOWING = (
         'extra="ignore",',
         'extra="forbid",',
         (
-            "tests/client/test_against_service.py::test_every_operation_is_understood_both_ways",
+            "tests/client/test_api.py::test_every_operation_is_understood_both_ways",
             "tests/cli/test_newer_service.py::test_added_members_change_nothing",
         ),
     ),

@@ -481,10 +481,7 @@ SERVER = (
         "swapdesk/sandbox/http_server.py",
         "    if not hmac.compare_digest(given, token.encode()):\n",
         "    if not given:\n",
-        (
-            "tests/sandbox/test_node_process.py::"
-            "test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter",
-        ),
+        ("tests/sandbox/test_node_process.py::test_strangers_and_bad_calls_are_refused",),
     ),
     Defect(
         "control-for-another-site",
@@ -492,9 +489,6 @@ SERVER = (
         "swapdesk/sandbox/http_server.py",
         "    if origin is not None and not _served(origin, hosts):\n",
         "    if origin is not None and not origin:\n",
-        (
-            "tests/sandbox/test_node_process.py::"
-            "test_strangers_and_bad_calls_are_refused_and_it_ends_with_its_starter",
-        ),
+        ("tests/sandbox/test_node_process.py::test_strangers_and_bad_calls_are_refused",),
     ),
 )

@@ -95,7 +95,7 @@ SERVING = (
         "swapdesk/service/store/rows.py",
         '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
         '"SELECT version, created FROM orders WHERE service_id = ?2 AND told"',
-        ("tests/service/test_orders_api.py::test_nobody_else_reads_what_was_written",),
+        ("tests/service/test_orders_api.py::test_details_of_a_foreign_order_are_those_of_none",),
     ),
     Defect(
         "unpaid-order-told",

@@ -71,7 +71,7 @@ SIGNING = (
     Defect(
         "policy-sealed-by-a-list",
         "A limit of one dollar is sealed as a limit of a billion of them.",
-        "swapdesk/agent/process/policy_handlers.py",
+        "swapdesk/agent/process/handlers.py",
         "    if decimals != token.decimals:",
         "    if decimals is token:",
         ("tests/wallet/test_spending_policy.py::test_a_policy_counts_as_the_contract_does",),

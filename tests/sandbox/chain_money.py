@@ -116,17 +116,9 @@ def wallet(running: Running, name: str, chain: str = "base") -> str:
     return checksummed("0x" + sandbox_key(load_key(running.data), name).address.hex())
 
 
-class Sums(Struct, frozen=True):
-    """Base units that an exchange has of a token above what it began with."""
-
-    token: str
-    venue: str
-    booked: int
-    on_chain: int
-
-
-def sums(running: Running) -> Iterator[Sums]:
-    """Of every (token, exchange) of the embedded chains that a leg or a payment has met."""
+def sums(running: Running) -> Iterator[tuple[int, int]]:
+    """Base units that an exchange has of a token above what it began with, by its books and on the
+    chain; of every (token, exchange) of the embedded chains that a leg or a payment has met."""
     with sqlite3.connect(f"file:{running.data / 'node.db'}?mode=ro", uri=True) as file:
         file.row_factory = sqlite3.Row
         accounts = file.execute("SELECT * FROM accounts").fetchall()
@@ -163,7 +155,7 @@ def sums(running: Running) -> Iterator[Sums]:
             r["address"] for r in accounts if (r["token_in"], r["venue"]) == (token_id, venue)
         }
         on_chain += sum(chain.balance(token, address) for address in places)
-        yield Sums(f"{token.row.symbol}.{token.row.chain}", venue, book, on_chain)
+        yield book, on_chain
 
 
 def paid_once(running: Running) -> None:

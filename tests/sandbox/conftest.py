@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.node import Node
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A furnished sandbox at speed 600, shared by the tests of a module."""
+@contextmanager
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A furnished sandbox at speed 600."""
     home = tmp_path_factory.mktemp("running")
     furnish(home, wallet=False)
     with Running(home / "sandbox", seed=None) as sandbox:
@@ -27,15 +28,25 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="package")
 def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One sandbox for all modules that end none of its processes, count no orders but their own
-    and leave no fault behind: they have it as their ``running``."""
-    home = tmp_path_factory.mktemp("everyones")
-    furnish(home, wallet=False)
-    with Running(home / "sandbox", seed=None) as sandbox:
+    """One sandbox for all modules that end none of its processes and leave no fault behind."""
+    with furnished(tmp_path_factory) as sandbox:
         yield sandbox
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def running(everyones: Running) -> Running:
+    """A module that needs a sandbox to itself has its own one in place of this."""
+    return everyones
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """For one module alone."""
+    with furnished(tmp_path_factory) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
 def api(running: Running) -> Iterator[httpx2.Client]:
     """With the key of the first partner."""
     with running.api() as client:

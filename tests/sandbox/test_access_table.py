@@ -38,11 +38,6 @@ ROWS = _rows()
 
 
 @pytest.fixture(scope="module")
-def running(everyones: Running) -> Running:
-    return everyones
-
-
-@pytest.fixture(scope="module")
 def order(running: Running) -> str:
     """Of alice, the desk's own."""
     with running.api() as api:

@@ -21,11 +21,6 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB_XRP = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
 
 
-@pytest.fixture(scope="module")
-def running(everyones: Running) -> Running:
-    return everyones
-
-
 def pay(control: httpx2.Client, order: dict[str, Any], **more: Any) -> str:
     answer = control.post("/deposits", json={"serviceId": order["serviceId"], **more})
     assert answer.status_code == 200, answer.text

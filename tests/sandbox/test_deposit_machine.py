@@ -51,9 +51,8 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import to_base_units
-from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.faults import ORDER_FAULTS
-from swapdesk.wire.orders import OrderStatusCode
+from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
 from swapdesk.wire.quotes import QuoteQuery
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")

@@ -19,6 +19,11 @@ from sandbox.traffic import OPERATIONS, Operation, Traffic, sound
 from swapdesk.sandbox.run_file import find_running
 
 
+@pytest.fixture(scope="module")
+def running(own: Running) -> Running:
+    return own
+
+
 def play(world: Traffic, kills: int, operations: Iterable[Operation], first: int) -> None:
     """Carry out operations, four at a time, while so often something is killed; then look."""
     numbered = enumerate(operations, first)

@@ -27,11 +27,6 @@ HANDSHAKE = {
 }
 
 
-@pytest.fixture(scope="module")
-def running(everyones: Running) -> Running:
-    return everyones
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -39,7 +39,6 @@ from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.tables import (
     ASSETS,
     CHAIN_ROWS,
-    PAYOUT_WALLETS,
     VENUE_ROWS,
     ChainRow,
     VenueRow,
@@ -50,7 +49,6 @@ from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,
     find_token,
-    provider_of,
     seed_bytes,
     trades,
     world_tokens,
@@ -431,17 +429,6 @@ async def priced(venue: SimulatedExchange, amount: Decimal, terms: Terms) -> Ven
     quote = await venue.quote(*BTC_ETH, amount, terms)
     assert isinstance(quote, VenueQuote), quote
     return quote
-
-
-@pytest.mark.parametrize("row", VENUE_ROWS, ids=lambda row: row.code)
-async def test_traits_say_what_the_row_says(row: VenueRow, bench: Bench) -> None:
-    venue = bench.exchange(row.name)
-    assert venue.traits.fixed == (row.fixed_spread is not None)
-    assert venue.traits.static_deposits == row.static_deposits
-    assert venue.traits.requires_refund_address == row.requires_refund_address
-    assert venue.traits.payout_wallets == PAYOUT_WALLETS
-    assert venue.provider == provider_of(row)
-    assert venue.provider.markup_supported == row.markup
 
 
 async def test_terms_an_exchange_does_not_know_are_unavailable(bench: Bench) -> None:

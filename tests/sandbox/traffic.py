@@ -26,8 +26,7 @@ from sandbox.chain_money import ChainError, chain_of, paid_once, solana_of, sums
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_CHAIN_IDS
-from swapdesk.chain.smart_account import account_address
-from swapdesk.chain.user_operation import read_operation, user_operation_hash
+from swapdesk.chain.smart_account import account_address, read_operation, user_operation_hash
 from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes
 from swapdesk.wire.orders import LegStatus
 
@@ -339,4 +338,4 @@ def sound(traffic: Traffic) -> None:
             ((paid,),) = books.execute(query, (to,))
             assert paid == (1 if legs else 0), service_id
     paid_once(traffic.running)
-    assert all(each.booked == each.on_chain for each in sums(traffic.running))
+    assert all(booked == on_chain for booked, on_chain in sums(traffic.running))

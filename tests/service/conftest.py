@@ -17,6 +17,7 @@ from service.http_calls import calling
 from service.new_store import open_new
 from service.orders_fixtures import Floor, venues_at
 from service.price_venue import PriceVenue
+from service.venue import PlainVenue
 from service.world import (
     AS_FIRST,
     CHAINS,
@@ -150,9 +151,15 @@ async def anyone(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 @pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+def adapters() -> list[PlainVenue]:
+    """The venues of a floor; a module may bring its own."""
+    return venues_at()
+
+
+@pytest.fixture
+async def floor(tmp_path: Path, adapters: list[PlainVenue]) -> AsyncIterator[Floor]:
     """Everything an order touches, without HTTP."""
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    floor = Floor(tmp_path / "service.db", ManualClock(), adapters)
     yield floor
     await floor.store.close()
 

@@ -28,8 +28,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order, OrderList, OrderQuery
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderList, OrderQuery, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 BTC, XRP = BTC_ADDRESS, XRP_ADDRESS

@@ -15,10 +15,12 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.smart_account import InnerCall, account_address, encode_batch
-from swapdesk.chain.user_operation import (
+from swapdesk.chain.smart_account import (
     EntryPointVersion,
+    InnerCall,
     UserOperation,
+    account_address,
+    encode_batch,
     operation_json,
     user_operation_hash,
 )

@@ -26,8 +26,8 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 

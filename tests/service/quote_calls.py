@@ -15,8 +15,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
-from swapdesk.wire.pair_limits import PairLimits
-from swapdesk.wire.quotes import Quote, QuoteList
+from swapdesk.wire.quotes import PairLimits, Quote, QuoteList
 
 Parameters = dict[str, Any]
 

@@ -461,7 +461,7 @@ def test_every_operation_succeeds_in_some_test() -> None:
             for source in sources
         )
     ]
-    assert not unproven, f"tests/client/test_against_service.py needs: await api.{unproven[0]}(...)"
+    assert not unproven, f"tests/client/test_api.py needs: await api.{unproven[0]}(...)"
 
 
 def test_the_first_version_is_gone() -> None:

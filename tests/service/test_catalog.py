@@ -23,7 +23,6 @@ from service.world import (
     ON_DARK,
     SOL,
     TOKENS,
-    UNKNOWN_TOKEN,
     UNPRICED,
     UNVERIFIED,
     USDC,
@@ -33,13 +32,11 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
-from swapdesk.service.catalog import ServiceCatalog, page_count
-from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
-from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.chains import ChainQuery, SwapProvider
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 VERIFIED = [one for one in TOKENS if not one.unverified]
@@ -168,10 +165,6 @@ async def test_pages(api: httpx2.AsyncClient) -> None:
     assert seen == [one.id for one in ServiceCatalog(CHAINS, VERIFIED).tokens]
 
 
-def test_page_count() -> None:
-    assert [page_count(total, 4) for total in (0, 1, 4, 5)] == [0, 1, 1, 2]
-
-
 async def test_a_kept_page_is_the_same_page(api: httpx2.AsyncClient) -> None:
     parameters = {"pageSize": 3, "page": 2, "hasCex": "true"}
     first = await api.get("/tokens", params=parameters)
@@ -203,11 +196,6 @@ async def test_one_token(api: httpx2.AsyncClient) -> None:
     native = (await api.get(f"/tokens/{BTC.id}")).json()
     assert native["address"] is None
     assert native["priority"] == 1
-
-
-async def test_one_unknown_token(api: httpx2.AsyncClient) -> None:
-    answer = await api.get(f"/tokens/{UNKNOWN_TOKEN}")
-    assert (answer.status_code, answer.json()["code"]) == (404, "TOKEN_NOT_FOUND")
 
 
 async def names(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
@@ -315,22 +303,14 @@ async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name
             assert [row["shortName"] for row in rows] == codes
 
 
-def test_two_tokens_of_one_cex_id(service: ServiceParts) -> None:
-    twins = [
-        token(1, "ONE", "One", ETHEREUM, 18, None, priority=2, cex_token_id="SAME"),
-        token(2, "TWO", "Two", ETHEREUM, 18, None, priority=1, cex_token_id="same"),
-    ]
-    found = ServiceCatalog(CHAINS, twins).token_by_cex_id("Same")
-    assert found.symbol == "TWO"
-
-
 def test_a_token_that_can_be_swapped_owns_a_shared_cex_id() -> None:
     tokens = [
         token(1, "OFF", "Off", ETHEREUM, 18, None, priority=1, enabled=False, cex_token_id="S"),
         token(2, "DARK", "Dark", DARK, 18, None, priority=2, cex_token_id="S"),
         token(3, "COPY", "Copy", ETHEREUM, 18, None, priority=3, unverified=True, cex_token_id="S"),
         token(4, "REAL", "Real", ETHEREUM, 18, None, priority=4, cex_token_id="S"),
+        token(5, "LATE", "Late", ETHEREUM, 18, None, priority=5, cex_token_id="s"),
     ]
-    for left, symbol in ((4, "REAL"), (3, "COPY"), (2, "OFF")):
+    for left, symbol in ((5, "REAL"), (4, "REAL"), (3, "COPY"), (2, "OFF")):
         found = ServiceCatalog(CHAINS, tokens[:left]).token_by_cex_id("s")
         assert found.symbol == symbol

@@ -28,9 +28,8 @@ from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import ExchangeRequest, Order
 from swapdesk.wire.tokens import Token
 
 BOTH = ("exchange", "private_send")
@@ -203,17 +202,6 @@ async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> Non
     assert set(quote.legs) == {"aa", "bb"}
     order = await create(floor, quote, **{name: codes})
     assert (await row_of(floor, order)).legs == legs
-
-
-@pytest.mark.proves("input create_exchange addressFrom")
-async def test_a_sender_changes_nothing(floor: Floor) -> None:
-    """It is for on-chain routes; a private send does not take one at all."""
-    quote = await quoted(floor, "exchange")
-    order = await create(floor, quote, addressFrom=EVM)
-    plain = await create(floor, await quoted(floor, "exchange"))
-    assert await without_ids(floor, order) == await without_ids(floor, plain)
-    for place in ("in", "out"):
-        assert EVM not in repr(leg(floor, order, place))
 
 
 @in_both

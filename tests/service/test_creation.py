@@ -270,8 +270,9 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
 # Create when venues refuse or are slow: the next venue, privacy kept, time bounded
 
 
-async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor) -> None:
-    floor.venue("aa").trouble.reject = True
+@pytest.mark.parametrize("trouble", ["reject", "addresses_held"])
+async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor, trouble: str) -> None:
+    setattr(floor.venue("aa").trouble, trouble, True)
     order = await floor.create()
     assert (order.in_, order.swap_name, order.rerouted) == ("bb", "Beta", True)
     assert order.quoted_in_amount == Decimal("0.5")

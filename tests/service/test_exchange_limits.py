@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from service.orders_fixtures import venues_at
+from service.test_orders_api import quote_of
 from service.venue import PlainVenue
-from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, FIRST
+from service.world import AS_FIRST, BTC_ADDRESS, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.wire.account import RateWindows
@@ -36,9 +37,7 @@ def partner_list() -> list[Partner]:
 
 
 async def body(api: httpx2.AsyncClient) -> dict[str, Any]:
-    query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
-    quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
-    return {"quoteId": quote, "addressTo": BTC_ADDRESS}
+    return {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
 
 
 async def create(api: httpx2.AsyncClient, wanted: dict[str, Any]) -> tuple[int, str]:
@@ -74,14 +73,6 @@ async def test_one_that_no_venue_opens_has_begun(
         venue.trouble.reject = True
     assert await create(api, wanted) == (502, "1")
     assert await create(api, wanted) == (502, "1")
-
-
-async def test_twins_begin_one_exchange(api: httpx2.AsyncClient) -> None:
-    wanted = await body(api)
-    answers = await asyncio.gather(*(api.post("/exchanges", json=wanted) for _ in range(8)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.content for answer in answers}) == 1
-    assert await create(api, wanted) == (200, "1")
 
 
 async def test_of_many_at_once_exactly_the_limit_begins(api: httpx2.AsyncClient) -> None:

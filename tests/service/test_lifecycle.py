@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from patience import eventually
 from service.orders_fixtures import BTC, EVM, Floor, caller, reopen, row_of, venues_at
 from service.test_exchange_terms import create, fixed
 from service.venue import PlainVenue
-from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
@@ -245,14 +242,21 @@ async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) ->
     assert flagged.order_finished_received == done.order_finished_received
 
 
-async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floor) -> None:
+@pytest.mark.parametrize(
+    ("leg", "seconds", "least", "most"),
+    [(LegStatus.FINISHED, 10, 40, 120), (LegStatus.WAITING, 1800, 250, 400)],
+    ids=["finished", "expired"],
+)
+async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
+    floor: Floor, leg: LegStatus, seconds: float, least: int, most: int
+) -> None:
     _, venue, key = await begun(floor)
-    venue.move(key, LegStatus.FINISHED)
-    await floor.work(10)
+    venue.move(key, leg)
+    await floor.work(seconds)
     asked = len(venue.asked)
     for _ in range(49 * 60):
         await floor.work(60)
-    assert 40 < len(venue.asked) - asked < 120
+    assert least < len(venue.asked) - asked < most
     assert await floor.store.next_due() is None
 
 
@@ -278,17 +282,6 @@ async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -
     )
     venue.tell(key, back)
     assert (await state(floor, order, 2)).status == 7
-
-
-async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor: Floor) -> None:
-    await floor.create()
-    await floor.work(1800)
-    asked = len(floor.venue("aa").asked)
-    for _ in range(48 * 60):
-        await floor.work(60)
-    times = len(floor.venue("aa").asked) - asked
-    assert 250 < times < 400
-    assert await floor.store.next_due() is None
 
 
 @pytest.mark.parametrize(("arrived", "flagged"), [(True, True), (False, False)])
@@ -434,11 +427,8 @@ async def test_a_private_deposit_given_back_by_the_first_leg_is_a_refund(floor: 
 
 
 @pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    venues = [*venues_at(), PlainVenue("dd", "Delta", spread="0.010")]
-    floor = Floor(tmp_path / "service.db", ManualClock(), venues)
-    yield floor
-    await floor.store.close()
+def adapters() -> list[PlainVenue]:
+    return [*venues_at(), PlainVenue("dd", "Delta", spread="0.010")]
 
 
 async def after(floor: Floor, order: Order, looks: int = 0) -> Order:

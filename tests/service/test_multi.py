@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,11 +16,13 @@ from solders.pubkey import Pubkey
 import manual_time
 from service import groups
 from service.groups import group, opened, row
+from service.http_calls import running
 from service.orders_fixtures import EVM, XRP, venues_at
 from service.test_http import posted
 from service.valid import require_valid
 from service.venue import PlainVenue
 from service.world import (
+    AS_FIRST,
     AS_FREE,
     AS_SECOND,
     BTC,
@@ -53,7 +54,6 @@ from swapdesk.chain.solana import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
@@ -76,38 +76,25 @@ async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     return json.loads(answer.content, parse_float=str)
 
 
-@pytest.fixture
-async def working(service: ServiceParts) -> AsyncIterator[Worker]:
-    """The worker, at work as in a service that runs."""
-    assert isinstance(service.worker, Worker)
-    running = asyncio.create_task(service.worker.run())
-    await asyncio.sleep(0)
-    assert service.worker.runs
-    yield service.worker
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-
-
 async def test_the_answer_has_the_addresses_of_what_was_set_up_in_time(
-    api: httpx2.AsyncClient, working: Worker
+    service: ServiceParts,
 ) -> None:
     refused = row(0.5, addressTo="nowhere")
-    told = (await group(api, row(0.5), refused, row(0.75, anonymous=True)))["orders"]
+    async with running(service, AS_FIRST) as api:
+        told = (await group(api, row(0.5), refused, row(0.75, anonymous=True)))["orders"]
     assert [each["order"]["depositAddress"] != "" for each in (told[0], told[2])] == [True, True]
     assert [each["order"]["status"] for each in (told[0], told[2])] == [0, 0]
     assert told[1]["error"]["code"] == "VALIDATION_ERROR"
 
 
 async def test_an_exchange_that_does_not_answer_is_waited_for_five_seconds(
-    api: httpx2.AsyncClient,
-    working: Worker,
-    clock: ManualClock,
-    venue_list: list[PlainVenue],
+    service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
     for venue in venue_list:
         venue.trouble.hang = True
-    asking = asyncio.ensure_future(group(api, row(0.5)))
-    await manual_time.until(clock, asking.done)
+    async with running(service, AS_FIRST) as api:
+        asking = asyncio.ensure_future(group(api, row(0.5)))
+        await manual_time.until(clock, asking.done)
     (told,) = (await asking)["orders"]
     assert told["order"]["status"] < 0
     assert "depositAddress" not in told["order"]
@@ -384,17 +371,12 @@ async def test_a_group_counts_as_one_exchange(api: httpx2.AsyncClient) -> None:
         "/exchanges/multi", json={"orders": [row(addressTo=EVM)]}, headers=headers
     )
     assert nothing.status_code == 200
-    assert (await status_of(api, nothing.json()["multiId"], headers))["orders"] == []
+    empty = await api.get(f"/exchanges/multi/{nothing.json()['multiId']}", headers=headers)
+    assert empty.json()["orders"] == []
     rows = {"orders": [row(0.5), row(0.6)]}
     assert (await api.post("/exchanges/multi", json=rows, headers=headers)).status_code == 200
     second = await api.post("/exchanges/multi", json=rows, headers=headers)
     assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
-
-
-async def status_of(
-    api: httpx2.AsyncClient, multi_id: str, headers: dict[str, str]
-) -> dict[str, Any]:
-    return (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
 
 
 @pytest.mark.parametrize("anonymous", [False, True])

@@ -24,8 +24,15 @@ from service.world import AS_SECOND, BTC, ETH, TOKENS, USDC
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.smart_account import MOST_CALLS, account_address, decode_batch, encode_batch
-from swapdesk.chain.user_operation import nonce_key, read_operation, user_operation_hash
+from swapdesk.chain.smart_account import (
+    MOST_CALLS,
+    account_address,
+    decode_batch,
+    encode_batch,
+    nonce_key,
+    read_operation,
+    user_operation_hash,
+)
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import BundleRefused, OperationPayment, parts_of

@@ -93,20 +93,6 @@ async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncCli
             assert absent not in details.json()
 
 
-@pytest.mark.proves("code PROVIDER_EXCHANGE_FAILED")
-async def test_create_answers_502_when_no_venue_opens(
-    api: httpx2.AsyncClient, venue_list: list[PlainVenue]
-) -> None:
-    for venue in venue_list:
-        venue.trouble.reject = True
-    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
-    for _ in range(2):
-        answer = await api.post("/exchanges", json=body)
-        assert (answer.status_code, answer.json()["code"]) == (502, "PROVIDER_EXCHANGE_FAILED")
-    ids, total, _ = await listed(api, status=6)
-    assert total == len(ids) == 1
-
-
 async def test_an_order_ends_48_hours_after_its_creation_to_the_millisecond(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
@@ -241,7 +227,10 @@ async def secrets(api: httpx2.AsyncClient) -> list[str]:
 async def test_details_of_a_foreign_order_are_those_of_none(
     api: httpx2.AsyncClient, secrets: list[str]
 ) -> None:
+    """Also of details that were written once for their owner."""
     for service_id in (secrets[0], secrets[3]):
+        for _ in range(2):
+            assert (await api.get(f"/orders/{service_id}")).status_code == 200
         foreign = await api.get(f"/orders/{service_id}", headers=AS_SECOND)
         unknown = await api.get(f"/orders/{UNKNOWN}", headers=AS_SECOND)
         assert foreign.status_code == 404
@@ -279,9 +268,10 @@ async def test_a_foreign_quote_is_no_quote(
 ) -> None:
     quote_id = await quote_of(api)
     answers = [
-        await api.post(path, json={"quoteId": used, "addressTo": BTC_ADDRESS}, headers=AS_SECOND)
+        await api.post(path, json={"quoteId": used, "addressTo": to}, headers=AS_SECOND)
         for path in ("/exchanges", "/exchanges/private-send")
         for used in (quote_id, "f" * 24)
+        for to in (BTC_ADDRESS, "not-an-address")
     ]
     assert {answer.status_code for answer in answers} == {422}
     assert len({json.dumps(without_id(answer)[2]) for answer in answers}) == 1
@@ -293,15 +283,6 @@ async def test_a_foreign_quote_is_no_quote(
     assert (await api.post("/exchanges", json=body)).status_code == 200
     again = await api.post("/exchanges", json=body, headers=AS_SECOND)
     assert without_id(again)[1] == without_id(answers[0])[1]
-
-
-async def test_a_foreign_quote_tells_nothing_by_its_addresses(api: httpx2.AsyncClient) -> None:
-    quote_id = await quote_of(api)
-    body = {"quoteId": quote_id, "addressTo": "not-an-address"}
-    foreign = await api.post("/exchanges", json=body, headers=AS_SECOND)
-    body["quoteId"] = "f" * 24
-    unknown = await api.post("/exchanges", json=body, headers=AS_SECOND)
-    assert without_id(foreign) == without_id(unknown)
 
 
 # Order details that were written once: told again only while they are still true
@@ -327,10 +308,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 @pytest.fixture
 async def order(api: httpx2.AsyncClient) -> dict[str, Any]:
     """An order whose details were asked for twice."""
-    query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
-    quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
-    body = {"quoteId": quote, "addressTo": BTC_ADDRESS}
-    service_id = (await api.post("/exchanges", json=body)).json()["serviceId"]
+    service_id = (await created(api))["serviceId"]
     for _ in range(2):
         answer = await api.get(f"/orders/{service_id}")
     return answer.json()
@@ -355,13 +333,6 @@ async def test_another_verdict_of_its_token_is_told_at_once(
     service.catalog.put_scan(ETH.id, verdict)
     told = (await api.get(f"/orders/{order['serviceId']}")).json()
     assert told["inToken"]["securityScan"]["resultType"] == "Warning"
-
-
-async def test_nobody_else_reads_what_was_written(
-    api: httpx2.AsyncClient, order: dict[str, Any]
-) -> None:
-    answer = await api.get(f"/orders/{order['serviceId']}", headers=AS_SECOND)
-    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
 async def test_of_a_deleted_order_its_state_alone_is_left(

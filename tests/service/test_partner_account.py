@@ -15,14 +15,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, venues_at
+from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, caller, venues_at
 from service.test_store import order
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST, FREE, SECOND
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import Caller, Partner
+from swapdesk.service.access import Partner
 from swapdesk.service.partner_account import PartnerAccount, commission_of
 from swapdesk.service.store import books
-from swapdesk.service.store.database import configure
+from swapdesk.service.store.database import connect
 from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
@@ -76,17 +76,9 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """As the operator's commands do it."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    configure(connection, writes=True)
-    return connection
-
-
 @pytest.fixture
 def db(store: SqliteStore) -> Iterator[sqlite3.Connection]:
-    with closing(connect(store.path)) as connection:
+    with closing(connect(store.path, writes=True)) as connection:
         yield connection
 
 
@@ -126,21 +118,17 @@ async def test_the_worker_counts_an_order_that_it_finishes(tmp_path: Path) -> No
             for status in (LegStatus.EXCHANGING, LegStatus.SENDING):
                 floor.venue(code).move(f"{made.service_id}:in", status)
                 await floor.work()
-                assert (await account.volume(by(of))).count == 0
+                assert (await account.volume(caller(of))).count == 0
             floor.venue(code).move(f"{made.service_id}:in", LegStatus.FINISHED)
             await floor.work()
             await floor.work(3600)
-            told = await account.volume(by(of))
+            told = await account.volume(caller(of))
             assert (told.count, told.total_transacted_usd) == (1, Decimal(1500))
-            summary = await account.commissions(by(of), CommissionQuery())
+            summary = await account.commissions(caller(of), CommissionQuery())
             assert summary.total_earnings == summary.pending_commissions == Decimal(earned)
             assert summary.commission_count == (1 if Decimal(earned) else 0)
     finally:
         await floor.store.close()
-
-
-def by(of: Partner) -> Caller:
-    return Caller(of, of.keys[0])
 
 
 # Over HTTP
@@ -365,7 +353,7 @@ async def test_payouts_by_month(store: SqliteStore, db: sqlite3.Connection) -> N
     account = PartnerAccount(store, clock)
 
     async def told(month: str | None) -> tuple[Decimal, Decimal, Decimal]:
-        summary = await account.commissions(by(ALICE), CommissionQuery(month=month))
+        summary = await account.commissions(caller(ALICE), CommissionQuery(month=month))
         assert summary.commission_count == {None: 3, "2026-10": 2, "2026-11": 1}[month]
         return (
             summary.total_earnings,
@@ -402,12 +390,12 @@ async def test_a_reversal_is_an_entry_of_its_own_month(
     for service_id in (first.service_id, "no such order"):
         with pytest.raises(books.NothingDue):
             books.reverse(db, service_id, at("2026-11-19 13:00"))
-    october = await account.commissions(by(ALICE), CommissionQuery(month="2026-10"))
+    october = await account.commissions(caller(ALICE), CommissionQuery(month="2026-10"))
     assert (october.total_earnings, october.commission_count) == (Decimal("0.8"), 1)
-    november = await account.commissions(by(ALICE), CommissionQuery(month="2026-11"))
+    november = await account.commissions(caller(ALICE), CommissionQuery(month="2026-11"))
     assert (november.total_earnings, november.commission_count) == (Decimal("3.2"), 1)
     assert november.this_month_earnings == Decimal("3.2")
-    volume = await account.volume(by(ALICE))
+    volume = await account.volume(caller(ALICE))
     assert (volume.count, volume.total_transacted_usd) == (2, 6000), "it was swapped"
     # What was reversed is kept back at once, whatever its age.
     assert books.pay_out(db, ALICE.partner_id, "2026-11", at("2026-12-02 12:00")) == Decimal("3.2")
@@ -443,7 +431,7 @@ async def test_no_payout_pays_more_than_is_due_over_all_months(
     for month in ("2026-06", "2026-07"):
         with pytest.raises(books.NothingDue):
             books.pay_out(db, who, month, at("2026-08-05 12:00"))
-    told = await account.commissions(by(ALICE), CommissionQuery())
+    told = await account.commissions(caller(ALICE), CommissionQuery())
     assert told.total_earnings == told.processed_commissions == Decimal("2.0")
     assert told.pending_commissions == 0
 

@@ -54,7 +54,7 @@ async def test_every_change_is_taken_up(
     who = made.partner_id
 
     async def seen() -> Any:
-        await service.partners.refresh()
+        await service.take_up_partners()
         return service.directory.partners[who]
 
     assert (await seen()).quote_limits.per_day == 50
@@ -120,13 +120,13 @@ async def test_streams_end_with_their_key_or_account(
         for listener in (revoked, kept):
             assert (await listener.next())["type"] == "welcome"
         partners.revoke(operator, first.key, clock.now())
-        await service.partners.refresh()
+        await service.take_up_partners()
         told = await revoked.next()
         assert (told["type"], told["code"]) == ("error", "AUTH_FAILED")
         assert await revoked.closed() == 4401
         assert await kept.silent()
         partners.suspend(operator, "Shop", True)
-        await service.partners.refresh()
+        await service.take_up_partners()
         assert await kept.closed() == 4401
 
 
@@ -137,10 +137,10 @@ async def test_a_look_that_finds_nothing_new_reads_nothing(
     store: SqliteStore,
 ) -> None:
     created(operator, clock)
-    await service.partners.refresh()
+    await service.take_up_partners()
     before = service.directory.partners
     await store.add_requests("2026-11", {"somebody": 1})
-    await service.partners.refresh()
+    await service.take_up_partners()
     assert service.directory.partners is before
 
 

@@ -18,12 +18,18 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.quoting.engine import QUOTE_VALID
+from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
-from swapdesk.wire.pair_limits import PairLimitsQuery
-from swapdesk.wire.quotes import AmountType, PrivateSendQuoteList, Quote, QuoteQuery, RouteType
+from swapdesk.wire.quotes import (
+    AmountType,
+    PairLimitsQuery,
+    PrivateSendQuoteList,
+    Quote,
+    QuoteQuery,
+    RouteType,
+)
 from swapdesk.wire.tokens import Token
 
 
@@ -62,17 +68,6 @@ async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
         assert row.requires_refund_address
         assert row.amount_in == Decimal("0.5")
         assert row.amount_in_usd is None
-
-
-@pytest.mark.proves("input get_quotes fixed")
-async def test_rows_are_floating_unless_asked(
-    api: httpx2.AsyncClient, some: dict[str, PriceVenue]
-) -> None:
-    for parameters in (asked(), asked(fixed="false")):
-        rows = await quotes(api, parameters)
-        assert {row.swap for row in rows if row.type == "standard"} == set(some)
-        assert not any(row.fixed or row.rate_id for row in rows)
-    assert not any(terms.fixed for venue in some.values() for terms in venue.terms)
 
 
 async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rates(
@@ -120,12 +115,6 @@ async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str
     assert (answer.status_code, answer.json()["code"]) == (403, "FIXED_RATE_NOT_ALLOWED")
     parameters["fixed"] = "false"
     assert (await api.get(path, params=parameters, headers=AS_FREE)).status_code == 200
-
-
-@pytest.mark.parametrize("types", ["dex", ["standard", "dex"]])
-async def test_no_fixed_rates_on_dex_routes(api: httpx2.AsyncClient, types: Any) -> None:
-    body = await refusal(api, "/quotes", fixed(types=types))
-    assert body["fields"].keys() == {"fixed"}
 
 
 async def test_a_rate_without_an_end_is_none(
@@ -402,20 +391,6 @@ async def test_the_default_of_the_account(service: ServiceParts) -> None:
     assert await applied() == {"fa": Decimal("0.5"), "fb": Decimal("0.5"), "ff": 0, "pl": 0}
     assert await applied(markup="1") == {"fa": 1, "fb": 1}
     assert await applied(markup="0") == {"fa": 0, "fb": 0, "ff": 0, "pl": 0}
-
-
-async def test_a_fallback_keeps_the_markup(service: ServiceParts) -> None:
-    for route, legs in (("standard", 1), ("private", 2)):
-        found = await service.engine.best_legs(
-            BTC,
-            ETH,
-            Decimal("0.5"),
-            route,  # type: ignore[arg-type]
-            markup=Decimal(3),
-        )
-        assert found.markup == 3
-        assert len(found.legs) == legs
-        assert set(found.legs) <= {"fa", "fb"}
 
 
 async def test_fixed_rates_with_a_markup(api: httpx2.AsyncClient) -> None:

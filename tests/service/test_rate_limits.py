@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from service.http_calls import calling, running, small_service
 from service.new_store import open_new
 from service.test_access import path_of
-from service.world import AS_FREE, AS_SECOND, BTC, BY_PARTNER_ID, ETH, FIRST, FREE
+from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BY_PARTNER_ID, ETH, FIRST, FREE
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
 from swapdesk.service.app import build_service
@@ -239,35 +239,6 @@ def test_half_of_a_limit(whole: int, half: int) -> None:
     assert found == RateWindows(per_minute=half, per_hour=half, per_day=half)
 
 
-async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualClock) -> None:
-    passing = 0
-    for _ in range(4):
-        # The store is opened anew without any shutdown of the service before it.
-        store = SqliteStore.open(tmp_path / "service.db")
-        limits = RateWindows(per_minute=9, per_hour=9, per_day=9)
-        partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), limits, limits, ROOMY)
-        parts = small_service(clock, store, [partner])
-        async with calling(build_service(parts), {"Authorization": "k:s"}) as api:
-            for _ in range(4):
-                passing += (await api.get("/quotes", params=QUOTE)).status_code == 200
-        await store.close()
-    assert passing == 9
-
-
-async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -> None:
-    used = []
-    partner = Partner("p", "P", Tier.PRO, (ApiKey("k", digest(b"s")),), ROOMY, ROOMY, ROOMY)
-    for _ in range(2):
-        store = SqliteStore.open(tmp_path / "service.db")
-        parts = small_service(clock, store, [partner])
-        async with running(parts, {"Authorization": "k:s"}) as api:
-            for _ in range(3):
-                left = int((await api.get("/chains")).headers["ratelimit-remaining"])
-                used.append(ROOMY.per_day - left)
-        await store.close()
-    assert used == [1, 2, 3, 4, 5, 6]
-
-
 @pytest.mark.parametrize("rate_class", [RateClass.READ, RateClass.QUOTE])
 async def test_processes_over_one_store_share_the_windows(
     tmp_path: Path, rate_class: RateClass
@@ -373,11 +344,14 @@ async def test_the_count_begins_anew_with_the_month(
     assert await store.requests_in_month(FIRST.partner_id, "2026-12") == 1
 
 
-async def test_a_clean_shutdown_writes_the_count(service: ServiceParts, store: SqliteStore) -> None:
-    async with running(service, BY_PARTNER_ID) as api:
+async def test_a_clean_shutdown_writes_the_counts(store: SqliteStore, clock: ManualClock) -> None:
+    partner = replace(FIRST, read_limits=ROOMY)
+    async with running(small_service(clock, store, [partner]), AS_FIRST) as api:
         for _ in range(7):
             await api.get("/chains")
     assert await store.requests_in_month(FIRST.partner_id, "2026-11") == 7
+    used = store.usage(FIRST.partner_id, RateClass.READ)
+    assert [row.used for row in used] == [7, 7, 7], "what was not used of a share is given back"
 
 
 class FaintStore(SqliteStore):

@@ -158,13 +158,6 @@ async def test_a_scanner_that_fails_blocks_nothing(
     assert (await verdict(api, BTC))["resultType"] == "Benign"
 
 
-async def test_without_a_scanner_nothing_is_scanned(store: SqliteStore, clock: ManualClock) -> None:
-    catalog = ServiceCatalog(CHAINS, TOKENS)
-    TokenScans(catalog, store, None, clock).selected(*catalog.tokens)
-    await settle(store)
-    assert {token.security_scan for token in catalog.tokens} == {None}
-
-
 def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> None:
     catalog = ServiceCatalog(CHAINS, TOKENS)
     before = [token.id for token in catalog.tokens]

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import stat
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -37,13 +37,6 @@ from swapdesk.service.store.records import (
 )
 from swapdesk.service.store.rows import amount_key, micros, moment_of
 from swapdesk.service.store.sqlite import SqliteStore
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore.open(tmp_path / "service.db")
-    yield store
-    await store.close()
 
 
 def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:
@@ -306,10 +299,12 @@ async def test_every_commit_is_flushed_to_disk(store: SqliteStore) -> None:
     assert await pragma("synchronous") == 2, "FULL: a power cut loses nothing acknowledged"
 
 
-async def test_nobody_else_on_the_machine_may_read_it(store: SqliteStore, tmp_path: Path) -> None:
+async def test_nobody_else_on_the_machine_may_read_it(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "service.db")
     await begun(store, 1)
     modes = _modes(tmp_path)
     assert modes == {"service.db": 0o600, "service.db-wal": 0o600, "service.db-shm": 0o600}
+    await store.close()
 
 
 def _modes(directory: Path) -> dict[str, int]:
@@ -509,7 +504,10 @@ async def test_what_was_not_committed_is_not_told_as_done(
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 
 
-def bundle(number: int, *service_ids: str, state: Any = "pending", paid: bool = False) -> Any:
+def bundle(
+    number: int, *service_ids: str, state: Any = "pending", paid: bool = False, **more: Any
+) -> Any:
+    """Of ``group-NUMBER``; ``more`` is what its one batch has besides."""
     batch = StoredBatch(
         service_ids=service_ids or (f"order-{number}",),
         operation={"sender": "0x00", "nonce": "0x0"},
@@ -517,6 +515,7 @@ def bundle(number: int, *service_ids: str, state: Any = "pending", paid: bool = 
         entry_point="0x00",
         version="0.7",
         paid=paid,
+        **more,
     )
     return StoredBundle(
         number=0,

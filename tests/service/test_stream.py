@@ -147,11 +147,6 @@ async def test_refusals_before_the_upgrade(
     assert answer.headers.get_all("date") == ["Fri, 20 Nov 2026 14:02:11 GMT"]
 
 
-async def test_an_api_key_beside_credentials_is_ignored(base: str) -> None:
-    async with stream(base, query="?apiKey=first-key") as socket:
-        await welcomed(socket)
-
-
 @pytest.mark.parametrize(
     "headers",
     [
@@ -170,11 +165,15 @@ async def test_wrong_credentials_are_told_after_the_upgrade(
         assert await listener.closed() == 4401
 
 
-async def test_welcome_ping_and_the_id_of_the_handshake(base: str, service: ServiceParts) -> None:
-    async with heard(base, AS_READER) as listener:
+async def test_welcome_ping_handshake_and_shutdown(base: str, service: ServiceParts) -> None:
+    # An API key in the query counts for nothing beside credentials.
+    async with stream(base, AS_READER, "?apiKey=first-key") as socket_:
+        listener = await welcomed(socket_)
         assert len(listener.socket.response.headers["x-request-id"]) == 36
         assert await listener.ask(type="ping") == {"type": "pong"}
         assert service.hub.connections == 1  # type: ignore[attr-defined]
+        service.hub.close()  # type: ignore[attr-defined]
+        assert await listener.closed() == 1001
     await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
 
 
@@ -323,12 +322,6 @@ async def test_a_flood_is_refused_and_then_ended(base: str, clock: ManualClock) 
         for _ in range(2 * rules.FLOOD_FRAMES + 1):
             await listener.socket.send('{"type":"ping"}')
         assert await listener.closed() == 4429
-
-
-async def test_a_shutdown_is_announced(base: str, service: ServiceParts) -> None:
-    async with heard(base) as listener:
-        service.hub.close()  # type: ignore[attr-defined]
-        assert await listener.closed() == 1001
 
 
 async def test_every_listener_of_a_busy_partner_ends_with_the_truth(

@@ -8,7 +8,7 @@ import random
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -20,15 +20,16 @@ import manual_time
 from patience import PATIENCE, eventually
 from service.http_calls import JSON, calling, code, delivery, fields, raw_call, running
 from service.plain_bundler import PlainBundler
+from service.test_orders_api import created
+from service.test_store import bundle
 from service.venue import PlainVenue
-from service.world import AS_FIRST, BTC, BTC_ADDRESS, ETH, EVM, WEBHOOK_SECRETS
+from service.world import AS_FIRST, WEBHOOK_SECRETS
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.bundling import Landed
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, nobody_intervenes
 from swapdesk.service.rate_limits import STRANGER_READS
-from swapdesk.service.store.records import StoredBatch, StoredBundle, StoredGroup
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.orders import LegStatus
@@ -69,17 +70,12 @@ def rows(store: SqliteStore, table: str = "orders", columns: str = "*") -> list[
 
 async def an_order(api: httpx2.AsyncClient) -> tuple[str, str]:
     """Its id, and the key of its leg."""
-    query = {"amount": "0.5", "from": BTC.id, "to": ETH.id, "types": "standard"}
-    quoted = await api.get("/quotes", params=query, headers=AS_FIRST)
-    (row,) = [row for row in quoted.json()["quotes"] if "error" not in row]
-    body = {"quoteId": row["quoteId"], "addressTo": EVM, "refundAddress": BTC_ADDRESS}
-    made = (await api.post("/exchanges", json=body, headers=AS_FIRST)).raise_for_status()
-    name = made.json()["serviceId"]
+    name = (await created(api))["serviceId"]
     return name, f"{name}:in"
 
 
 async def status(api: httpx2.AsyncClient, service_id: str) -> int:
-    return int((await api.get(f"/orders/{service_id}", headers=AS_FIRST)).json()["status"])
+    return int((await api.get(f"/orders/{service_id}")).json()["status"])
 
 
 async def comes_true(condition: Callable[[], Awaitable[bool]]) -> None:
@@ -102,7 +98,7 @@ async def reaches(api: httpx2.AsyncClient, service_id: str, wanted: int) -> None
 async def test_an_order_moves_at_once_while_the_clock_stands_still(
     service: ServiceParts, venue: PlainVenue, now: int
 ) -> None:
-    async with running(service) as api:
+    async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
         steps = ((LegStatus.CONFIRMING, 1), (LegStatus.EXCHANGING, 2), (LegStatus.FINISHED, 4))
         for number, (leg, reached) in enumerate(steps):
@@ -117,7 +113,7 @@ async def test_an_order_moves_at_once_while_the_clock_stands_still(
 async def test_news_that_come_during_a_look_are_looked_for_once_more(
     service: ServiceParts, venue: PlainVenue, clock: ManualClock
 ) -> None:
-    async with running(service) as api:
+    async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
         venue.trouble.report_slowly = True
         await service.webhooks.take(await claimed(service, about(key), "evt_1"), data(key))
@@ -145,15 +141,9 @@ async def test_a_bundle_is_looked_at_because_of_its_bundler(
     bundler = PlainBundler()
     watch = BundleWatch(store, bundler, clock, nobody_intervenes)
     hooks = Webhooks(WEBHOOK_SECRETS, store, clock, service.worker, watch)
-    hashed, at = "0x" + "ab" * 32, clock.now()
-    await store.begin_group(StoredGroup("abc", "partner-first", at, "ethereum"), [])
-    batch = StoredBatch(("an-order",), {}, hashed, EVM, "0.7", signature="0x")
-    ends = at + timedelta(hours=1)
-    await store.save_bundle(
-        StoredBundle(
-            0, "abc", "partner-first", "ethereum", at, at, ends, "submitted", EVM, (batch,)
-        )
-    )
+    submitted, at = bundle(1, state="submitted", signature="0x"), clock.now()
+    await store.save_bundle(submitted)
+    hashed = submitted.batches[0].hash
     bundler.silent = True
     watching = asyncio.create_task(watch.run())
     try:
@@ -182,7 +172,7 @@ async def test_a_bundle_is_looked_at_because_of_its_bundler(
 async def test_replays_and_reorderings_change_nothing(
     service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
 ) -> None:
-    async with running(service) as api:
+    async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
         events = []
         for number, (leg, reached) in enumerate(
@@ -204,7 +194,7 @@ async def test_replays_and_reorderings_change_nothing(
 async def test_an_event_that_nothing_at_the_venue_bears_out_moves_nothing(
     service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
 ) -> None:
-    async with running(service) as api:
+    async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
         asked = len(venue.asked)
         # Everything that is told, and not when somebody looks next.

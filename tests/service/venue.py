@@ -33,9 +33,9 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import quantize
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 _WIDE = Context(prec=80)

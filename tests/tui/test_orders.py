@@ -27,26 +27,11 @@ from swapdesk.wire.orders import DisplayStatus, Order
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HASH, ended, every_state, exchanging, held, prepare, private, waiting
 from tui.known_orders import withheld as differing
-from tui.picture import ROOMY, SMALLEST, take
+from tui.picture import ROOMY, SMALLEST, faults_of, take
 from tui.scenes.orders import ONES as IN_SCENES
 
 Golden = Callable[[str, str], None]
 HIDDEN = "rDp9 pZz6"
-ONES = {
-    "waiting": waiting,
-    "exchanging": exchanging,
-    "private": private,
-    "held": held,
-    "withheld": differing,
-}
-
-
-def checked(text: str, width: int) -> str:
-    """The text; its rows keep the width and leave the first two columns to the bar."""
-    for row in text.split("\n"):
-        assert len(row) <= width, row
-        assert row[:2].strip() in ("", "▌", "╌╌", "S"), row
-    return text
 
 
 async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
@@ -60,7 +45,8 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
             await run.to_order(listed.id)
             for size in sizes:
                 picture = await take(run, size)
-                shown[size[0]].append(checked("\n".join(picture.rows[1:]), size[0]))
+                assert faults_of(picture) == []
+                shown[size[0]].append("\n".join(picture.rows[1:]))
             # The next order begins at the size at which this one ended.
             sizes.reverse()
         # Facts below the screen come into view.
@@ -166,16 +152,6 @@ async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_yo
         await run.see("in 1 order that needs you")
 
 
-def completed(running: Order, market: Market) -> Order:
-    return running.model_copy(
-        update={
-            "display_status": DisplayStatus.SWAP_COMPLETED.value,
-            "in_status": 5,
-            "order_finished_received": market.clock.now(),
-        }
-    )
-
-
 async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_it_ends(
     market: Market,
 ) -> None:
@@ -183,8 +159,13 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
     async with market.desk() as run:
         screen = await run.to_orders()
         key = screen._table.cursor_key
-        tracked = screen.current
-        over = completed(tracked.order, market)
+        over = screen.current.order.model_copy(
+            update={
+                "display_status": DisplayStatus.SWAP_COMPLETED.value,
+                "in_status": 5,
+                "order_finished_received": market.clock.now(),
+            }
+        )
         # An end is not shown before the journal has it; the tick may come before the news of it.
         following = run.app.session.desk.link.tracker
         following._apply(over, "list")
@@ -200,49 +181,31 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         assert "Next nobody" in run.text
         # The other one goes on for a while.
         await run.press("k")
-        assert screen._table.cursor_key != key
         key = screen._table.cursor_key
-        tracked = screen.current
-        sending = tracked.order.model_copy(
+        sending = screen.current.order.model_copy(
             update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
         )
         following._apply(sending, "stream")
         await following._writes.flush()
         await run.see("Sending")
         assert screen._table.cursor_key == key
-        over = completed(sending, market)
-        following._apply(over, "list")
-        await following._writes.flush()
-        await run.settle(lambda: "Sending" not in run.text, "its end")
-        assert screen._table.cursor_key == key
-        assert [row.label for row in screen._table.rows if isinstance(row, Section)] == ["Finished"]
-        assert "Next nobody" in run.text
 
 
 async def test_the_filter_keeps_what_matches(market: Market) -> None:
     prepare(market, every_state(market.clock))
     async with market.desk() as run:
         await run.to_orders()
-        await run.press("slash")
-        await run.type("private")
-        await run.see("r3Tz9W")
-        assert "h8Kq2P" not in run.text
-        assert "1 of 9" in run.text
-        await run.press("enter", "escape")
-        await run.see("h8Kq2P")
+        for text, found in (("private", "r3Tz9W"), (HASH, "c5Rf1J"), ("6f1d-22", "h8Kq2P")):
+            await run.press("slash")
+            await run.type(text)
+            await run.see(found)
+            assert "m1Xc7D" not in run.text or found == "h8Kq2P"
+            await run.press("enter", "escape")
+            await run.see("n3Fo6R")
         await run.press("slash")
         await run.type("nothing like it")
         await run.see("No order matches")
         await run.see("all addresses and hashes, and request ids")
-        await run.press("escape")
-        await run.see("h8Kq2P")
-        await run.press("slash")
-        await run.type(HASH)
-        await run.see("c5Rf1J")
-        assert "h8Kq2P" not in run.text
-        await run.press("escape", "slash")
-        await run.type("6f1d-22")
-        await run.see("h8Kq2P")
 
 
 async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
@@ -261,14 +224,10 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         assert run.app.clipboard == known.id
         await run.press("j", "y")
         assert run.app.clipboard == "2500"
-        await run.press("j", "j", "y")
-        assert run.app.clipboard == "104882716"
         await run.press("d")
         await run.see("Send this, once,")
         await run.press("enter")
         await run.see("Order id")
-        await run.press("d")
-        assert "Send this, once," in run.text
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
         # The service knows no such order, and its answer would stand in place of the time.
@@ -278,7 +237,6 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         assert "26:11" in next(row for row in run.text.split("\n") if row.startswith("▌"))
         run.advance(1600)
         await run.see("Deadline over")
-        assert "fund" not in run.text
 
 
 PAST = 3 * LOAD_STEP - 7

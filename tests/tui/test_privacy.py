@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ from flows.orders import NOW, order
 from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
-from swapdesk.tui.painting import DOTS, masked, masked_text
+from swapdesk.tui.painting import DOTS, masked
 from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
@@ -46,6 +47,10 @@ MASK_OF_OTHER_WIDTH = re.compile(r"(?<![•\w] )(?<![•\w])(•|••|•{5,11
 
 def known(word: str) -> bool:
     return word.upper() in SYMBOLS
+
+
+def masked_text(text: str, symbols: Callable[[str], bool], room: int = 0) -> str:
+    return plain_text(masked([Span(text)], symbols, room))
 
 
 def test_no_screen_keeps_a_digit_of_an_amount() -> None:

@@ -173,43 +173,33 @@ def picture(*rows: str, size: tuple[int, int] = (80, 24)) -> Picture:
     return Picture((" SANDBOX  Swap", "╌" * width, *body, *foot), size)
 
 
-def test_a_picture_that_keeps_the_rules_has_no_fault() -> None:
-    for size in ALL_SIZES:
-        assert faults_of(picture("▌ 1   standard  Halyard  14.524108", size=size)) == []
+ADDRESSES = ("  to 0x91c2…b3E9", "  to bc1q …5mdq", "  0x 71C7 …976F")
+GOOD = picture()
+KEYS = "  a b   c d   e f   g h   i j   k l   m n          ? keys"
 
 
 @pytest.mark.parametrize(
-    ("row", "fault"),
+    ("shown", "decides", "fault"),
     [
-        ("x" * 81, "81 cells"),
-        ("漢" * 41, "82 cells"),
-        (" x", "margin"),
-        ("> text", ""),
-        (">text", "margin"),
-        ("  0.5123… BTC", "cuts the number"),
-        ("  sent to 0x 71C7 …976F", ""),
-        ("  Halyard E…", ""),
+        *((picture("▌ 1   standard  Halyard  14.524108", size=size), False, "")
+          for size in ALL_SIZES),
+        (picture("x" * 81), False, "81 cells"),
+        (picture("漢" * 41), False, "82 cells"),
+        (picture(" x"), False, "margin"),
+        (picture("> text"), False, ""),
+        (picture(">text"), False, "margin"),
+        (picture("  0.5123… BTC"), False, "cuts the number"),
+        (picture("  sent to 0x 71C7 …976F"), False, ""),
+        (picture("  Halyard E…"), False, ""),
+        *((picture(row), False, "") for row in ADDRESSES),
+        *((picture(row), True, "cuts the address") for row in ADDRESSES),
+        (Picture(("Swap", *GOOD.rows[1:]), GOOD.size), False, "no frame"),
+        (Picture((GOOD.rows[0], "╌" * 79, *GOOD.rows[2:]), GOOD.size), False, "no frame rule"),
+        (Picture((*GOOD.rows[:-2], "  nothing", GOOD.rows[-1]), GOOD.size), False, "no money line"),
+        (Picture((*GOOD.rows[:-1], KEYS), GOOD.size), False, "7 keys"),
+        (Picture((*GOOD.rows[:-1], "  enter go"), GOOD.size), False, "no keys"),
     ],
-)
-def test_a_fault_is_found(row: str, fault: str) -> None:
-    found = " ".join(faults_of(picture(row)))
+)  # fmt: skip
+def test_a_picture_is_held_against_the_rules(shown: Picture, decides: bool, fault: str) -> None:
+    found = " ".join(faults_of(shown, decides=decides))
     assert (fault in found) if fault else not found
-
-
-@pytest.mark.parametrize("row", ["  to 0x91c2…b3E9", "  to bc1q …5mdq", "  0x 71C7 …976F"])
-def test_where_something_is_decided_addresses_are_whole(row: str) -> None:
-    assert faults_of(picture(row)) == []
-    assert "cuts the address" in " ".join(faults_of(picture(row), decides=True))
-
-
-def test_frame_and_foot_are_looked_for() -> None:
-    good = picture()
-    keys = "  a b   c d   e f   g h   i j   k l   m n          ? keys"
-    for rows, fault in [
-        (("Swap", *good.rows[1:]), "no frame"),
-        ((good.rows[0], "╌" * 79, *good.rows[2:]), "no frame rule"),
-        ((*good.rows[:-2], "  nothing", good.rows[-1]), "no money line"),
-        ((*good.rows[:-1], keys), "7 keys"),
-        ((*good.rows[:-1], "  enter go"), "no keys"),
-    ]:
-        assert fault in " ".join(faults_of(Picture(rows, good.size)))

@@ -10,7 +10,6 @@ from textual.driver import Driver
 from textual.events import Paste
 from textual.screen import Screen
 
-from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.tokens import TokensScreen
 from tui.desk_run import DeskRun, Market
@@ -36,11 +35,7 @@ async def test_configured_keys_work_and_are_shown_everywhere(market: Market) -> 
         assert any("ctrl+r" in row and "Ask again for all routes" in row for row in rows)
         await run.press("f1")
         await run.settle(lambda: "Everywhere" not in run.text, "the help closed")
-        await run.press("ctrl+p")
-        await run.type("orders")
-        await run.settle(lambda: any("Orders" in row and " z " in row
-                                     for row in run.text.split("\n")), "z")  # fmt: skip
-        await run.press("escape", "o")
+        await run.press("o")
         assert not isinstance(run.app.screen, OrdersScreen)
         asked = market.network.seen.count("GET /v2/quotes")
         await run.press("f5")
@@ -70,19 +65,15 @@ async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty_and_nev
         assert run.app.screen is home
 
 
-async def problems_of(run: DeskRun) -> list[str]:
-    await run.ready()
-    await run.settle(lambda: len(run.app.notices), "a notice")
-    return [one.text for one in run.app.notices]
-
-
 async def test_what_is_wrong_is_said_in_one_notice_and_kept(market: Market) -> None:
     file = configure(market, 'theme = "irs"\nglyfs = 1\n[keys]\nordrs = "z"\ntokens = "o"\n')
     themes = market.settings.home.themes
     themes.mkdir(parents=True)
     (themes / "mine.toml").write_text('acent = "#ffffff"\n')
     async with market.desk((200, 60)) as run:
-        said = await problems_of(run)
+        await run.ready()
+        await run.settle(lambda: len(run.app.notices), "a notice")
+        said = [one.text for one in run.app.notices]
         assert "config.toml:2: glyfs is unknown; did you mean glyphs?" in run.text
         assert "And 4 more: g shows them." in run.text
         wanted = [
@@ -103,13 +94,16 @@ async def test_what_is_wrong_is_said_in_one_notice_and_kept(market: Market) -> N
         run.screen(TokensScreen)
 
 
-async def test_a_palette_that_is_edited_is_drawn_on_the_next_tick(market: Market) -> None:
+async def test_glyphs_and_palette_are_of_the_files_and_an_edit_is_drawn_on_the_next_tick(
+    market: Market,
+) -> None:
     themes = market.settings.home.themes
     themes.mkdir(parents=True)
-    configure(market, 'theme = "mine"\n')
+    configure(market, 'theme = "mine"\nglyphs = "ascii"\n')
     (themes / "mine.toml").write_text('accent = "#ffffff"\n')
     async with market.ready_desk() as run:
         assert run.app.theme == "mine"
+        assert run.text.isascii()
         (themes / "mine.toml").write_text('accent = "#123456"\n# edited')
         run.app.tick()
         await run.settle(lambda: run.app.theme_variables["accent"] == "#123456", "the colour")
@@ -117,13 +111,6 @@ async def test_a_palette_that_is_edited_is_drawn_on_the_next_tick(market: Market
         run.app.tick()
         await run.see("mine.toml:1: accent must be a text.")
         assert run.app.theme == "ink"
-
-
-async def test_ascii_glyphs_by_configuration(market: Market) -> None:
-    configure(market, 'glyphs = "ascii"\n')
-    async with market.ready_desk() as run:
-        assert run.app.glyph_set is GlyphSet.ASCII
-        assert run.text.isascii()
 
 
 async def choose_theme(run: DeskRun, name: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,8 +20,8 @@ from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.sign import SignScreen
 from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
-from swapdesk.tui.spans import Span, line_of, plain_text
-from swapdesk.tui.widgets.table_layout import Prose, Row, Section
+from swapdesk.tui.spans import line_of, plain_text
+from swapdesk.tui.widgets.table_layout import Prose, Section
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.transactions import TransactionState
@@ -31,15 +32,9 @@ from wallet.approving import approve
 ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
 
 
-def shown(run: DeskRun) -> WalletsScreen:
-    screen = run.app.screen
-    assert isinstance(screen, WalletsScreen)
-    return screen
-
-
 def whole(run: DeskRun) -> bool:
     """Whether all chains were read."""
-    screen = shown(run)
+    screen = run.screen(WalletsScreen)
     return screen.told is not None and not screen.told.reading and not screen.busy
 
 
@@ -54,18 +49,19 @@ def left_by_bundle(journal: Journal, owner: str, smart: str, token: Asset) -> No
     journal.bundles.ended(bundle, BundleState.FAILED)
 
 
+MADE = datetime(2026, 6, 1, tzinfo=UTC)
+TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, MADE)
+COIN = Holding(Asset("ETH", 18, None), Decimal(2))
+
+
 def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
-    asset = Asset("USDC", 6, "0xdd")
-    account = Account(
-        "0x" + "5e" * 20, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, datetime.now(UTC)
-    )
     smart = "0x" + "6f" * 20
-    own = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(7)),))
-    there = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(243)),), smart=smart)
-    rows, subjects = wallet_rows(WalletSnapshot((account,), (own,), smart=(there,)))
+    own = ChainHoldings(TRADING, "base", "Base", (COIN,))
+    dollars = Holding(Asset("USDC", 6, "0xdd"), Decimal(243))
+    there = ChainHoldings(TRADING, "base", "Base", (dollars,), smart=smart)
+    rows, subjects = wallet_rows(WalletSnapshot((TRADING,), (own,), smart=(there,)))
     assert [one.label for one in rows if isinstance(one, Section)] == ["In smart accounts"]
-    last = rows[-1]
-    assert isinstance(last, Row)
+    last: Any = rows[-1]
     cells = [last.cells[name] for name in ("account", "chain", "amount", "token")]
     assert cells == ["trading", "Base", "243", "USDC"]
     subject = subjects[last.key]
@@ -85,7 +81,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
         await run.settle(lambda: whole(run), "the chains")
         link = wallet.link("base")
-        told = shown(run).told
+        told = run.screen(WalletsScreen).told
         (account,) = [one for one in told.accounts if one.kind is Kind.EVM]
         assert wallet.locks_in is not None
 
@@ -121,9 +117,6 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         assert "No spending policy" in run.text
         await run.press("m")
         await run.see("What the wallet may sign at most")
-        await run.enter("per-day usdc.base")
-        await run.see("is no TOKEN.CHAIN=AMOUNT")
-        await run.press("m")
         await run.enter("per-day usdc.base=15, per-payment usd=50 price usdc.base=1")
         await run.see("The limits are set.")
         await run.settle(lambda: whole(run), "the limits")
@@ -145,8 +138,10 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("r")
         await run.see("In smart accounts")
         await run.settle(lambda: whole(run), "the smart account")
-        at = next(key for key, one in shown(run)._subjects.items() if one.smart == mine)
-        shown(run)._table.move_to(at)
+        at = next(
+            key for key, one in run.screen(WalletsScreen)._subjects.items() if one.smart == mine
+        )
+        run.screen(WalletsScreen)._table.move_to(at)
         await run.see("d takes it back to trading")
         await run.press_still("d")
         signed: list[str] = []
@@ -179,7 +174,6 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.see("you have ••• USDC, too little")
         await run.press("f9")
         await run.retype("200 usdc.base btc")
-        await run.see(f"you have {held} ·")
         await run.press("enter")
         await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
         await run.press("enter")
@@ -199,23 +193,14 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
 
 
 def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:
-    made = datetime(2026, 6, 1, tzinfo=UTC)
-    account = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, made)
-    waits = ChainHoldings(account, "base", "Base", reading=True)
-    coin = Holding(Asset("ETH", 18, None), Decimal(2), None)
-    (before,), subjects = wallet_rows(WalletSnapshot((account,), (waits,), reading=True))
+    waits = ChainHoldings(TRADING, "base", "Base", reading=True)
+    (before,), subjects = wallet_rows(WalletSnapshot((TRADING,), (waits,), reading=True))
     (after,), _ = wallet_rows(
-        WalletSnapshot((account,), (replace(waits, reading=False, holdings=(coin,)),))
+        WalletSnapshot((TRADING,), (replace(waits, reading=False, holdings=(COIN,)),))
     )
-    assert isinstance(before, Row)
-    assert isinstance(before.tail, Span)
     assert before.tail.text == "reading…"
     assert before.key == after.key
     assert subjects[before.key].chain == "base"
-
-
-MADE = datetime(2026, 6, 1, tzinfo=UTC)
-TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, MADE)
 
 
 def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
@@ -229,13 +214,11 @@ def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
 
 
 def test_what_may_be_taken_and_was_not_read_is_not_called_nothing() -> None:
-    coin = Holding(Asset("ETH", 18, None), Decimal(2))
-    held = ChainHoldings(TRADING, "base", "Base", (coin,))
+    held = ChainHoldings(TRADING, "base", "Base", (COIN,))
     silent = ChainAllowances(
         TRADING, "base", "Base", complete=False, problem="no logs", next="you: wait"
     )
     rows, _ = wallet_rows(WalletSnapshot((TRADING,), (held,), (silent,)))
-    assert isinstance(rows[0], Row)
     assert rows[0].cells["note"] == "?"
     said = [plain_text(line_of(row.text)) for row in rows if isinstance(row, Prose)]
     assert said == ["Who may take on Base could not be read: no logs.", "Next you: wait."]
@@ -245,5 +228,4 @@ def test_what_may_be_taken_and_was_not_read_is_not_called_nothing() -> None:
                 if isinstance(row, Prose)]  # fmt: skip
     doubtful = replace(silent, problem=None, next="")
     rows, _ = wallet_rows(WalletSnapshot((TRADING,), (held,), (doubtful,)))
-    assert isinstance(rows[0], Row)
     assert rows[0].cells["note"] == "none known"

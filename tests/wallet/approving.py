@@ -7,8 +7,7 @@ from datetime import timedelta
 from swapdesk.clock import Clock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, ChainLink
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, Promise, Purpose, TransactionPayload
 
 
 async def approve(

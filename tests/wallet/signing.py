@@ -29,8 +29,15 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    ChainStep,
+    DepositPromise,
+    Promise,
+    Purpose,
+    TransactionPayload,
+    TypedDataPayload,
+)
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE

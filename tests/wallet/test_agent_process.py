@@ -45,20 +45,21 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import payload_to_json, to_json
-from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassphrase
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose
+from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import (
     MAX_FRAME,
     PREFIX_BYTES,
+    AgentGone,
+    AgentMissing,
     AgentOperation,
     Event,
     RefusalCode,
+    Refused,
+    WrongPassphrase,
     decode_frame,
     encode_frame,
     frame_sizes,
 )
-from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.sandbox_passphrase import FILE, sandbox_passphrase
 from wallet.agents import PASSPHRASE, Start
 
@@ -101,7 +102,7 @@ async def test_a_key_leaves_for_the_typed_phrase_and_the_pass_phrase_as_others_r
     phrase = export_phrase(made.address)
     with pytest.raises(Refused) as refused:
         await agent.export(made.address, "export", PASSPHRASE)
-    assert refused.value.code is Code.NOT_CONFIRMED
+    assert refused.value.code is RefusalCode.NOT_CONFIRMED
     # The keys are open, and yet it takes the pass phrase.
     with pytest.raises(WrongPassphrase):
         await agent.export(made.address, phrase, WRONG)
@@ -153,7 +154,7 @@ async def test_a_mnemonic_is_imported_at_an_address_that_was_shown(
     other = ImportChoice(kind, choices[0].address, chosen.path)
     with pytest.raises(Refused) as refused:
         await agent.import_key(other, KeyOrigin.MNEMONIC, "", phrase, PASSPHRASE)
-    assert refused.value.code is Code.NOT_CONFIRMED
+    assert refused.value.code is RefusalCode.NOT_CONFIRMED
 
 
 async def test_addresses_of_a_phrase_are_those_of_other_wallets(start: Start) -> None:
@@ -191,7 +192,7 @@ async def test_files_of_other_wallets_are_imported(start: Start) -> None:
         assert (await agent.import_key(*asked, file_passphrase=of_file)).origin is origin
         with pytest.raises(Refused) as refused:
             await agent.import_key(*asked, file_passphrase=of_file)
-        assert refused.value.code is Code.ACCOUNT_EXISTS
+        assert refused.value.code is RefusalCode.ACCOUNT_EXISTS
     with pytest.raises(WrongPassphrase):
         await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, Secret(keystore), file_passphrase=WRONG)
     await agent.lock()
@@ -200,16 +201,16 @@ async def test_files_of_other_wallets_are_imported(start: Start) -> None:
 
 
 NO_KEYS = [
-    (Kind.EVM, KeyOrigin.RAW, "0x" + "0" * 64, Code.BAD_KEY),
-    (Kind.EVM, KeyOrigin.RAW, "0x" + "f" * 64, Code.BAD_KEY),
-    (Kind.EVM, KeyOrigin.RAW, "12", Code.BAD_KEY),
-    (Kind.SOLANA, KeyOrigin.RAW, "11" * 32, Code.BAD_KEY),
-    (Kind.EVM, KeyOrigin.MNEMONIC, "test " * 12, Code.BAD_KEY),
-    (Kind.EVM, KeyOrigin.MNEMONIC, "zoo zoo", Code.BAD_KEY),
-    (Kind.EVM, KeyOrigin.KEYSTORE, "{", Code.KEY_FILE),
-    (Kind.EVM, KeyOrigin.KEYSTORE, '{"version": 4}', Code.KEY_FILE),
-    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([1] * 64), Code.BAD_KEY),
-    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([256] * 64), Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "0x" + "0" * 64, RefusalCode.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "0x" + "f" * 64, RefusalCode.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "12", RefusalCode.BAD_KEY),
+    (Kind.SOLANA, KeyOrigin.RAW, "11" * 32, RefusalCode.BAD_KEY),
+    (Kind.EVM, KeyOrigin.MNEMONIC, "test " * 12, RefusalCode.BAD_KEY),
+    (Kind.EVM, KeyOrigin.MNEMONIC, "zoo zoo", RefusalCode.BAD_KEY),
+    (Kind.EVM, KeyOrigin.KEYSTORE, "{", RefusalCode.KEY_FILE),
+    (Kind.EVM, KeyOrigin.KEYSTORE, '{"version": 4}', RefusalCode.KEY_FILE),
+    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([1] * 64), RefusalCode.BAD_KEY),
+    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([256] * 64), RefusalCode.BAD_KEY),
 ]
 
 
@@ -233,7 +234,7 @@ async def test_a_live_profile_takes_no_key_that_everybody_has(start: Start, tmp_
     [choice, *_] = await live.preview(Kind.EVM, KeyOrigin.MNEMONIC, TEST_PHRASE)
     with pytest.raises(Refused) as refused:
         await live.import_key(choice, KeyOrigin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
-    assert refused.value.code is Code.PUBLISHED_KEY
+    assert refused.value.code is RefusalCode.PUBLISHED_KEY
     sandbox = await start()
     await sandbox.import_key(choice, KeyOrigin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
 
@@ -264,7 +265,7 @@ async def test_a_key_moved_into_another_profile_is_not_used(
     assert account.profile == "desk"
     with pytest.raises(Refused) as refused:
         await agent.unlock(PASSPHRASE)
-    assert refused.value.code is Code.KEY_FILE
+    assert refused.value.code is RefusalCode.KEY_FILE
 
 
 async def test_loose_files_links_and_strangers_are_not_opened(start: Start, keys: Path) -> None:
@@ -285,7 +286,7 @@ async def test_loose_files_links_and_strangers_are_not_opened(start: Start, keys
     os.chmod(keys, 0o750)
     with pytest.raises(Refused) as refused:
         await agent.unlock(PASSPHRASE)
-    assert refused.value.code is Code.UNSAFE_FILES
+    assert refused.value.code is RefusalCode.UNSAFE_FILES
     os.chmod(keys, 0o700)
 
 
@@ -310,7 +311,7 @@ async def test_a_second_agent_on_the_same_keys_only_looks(start: Start) -> None:
     ):
         with pytest.raises(Refused) as refused:
             await ask
-        assert refused.value.code is Code.READ_ONLY
+        assert refused.value.code is RefusalCode.READ_ONLY
     await first.close()
     renamed = await second.rename(made.address, "mine")
     assert renamed.name == "mine"

@@ -15,7 +15,7 @@ from patience import eventually
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import bumping, cancelling
-from swapdesk.wallet.errors import AgentGone
+from swapdesk.wallet.protocol import AgentGone
 from swapdesk.wallet.transactions import TransactionState
 from wallet.agents import MOMENTS, dying_at
 from wallet.owner import DOLLARS as LEFT

@@ -27,10 +27,8 @@ from swapdesk.secret import Secret
 from swapdesk.settings import Options, Settings, load_settings
 from swapdesk.wallet.accounts import ChainLink, KeyOrigin, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WrongPassphrase
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TransactionPayload
+from swapdesk.wallet.protocol import RefusalCode, Refused, WrongPassphrase
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
@@ -154,7 +152,7 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         assert review.agreed
         with pytest.raises(Refused) as locked:
             await client.sign(review)
-        assert locked.value.code is Code.LOCKED
+        assert locked.value.code is RefusalCode.LOCKED
         with pytest.raises(WrongPassphrase):
             await wallet.unlock(Secret("another one"))
         with pytest.raises(ValueError, match="pass phrase"):
@@ -189,7 +187,7 @@ async def test_an_imported_key_of_the_sandbox_is_not_shown_what_real_ids_would_e
         promise = replace(live.deposit("real"), account=account.address, recipient=account.address)
         with pytest.raises(Refused, match="never signs for real ids") as refused:
             await client.review(PAYMENT, promise)
-        assert refused.value.code is Code.OTHER_CHAIN
+        assert refused.value.code is RefusalCode.OTHER_CHAIN
     finally:
         await client.close()
 
@@ -216,12 +214,12 @@ async def test_a_node_of_another_chain_is_refused_when_it_is_first_asked(live: L
         client = await wallet.client()
         with pytest.raises(Refused) as unread:
             await client.balances(live.account, "base", [ETH])
-        assert unread.value.code is Code.OTHER_CHAIN
+        assert unread.value.code is RefusalCode.OTHER_CHAIN
         review = await client.review(PAYMENT, live.deposit("elsewhere"))
         assert "NODE_CHAIN_DIFFERS" in {one.code for one in review.findings}
         with pytest.raises(Refused) as refused:
             await client.sign(review)
-        assert refused.value.code is Code.GATE
+        assert refused.value.code is RefusalCode.GATE
         assert await client.transactions("elsewhere") == ()
 
 
@@ -236,6 +234,6 @@ async def test_a_node_that_changes_its_chain_after_the_review_gets_nothing_signe
         live.exchange.chain = "arbitrum"
         with pytest.raises(Refused) as refused:
             await client.sign(review)
-        assert refused.value.code is Code.GATE
+        assert refused.value.code is RefusalCode.GATE
         assert "NODE_CHAIN_DIFFERS" in {one.code for one in refused.value.findings}
         assert await client.transactions("switched") == ()

@@ -19,7 +19,7 @@ from agent.test_gate_bundle import bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.user_operation import (
+from swapdesk.chain.smart_account import (
     EntryPointVersion,
     Paymaster,
     UserOperation,
@@ -27,13 +27,13 @@ from swapdesk.chain.user_operation import (
     user_operation_hash,
 )
 from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
+    Purpose,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 
 VECTORS = json.loads((Path(__file__).parents[1] / "agent" / "vectors" / "eip712.json").read_text())

@@ -25,9 +25,8 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
@@ -80,7 +79,7 @@ async def test_what_waits_is_replaced_once(
     again = await client.review(owner.trader.payment(), owner.trader.deposit(verb))
     with pytest.raises(Refused) as refused:
         await client.sign(again)
-    assert refused.value.code in (Code.ALREADY_SIGNED, Code.GATE)
+    assert refused.value.code in (RefusalCode.ALREADY_SIGNED, RefusalCode.GATE)
     assert await owner.trader.paid() == before + paid
 
 
@@ -172,7 +171,7 @@ async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner:
     ):
         with pytest.raises(Refused) as refused:
             await asked
-        assert refused.value.code is Code.NO_TRANSACTION
+        assert refused.value.code is RefusalCode.NO_TRANSACTION
     assert await owner.trader.paid() == before
 
 
@@ -185,7 +184,7 @@ async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Opened) ->
     assert "GAS_ABOVE" in {one.code for one in review.findings}
     with pytest.raises(Refused) as refused:
         await client.sign(review)
-    assert refused.value.code is Code.GATE
+    assert refused.value.code is RefusalCode.GATE
     await client.abandon(poor.hash)
 
 

@@ -22,17 +22,22 @@ from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.rpc.evm_answers import TransactionReceipt
-from swapdesk.chain.user_operation import operation_json
+from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
+from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.payload import OperationPayload, TransactionPayload
-from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+    TransactionPayload,
+)
+from swapdesk.wallet.protocol import AgentGone, RefusalCode, Refused
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import Signature, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
@@ -99,7 +104,7 @@ async def test_what_asks_for_a_phrase_is_signed_by_it_alone(someone: Trader) -> 
         for phrase in (None, "", f"{review.phrase} "):
             with pytest.raises(Refused) as refused:
                 await agent.sign(review, phrase)
-            assert refused.value.code is Code.NOT_CONFIRMED
+            assert refused.value.code is RefusalCode.NOT_CONFIRMED
         assert isinstance(await agent.sign(review, review.phrase), Signature)
 
 
@@ -109,23 +114,23 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         review = await agent.review(payload, someone.promise("once"))
         with pytest.raises(Refused) as refused:
             await agent.sign(replace(review, digest="0x" + "00" * 32))
-        assert refused.value.code is Code.STALE_REVIEW
+        assert refused.value.code is RefusalCode.STALE_REVIEW
         await agent.sign(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is Code.UNKNOWN_REVIEW
+        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
         await agent.lock()
         # Looking needs no key; signing does.
         review = await agent.review(payload, someone.promise("once"))
         assert not review.refused, review.findings
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is Code.LOCKED
+        assert refused.value.code is RefusalCode.LOCKED
         await agent.lock()
         await agent.unlock(PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is Code.UNKNOWN_REVIEW
+        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
 
 
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
@@ -174,13 +179,13 @@ async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
         assert "CHAIN_UNREAD" in codes(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is Code.GATE
+        assert refused.value.code is RefusalCode.GATE
         with pytest.raises(Refused) as refused:
             await agent.review(someone.payment(), someone.deposit("x", chain="solana"))
-        assert refused.value.code is Code.OTHER_CHAIN
+        assert refused.value.code is RefusalCode.OTHER_CHAIN
         with pytest.raises(Refused) as refused:
             await agent.balances(someone.address, CHAIN, [ETH])
-        assert refused.value.code is Code.CHAIN_UNREACHABLE
+        assert refused.value.code is RefusalCode.CHAIN_UNREACHABLE
 
 
 async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
@@ -191,7 +196,7 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
         await agent.set_clock(301.0)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is Code.STALE_REVIEW
+        assert refused.value.code is RefusalCode.STALE_REVIEW
 
 
 async def test_what_arrives_on_another_chain_is_counted_there(
@@ -300,7 +305,7 @@ async def test_a_group_is_signed_for_again_only_where_one_of_both_can_land(
             assert rule in codes(review)
             with pytest.raises(Refused) as refused:
                 await agent.sign(review)
-            assert refused.value.code is Code.GATE
+            assert refused.value.code is RefusalCode.GATE
     await here.client.close()
 
 
@@ -398,7 +403,7 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
         await someone.world.node.confirmed(CHAIN, bytes(elsewhere.hash))
         with pytest.raises(Refused) as refused:
             await agent.broadcast(one.hash)
-        assert refused.value.code is Code.CHAIN_REFUSED
+        assert refused.value.code is RefusalCode.CHAIN_REFUSED
         # It may still be executed until the other one can no longer be unwound.
         while (told := await agent.resolve(one.hash)).state is not State.LOST:
             assert told.state is State.SENDING
@@ -477,7 +482,7 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
         with pytest.raises(Refused) as refused:
             await agent.revocation(token, one.spender[:-1])
-        assert refused.value.code is Code.BAD_REQUEST
+        assert refused.value.code is RefusalCode.BAD_REQUEST
 
 
 async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> None:
@@ -485,7 +490,7 @@ async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> Non
         solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.balances(ROUTER["fa"], CHAIN, [ETH])
-        assert refused.value.code is Code.NO_ACCOUNT
+        assert refused.value.code is RefusalCode.NO_ACCOUNT
         with pytest.raises(Refused) as other:
             await agent.balances(solana.address, CHAIN, [ETH])
-        assert other.value.code is Code.OTHER_CHAIN
+        assert other.value.code is RefusalCode.OTHER_CHAIN

@@ -24,10 +24,15 @@ from swapdesk.chain.solana import (
 )
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.promise import (
+    Asset,
+    DepositPromise,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+)
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
 
@@ -36,7 +41,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 SOL, DOLLAR = Asset("SOL", 9, None), Asset("USDC", 6, str(USDC))
 COINS, DOLLARS = 10**8, 60 * 10**6
 State = TransactionState
-UNPAID = (Code.ALREADY_SIGNED, Code.GATE)
+UNPAID = (RefusalCode.ALREADY_SIGNED, RefusalCode.GATE)
 
 
 class Payer(Struct):
@@ -92,7 +97,9 @@ class Payer(Struct):
     async def pay(self, promise: Promise) -> SignedTransaction:
         return await self.agent.broadcast((await self.signed(promise)).hash)
 
-    async def refusal(self, payload: SolanaPayload, promise: Promise) -> tuple[Code, set[str]]:
+    async def refusal(
+        self, payload: SolanaPayload, promise: Promise
+    ) -> tuple[RefusalCode, set[str]]:
         """How the agent refuses, and by which rules. Nothing moves."""
         before = await self.coins(), await self.dollars()
         review = await self.agent.review(payload, promise)
@@ -147,7 +154,7 @@ async def test_a_payment_that_expired_may_be_signed_anew_and_only_then(payer: Pa
     assert (await payer.refusal(await payer.draft(promise), promise))[0] in UNPAID
     with pytest.raises(Refused) as refused:
         await payer.agent.resolve(signed.hash)
-    assert refused.value.code is Code.CHAIN_REFUSED
+    assert refused.value.code is RefusalCode.CHAIN_REFUSED
     payer.world.time.pass_blocks(32)
     assert (await payer.agent.resolve(signed.hash)).state is State.LOST
     await payer.pay(promise)
@@ -189,8 +196,8 @@ async def test_what_the_gate_refuses_is_never_signed(payer: Payer) -> None:
     draft = await payer.draft(promise)
     # What cannot be read has no digest that could be signed.
     for payload, code, rule in (
-        (replace(draft, transaction="no base64"), Code.BAD_REQUEST, "SOLANA_UNREADABLE"),
-        (replace(draft, purpose=Purpose.FUND), Code.GATE, "FUNDING_PAYEE_DIFFERS"),
+        (replace(draft, transaction="no base64"), RefusalCode.BAD_REQUEST, "SOLANA_UNREADABLE"),
+        (replace(draft, purpose=Purpose.FUND), RefusalCode.GATE, "FUNDING_PAYEE_DIFFERS"),
     ):
         refused, rules = await payer.refusal(payload, promise)
         assert refused is code
@@ -198,7 +205,7 @@ async def test_what_the_gate_refuses_is_never_signed(payer: Payer) -> None:
     evm = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 1)
     with pytest.raises(Refused) as other:
         await payer.agent.review(evm, promise)
-    assert other.value.code is Code.OTHER_CHAIN
+    assert other.value.code is RefusalCode.OTHER_CHAIN
     assert await payer.agent.transactions(promise.intent_id) == ()
 
 

@@ -20,10 +20,14 @@ from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import to_json
-from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
-from swapdesk.wallet.payload import TypedDataPayload
-from swapdesk.wallet.protocol import AgentOperation
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.promise import TypedDataPayload
+from swapdesk.wallet.protocol import (
+    AgentGone,
+    AgentOperation,
+    RefusalCode,
+    Refused,
+    WrongPassphrase,
+)
 from swapdesk.wallet.spending import (
     Limit,
     PolicyToken,
@@ -79,7 +83,7 @@ async def test_the_eleventh_of_ten_payments_is_stopped(someone: Trader) -> None:
     await dying.close()
     async with someone.agent() as agent:
         refused = await refusal(agent, someone, 10)
-        assert refused.code is Code.GATE
+        assert refused.code is RefusalCode.GATE
         [finding] = refused.findings
         assert finding.code == "POLICY_DAY"
         assert "per day 1,000 USDC, 0 left, this is 100" in finding.words
@@ -111,10 +115,10 @@ async def test_transactions_count_with_their_gas(someone: Trader) -> None:
 
 async def test_only_the_pass_phrase_raises(someone: Trader) -> None:
     async with someone.agent() as agent:
-        for phrase, wanted in ((None, Code.PASSPHRASE_NEEDED), (Secret("x"), None)):
+        for phrase, wanted in ((None, RefusalCode.PASSPHRASE_NEEDED), (Secret("x"), None)):
             with pytest.raises(Refused) as refused:
                 await agent.set_policy(TEN, phrase)
-            assert refused.value.code is (wanted or Code.WRONG_PASSPHRASE)
+            assert refused.value.code is (wanted or RefusalCode.WRONG_PASSPHRASE)
         assert (await agent.policy()).policy is None
         await agent.set_policy(TEN, PASSPHRASE)
         lower = replace(TEN, limits=(Limit(SpendWindow.DAY, Decimal(99), DOLLAR),), payees=())
@@ -128,7 +132,7 @@ async def test_only_the_pass_phrase_raises(someone: Trader) -> None:
         for raised in (TEN, SpendingPolicy(), dearer, wider):
             with pytest.raises(Refused) as refused:
                 await agent.set_policy(raised)
-            assert refused.value.code is Code.PASSPHRASE_NEEDED
+            assert refused.value.code is RefusalCode.PASSPHRASE_NEEDED
         with pytest.raises(WrongPassphrase):
             await agent.set_policy(TEN, Secret("a wrong one"))
         assert (await agent.policy()).policy == lower
@@ -166,7 +170,7 @@ async def test_a_file_that_was_edited_stops_everything(someone: Trader, how: str
         assert [o.code for o in (await refusal(agent, someone, 0)).findings] == ["POLICY_CHANGED"]
         with pytest.raises(Refused) as refused:
             await agent.set_policy(replace(TEN, payees=()))
-        assert refused.value.code is Code.PASSPHRASE_NEEDED
+        assert refused.value.code is RefusalCode.PASSPHRASE_NEEDED
         await agent.set_policy(TEN, PASSPHRASE)
         await permit(agent, someone, 0)
 
@@ -203,12 +207,12 @@ async def test_a_policy_counts_as_the_contract_does(someone: Trader) -> None:
     weth = replace(DOLLAR, contract=WETH.contract, decimals=18, symbol="WETH")
     elsewhere = replace(weth, chain_id=CHAIN_ID + 1)
     cases = (
-        (replace(DOLLAR, decimals=24), Code.TOKEN_DECIMALS, "by 24 decimals; it has 6"),
-        (replace(weth, decimals=8), Code.TOKEN_DECIMALS, "by 8 decimals; it has 18"),
-        (replace(COIN, decimals=6), Code.TOKEN_DECIMALS, "by 6 decimals; it has 18"),
-        (replace(COIN, chain_id=None), Code.TOKEN_DECIMALS, "by 18 decimals; it has 9"),
-        (none, Code.TOKEN_DECIMALS, "does not say how many"),
-        (elsewhere, Code.OTHER_CHAIN, "no node"),
+        (replace(DOLLAR, decimals=24), RefusalCode.TOKEN_DECIMALS, "by 24 decimals; it has 6"),
+        (replace(weth, decimals=8), RefusalCode.TOKEN_DECIMALS, "by 8 decimals; it has 18"),
+        (replace(COIN, decimals=6), RefusalCode.TOKEN_DECIMALS, "by 6 decimals; it has 18"),
+        (replace(COIN, chain_id=None), RefusalCode.TOKEN_DECIMALS, "by 18 decimals; it has 9"),
+        (none, RefusalCode.TOKEN_DECIMALS, "does not say how many"),
+        (elsewhere, RefusalCode.OTHER_CHAIN, "no node"),
     )
     async with someone.agent() as agent:
         for token, code, words in cases:
@@ -285,6 +289,6 @@ async def test_hostile_policies_are_refused_and_change_nothing(someone: Trader) 
                 await agent._agent.ask(
                     AgentOperation.SET_POLICY, {"policy": policy}, passphrase=PASSPHRASE
                 )
-            assert refused.value.code is Code.BAD_REQUEST, policy
+            assert refused.value.code is RefusalCode.BAD_REQUEST, policy
         assert (directory / "spending_policy.json").read_bytes() == before
         assert os.stat(directory / "spending_policy.json").st_mode & 0o777 == 0o600

@@ -1,8 +1,11 @@
-"""JSON bytes: bounded and exact in, exact out, and errors that quote nothing."""
+"""JSON bytes: bounded and exact in, exact out, and errors that quote nothing. Parts and objects
+that repeat are read once and written once, stay what they are, and no text is read otherwise than
+as a whole."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 import traceback
 from datetime import UTC, datetime, timedelta, timezone
@@ -17,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from corpus import Case, load
 from sampling import examples
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.codec import (
     CodecError,
@@ -25,20 +29,19 @@ from swapdesk.wire.encoding.codec import (
     decode,
     decode_json,
     encode_json,
+    encode_twice,
     parse_rfc3339,
     rfc3339,
     validate,
 )
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
+from swapdesk.wire.encoding.interning import KEPT
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
-from swapdesk.wire.encoding.numbers import (
-    Amount,
-    BodyNumber,
-    NumberError,
-    WireNumber,
-    holds_far,
-)
+from swapdesk.wire.encoding.numbers import Amount, BodyNumber, NumberError, WireNumber, holds_far
+from swapdesk.wire.encoding.parse_cache import LONGEST, KnownParts
 from swapdesk.wire.encoding.text import Display, Identity
+from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
 
 
 class Leg(BaseModel):
@@ -419,3 +422,267 @@ def test_native_times_become_utc_and_need_a_zone() -> None:
 def test_times_come_back_to_the_millisecond(moment: datetime) -> None:
     cut = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     assert parse_rfc3339(rfc3339(moment)) == cut
+
+
+TOKEN = (
+    '{"id":"af06a859fea1fc9baec21a1b","symbol":"USDC","chainData":{"id":"ad5e8f6f2d09b9ba"},'
+    '"price":1.0001}'
+)
+LATER = TOKEN.replace("1.0001", "1.0002")
+_decode = json.JSONDecoder().raw_decode
+
+
+class _Counting:
+    """Reads with the standard library and remembers how often."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    def __call__(self, text: str, at: int) -> tuple[Any, int]:
+        self.reads += 1
+        return _decode(text, at)
+
+
+@pytest.fixture
+def parts() -> KnownParts:
+    parts = KnownParts(kept=2)
+    parts.expect("inToken")
+    return parts
+
+
+def _frame(token: str, more: str = "") -> str:
+    return f'{{"data":{{"serviceId":"x","inToken":{token}{more}}}}}'
+
+
+def _whole(parts: KnownParts, text: str) -> Any:
+    value = json.loads(text, parse_int=lambda n: parts.value(n) if len(n) > 90 else int(n))
+    return value
+
+
+def test_a_part_is_read_once_and_stands_where_it_stood(parts: KnownParts) -> None:
+    read = _Counting()
+    for number in range(3):
+        text = _frame(TOKEN, f',"n":{number}')
+        short = parts.shorten(text, read)
+        assert TOKEN not in short
+        assert _whole(parts, short) == json.loads(text)
+    assert read.reads == 1
+
+
+def test_a_part_that_changed_is_read_anew(parts: KnownParts) -> None:
+    read = _Counting()
+    for token in (TOKEN, LATER, LATER, TOKEN):
+        short = parts.shorten(_frame(token), read)
+        assert _whole(parts, short) == json.loads(_frame(token))
+    assert read.reads == 3
+
+
+def test_what_is_forgotten_is_not_answered_for(parts: KnownParts) -> None:
+    read = _Counting()
+    first = parts.shorten(_frame(TOKEN), read)
+    for number in range(3):
+        parts.shorten(_frame(TOKEN.replace("af06", f"af0{number}")), read)
+    with pytest.raises(KeyError):
+        _whole(parts, first)
+
+
+@pytest.mark.parametrize("token", ['{"id":"x"}', '{"id":"' + "x" * LONGEST + '"}'])
+def test_parts_that_are_tiny_or_huge_stay(parts: KnownParts, token: str) -> None:
+    assert parts.shorten(_frame(token), _decode) == _frame(token)
+
+
+def test_the_tokens_of_orders_are_parts() -> None:
+    assert Order.SHARED
+    for name in ("inToken", "outToken"):
+        texts = (_frame(TOKEN, f',"n":{n}').replace("inToken", name) for n in range(2))
+        one, two = (decode_json(text.encode()) for text in texts)
+        assert one["data"][name] is two["data"][name]  # type: ignore[index]
+
+
+_TEXT = st.sampled_from(["", "a", '"', ",", '\\","inToken":{', ',"inToken":' + TOKEN])
+_VALUES = st.recursive(
+    st.one_of(_TEXT, st.integers(0, 9), st.just(json.loads(TOKEN)), st.just(json.loads(LATER))),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["inToken", "outToken", "data", 'x","inToken', "a"]), inner, max_size=4
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@given(_VALUES)
+def test_any_document_is_what_it_is_read_as_a_whole(value: object) -> None:
+    text = json.dumps(value, separators=(",", ":"))
+    assert decode_json(text.encode()) == json.loads(
+        text, parse_int=str, parse_float=str, object_pairs_hook=dict
+    )
+
+
+@given(_VALUES, st.data())
+def test_a_broken_document_is_refused_as_before(value: object, data: st.DataObject) -> None:
+    text = json.dumps({"x": value, "inToken": json.loads(TOKEN)}, separators=(",", ":"))
+    at = data.draw(st.integers(0, len(text) - 1))
+    broken = text[:at] + data.draw(st.sampled_from(["", '"', "}", "5", "e5", ","])) + text[at + 1 :]
+    decode_json(text.encode())
+    try:
+        expected = json.loads(
+            broken, parse_int=_number, parse_float=_number, object_pairs_hook=_once
+        )
+    except ValueError:
+        with pytest.raises(CodecError):
+            decode_json(broken.encode())
+    else:
+        assert decode_json(broken.encode()) == expected
+
+
+def _number(text: str) -> str:
+    """As it stands; one outside the form that numbers have here is refused."""
+    if re.fullmatch(r"-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?", text) is None:
+        raise ValueError("a number of another form")
+    return text
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name twice")
+    return dict(pairs)
+
+
+CREATED = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def token(number: int, name: str = "Ether", description: str | None = None) -> Token:
+    chain = Chain(
+        id=f"{7:024x}",
+        created=CREATED,
+        name="Ethereum",
+        short_name="ethereum",
+        short_name_v1="ETH",
+        icon="https://example.test/i.png",
+        address_validation="^x$",
+        token_address_validation="^x$",
+        explorer_url="https://example.test/{txHash}",
+        address_url="https://example.test/{address}",
+        priority=Decimal(1),
+        kind="evm",
+        enabled=True,
+    )
+    return Token(
+        id=f"{number:024x}",
+        icon="https://example.test/i.png",
+        chain="ethereum",
+        chain_data=chain,
+        decimals=18,
+        symbol="ETH",
+        name=name,
+        created=CREATED,
+        price=Decimal("3000.10"),
+        description=description,
+    )
+
+
+def order(**values: object) -> Order:
+    return Order(service_id="A" * 22, out_amount=Decimal("1.50"), **values)
+
+
+def read(sent: Order, side: str = "client") -> Order:
+    return decode(Order, encode_json(sent), side=side)  # type: ignore[arg-type]
+
+
+def test_equal_tokens_of_two_orders_are_one_object() -> None:
+    first, second = read(order(in_token=token(1))), read(order(in_token=token(1)))
+    assert first.in_token is second.in_token
+    assert first.in_token.chain_data is second.in_token.chain_data
+
+
+def test_a_token_that_changed_is_read_anew() -> None:
+    before, after = read(order(in_token=token(2))), read(order(in_token=token(2, name="Ether 2")))
+    assert (before.in_token.name, after.in_token.name) == ("Ether", "Ether 2")
+
+
+def test_the_sides_share_no_text() -> None:
+    """The client rewrites unsafe text; what the service read must not reach it."""
+    unsafe = order(in_token=token(3, name="a\u202eb"))
+    kept, shown = read(unsafe, "service").in_token, read(unsafe, "client").in_token
+    assert kept.name == "a\u202eb"
+    assert "\u202e" not in shown.name
+    again = read(unsafe, "service").in_token
+    assert again.name == "a\u202eb"
+
+
+def test_a_heavy_object_is_not_remembered() -> None:
+    """A server cannot fill the memory with objects that are kept for their next coming."""
+    raw = json.loads(encode_json(order(in_token=token(4))))
+    raw["inToken"]["unknown"] = ["x" * 20_000]
+    sent = json.dumps(raw).encode()
+    first = decode(Order, sent, side="client")
+    second = decode(Order, sent, side="client")
+    assert first.in_token == second.in_token
+    assert first.in_token is not second.in_token
+
+
+def test_memory_is_bounded_and_the_oldest_goes_first() -> None:
+    kept = read(order(in_token=token(5))).in_token
+    for number in range(KEPT + 1):
+        read(order(in_token=token(0x10_000 + number)))
+    assert read(order(in_token=token(5))).in_token == kept
+    assert read(order(in_token=token(5))).in_token is not kept
+
+
+def test_a_wrong_object_is_refused_each_time() -> None:
+    raw = json.loads(encode_json(order(in_token=token(6))))
+    raw["inToken"]["decimals"] = "many"
+    for _ in range(2):
+        with pytest.raises(ShapeError, match=r"inToken\.decimals"):
+            decode(Order, json.dumps(raw).encode(), side="client")
+
+
+@given(
+    tokens=st.tuples(*[st.none() | st.integers(1, 5) for _ in range(2)]),
+    name=st.text(max_size=20),
+    amount=st.decimals(0, 10**9, places=6),
+)
+def test_what_is_written_reads_as_the_same_order(
+    tokens: tuple[int | None, int | None], name: str, amount: Decimal
+) -> None:
+    sent = Order(
+        service_id="B" * 22,
+        in_amount=amount,
+        in_token=None if tokens[0] is None else token(tokens[0], name),
+        out_token=None if tokens[1] is None else token(tokens[1]),
+    )
+    plain = json.loads(encode_json(sent.model_dump(by_alias=True)))
+    assert json.loads(encode_json(sent)) == plain
+    assert read(sent, "service") == sent
+
+
+NUMBERS = st.integers(-(10**39), 10**39)
+"""Whole numbers that JSON of this service holds (contract 1.10)."""
+
+
+@given(
+    tag=st.none() | st.from_regex(r"[0-9a-z]{1,5}", fullmatch=True),
+    metadata=st.none() | st.dictionaries(st.text(max_size=3), NUMBERS | st.text(max_size=3)),
+    label=st.none() | st.text(max_size=9),
+    amount=st.none() | st.decimals(-(10**9), 10**9, places=20),
+    at=st.none() | st.datetimes(timezones=st.just(UTC)),
+    shared=st.booleans(),
+)
+def test_an_order_is_written_field_by_field_as_its_model_is_dumped(
+    tag: str | None,
+    metadata: dict[str, object] | None,
+    label: str | None,
+    amount: Decimal | None,
+    at: datetime | None,
+    shared: bool,
+) -> None:
+    written = order(
+        receiver_tag=tag, metadata=metadata, status_label=label, in_amount=amount, created=at,
+        status=3, in_token=token(8) if shared else None,
+    )  # fmt: skip
+    lean, whole = encode_twice(written)
+    dumped = written.model_dump(by_alias=True, exclude={"in_token", "out_token"})
+    assert lean.encode() == encode_json(dumped)
+    assert decode_json(whole.encode()) == decode_json(encode_json(written.model_dump()))

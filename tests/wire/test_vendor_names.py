@@ -1,4 +1,5 @@
-"""Names of the public service are read where ours are written (contract 1.22)."""
+"""Names of the public service are read where ours are written (contract 1.22), and answers of the
+live one are, as they were recorded (contract 1.14, 6.2, 6.7)."""
 
 from __future__ import annotations
 
@@ -6,10 +7,14 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from corpus import Case, load
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
 from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import PairLimits, PrivateSendQuoteList, QuoteList
+from swapdesk.wire.tokens import Token
 
 VALUES: dict[str, Any] = {
     "serviceId": "h9NpKm75gRnX7GWaFATwYn",
@@ -52,7 +57,10 @@ def test_a_null_of_ours_hides_nothing_of_theirs(ours: str, theirs: str) -> None:
     assert read({theirs: VALUES[ours], ours: None})[ours] == VALUES[ours]
 
 
-def test_a_swap_that_its_venue_settles_says_so_in_the_answer_to_its_create() -> None:
+def test_a_swap_on_a_chain_says_beside_its_terms_what_is_sent_or_that_its_venue_settles() -> None:
+    sends = {"to": "0x1", "data": "0x", "value": "0", "gasLimit": "21000"}
+    sent = {"isDex": True, "metadata": {**sends, "router": "0x0"}}
+    assert Dialect.VENDOR.names(sent) == {**sent, "tx": sends}
     told = {"isDex": True, "metadata": {"offChain": True, "router": "0x0"}}
     assert Dialect.VENDOR.names(told) == {**told, "offChain": True}
     read_back = {"isDex": True, "metadata": '{"offChain": true}'}
@@ -64,3 +72,21 @@ def test_what_both_names_say_is_ours() -> None:
     found = read(told)
     assert (found["depositTag"], found["actionRequired"]) == ("1", False)
     assert "depositTag" not in read({"depositTag": None, "senderTag": None})
+
+
+KINDS: dict[str, type[BaseModel]] = {
+    kind.__name__: kind for kind in (Order, PairLimits, PrivateSendQuoteList, QuoteList, Token)
+}
+
+
+def member(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = value[int(name)] if name.isdecimal() else getattr(value, name)
+    return value if value is None else str(value)
+
+
+@pytest.mark.parametrize("case", load("answer", name="live_shapes"), ids=lambda case: case.id)
+def test_a_recorded_answer_is_read(case: Case) -> None:
+    answer = json.dumps(case.input["answer"]).encode()
+    read = decode(KINDS[case.input["kind"]], answer, side="client")
+    assert {path: member(read, path) for path in case.expect} == case.expect

@@ -1,27 +1,408 @@
-"""The smart account of an owner, and the EntryPoint (v0.7) that has it execute an operation.
+"""ERC-4337: a UserOperation, and the smart account that the EntryPoint (v0.7) has execute it.
 
-The account's address is computed without a node. Calls, events and errors of the EntryPoint are
-read as what they are or not at all. Pure, and needs ``eth_abi``; the desk never imports it.
+Pure; the desk never imports it. The account's address is computed without a node. Calls, events and
+errors of the EntryPoint are read as what they are or not at all.
+
+Packed words hold two numbers of 128 bits, the high half first by name: ``verificationGasLimit |
+callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The hash covers EntryPoint and chain id,
+but not the signature, so a signature is good at one place only. JSON-RPC (ERC-7769) writes it
+unpacked, numbers and bytes in hexadecimal.
+
+Each operation of a group has a nonce sequence of its own, which a wallet computes the same. A
+bundle that is built again reuses its nonces, so that at most one of both is ever executed; bundles
+of different groups do not wait for each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.method import CalldataError, method
 from swapdesk.chain.deployments import SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation import (
-    TUPLE,
-    EntryPointVersion,
-    OperationError,
-    PackedUserOperation,
-    UserOperation,
-    unpack,
+
+_UINT128, _UINT256 = 1 << 128, 1 << 256
+_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+class OperationError(ValueError):
+    """Values that are no UserOperation. ``field`` is the field's name in JSON-RPC."""
+
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(f"{field}: {words}")
+        self.field = field
+
+
+class EntryPointVersion(StrEnum):
+    """The release of the EntryPoint decides how an operation is hashed and signed."""
+
+    V07 = "0.7"
+    """Signed by EIP-191 over the hash."""
+    V08 = "0.8"
+    """The hash is the digest of typed data."""
+
+
+class Paymaster(Struct, frozen=True):
+    """Who pays for an operation instead of its sender."""
+
+    address: str
+    verification_gas_limit: int = 0
+    post_op_gas_limit: int = 0
+    data: bytes = b""
+
+
+class UserOperation(Struct, frozen=True):
+    """Addresses with their checksum, gas in units, fees in wei per gas.
+
+    ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` makes an account
+    that does not stand yet. ``signature`` is no part of the hash. Raises OperationError.
+    """
+
+    sender: str
+    nonce: int
+    call_data: bytes
+    call_gas_limit: int
+    verification_gas_limit: int
+    pre_verification_gas: int
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
+    factory: str | None = None
+    factory_data: bytes = b""
+    paymaster: Paymaster | None = None
+    signature: bytes = b""
+
+    def __post_init__(self) -> None:
+        _address("sender", self.sender)
+        if self.factory is not None:
+            _address("factory", self.factory)
+        elif self.factory_data:
+            raise OperationError("factoryData", "there is no factory for it")
+        _bounded("nonce", self.nonce, _UINT256)
+        _bounded("preVerificationGas", self.pre_verification_gas, _UINT256)
+        _bounded("callGasLimit", self.call_gas_limit)
+        _bounded("verificationGasLimit", self.verification_gas_limit)
+        _bounded("maxFeePerGas", self.max_fee_per_gas)
+        _bounded("maxPriorityFeePerGas", self.max_priority_fee_per_gas)
+        if self.paymaster is not None:
+            _address("paymaster", self.paymaster.address)
+            limits = self.paymaster.verification_gas_limit, self.paymaster.post_op_gas_limit
+            _bounded("paymasterVerificationGasLimit", limits[0])
+            _bounded("paymasterPostOpGasLimit", limits[1])
+
+    @property
+    def required_prefund(self) -> int:
+        """Wei that the EntryPoint takes before it executes; what is not used goes back."""
+        gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
+        if self.paymaster is not None:
+            gas += self.paymaster.verification_gas_limit + self.paymaster.post_op_gas_limit
+        return gas * self.max_fee_per_gas
+
+    def signed(self, signature: bytes) -> UserOperation:
+        return replace(self, signature=signature)
+
+
+def is_address(text: object) -> bool:
+    """0x and 40 digits; spelled in one case or with the right checksum."""
+    if not isinstance(text, str) or len(text) != 42 or not text.startswith("0x"):
+        return False
+    digits = text[2:]
+    if not _DIGITS.issuperset(digits):
+        return False
+    return digits in (digits.lower(), digits.upper()) or checksummed(text) == text
+
+
+def _address(field: str, text: str) -> None:
+    if not is_address(text) or checksummed(text) != text:
+        raise OperationError(field, "it is no address with its checksum")
+
+
+def _bounded(field: str, value: int, limit: int = _UINT128) -> None:
+    if type(value) is not int or not 0 <= value < limit:
+        raise OperationError(field, "the number is out of bounds")
+
+
+TUPLE = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
+"""``PackedUserOperation`` in signatures."""
+_PAYMASTER_FIELDS = 20 + 16 + 16
+
+
+class PackedUserOperation(NamedTuple):
+    """The struct of EntryPoint v0.7 and v0.8, in its order."""
+
+    sender: str
+    nonce: int
+    init_code: bytes
+    call_data: bytes
+    account_gas_limits: bytes
+    pre_verification_gas: int
+    gas_fees: bytes
+    paymaster_and_data: bytes
+    signature: bytes
+
+
+def pack(operation: UserOperation) -> PackedUserOperation:
+    return PackedUserOperation(
+        sender=operation.sender,
+        nonce=operation.nonce,
+        init_code=_joined(operation.factory, operation.factory_data),
+        call_data=operation.call_data,
+        account_gas_limits=_halves(operation.verification_gas_limit, operation.call_gas_limit),
+        pre_verification_gas=operation.pre_verification_gas,
+        gas_fees=_halves(operation.max_priority_fee_per_gas, operation.max_fee_per_gas),
+        paymaster_and_data=_paymaster_and_data(operation.paymaster),
+        signature=operation.signature,
+    )
+
+
+def unpack(packed: PackedUserOperation) -> UserOperation:
+    """Raises OperationError for a word, an address or bytes that are too short."""
+    verification, call = _split("accountGasLimits", packed.account_gas_limits)
+    priority, fee = _split("gasFees", packed.gas_fees)
+    factory: str | None = None
+    if packed.init_code:
+        factory = _leading_address("initCode", packed.init_code)
+    return UserOperation(
+        sender=checksummed(packed.sender),
+        nonce=packed.nonce,
+        call_data=packed.call_data,
+        call_gas_limit=call,
+        verification_gas_limit=verification,
+        pre_verification_gas=packed.pre_verification_gas,
+        max_fee_per_gas=fee,
+        max_priority_fee_per_gas=priority,
+        factory=factory,
+        factory_data=packed.init_code[20:],
+        paymaster=_paymaster(packed.paymaster_and_data),
+        signature=packed.signature,
+    )
+
+
+def _paymaster_and_data(paymaster: Paymaster | None) -> bytes:
+    if paymaster is None:
+        return b""
+    limits = _halves(paymaster.verification_gas_limit, paymaster.post_op_gas_limit)
+    return _joined(paymaster.address, limits + paymaster.data)
+
+
+def _paymaster(data: bytes) -> Paymaster | None:
+    if not data:
+        return None
+    if len(data) < _PAYMASTER_FIELDS:
+        raise OperationError("paymasterAndData", "it is too short")
+    verification, post_op = _split("paymasterAndData", data[20:_PAYMASTER_FIELDS])
+    address = _leading_address("paymasterAndData", data)
+    return Paymaster(address, verification, post_op, data[_PAYMASTER_FIELDS:])
+
+
+def _joined(address: str | None, data: bytes) -> bytes:
+    return b"" if address is None else bytes.fromhex(address[2:]) + data
+
+
+def _leading_address(field: str, data: bytes) -> str:
+    if len(data) < 20:
+        raise OperationError(field, "it begins with no address")
+    return checksummed("0x" + data[:20].hex())
+
+
+def _halves(high: int, low: int) -> bytes:
+    return high.to_bytes(16, "big") + low.to_bytes(16, "big")
+
+
+def _split(field: str, word: bytes) -> tuple[int, int]:
+    if len(word) != 32:
+        raise OperationError(field, "it is no word of 32 bytes")
+    return int.from_bytes(word[:16], "big"), int.from_bytes(word[16:], "big")
+
+
+_DOMAIN_TYPE = keccak(
+    b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 )
+_OPERATION_TYPE = keccak(
+    b"PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,"
+    b"bytes32 accountGasLimits,uint256 preVerificationGas,bytes32 gasFees,"
+    b"bytes paymasterAndData)"
+)
+
+
+def user_operation_hash(
+    operation: UserOperation,
+    entry_point: str,
+    chain_id: int,
+    version: EntryPointVersion = EntryPointVersion.V07,
+) -> bytes:
+    """``getUserOpHash`` of the EntryPoint at this address, 32 bytes."""
+    words = _words(pack(operation))
+    if version is EntryPointVersion.V07:
+        return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
+    domain = keccak(
+        _DOMAIN_TYPE
+        + keccak(b"ERC4337")
+        + keccak(b"1")
+        + _number(chain_id)
+        + _padded_address(entry_point)
+    )
+    return keccak(b"\x19\x01" + domain + keccak(_OPERATION_TYPE + words))
+
+
+def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
+    """The 32 bytes under the owner's signature: v0.7 signs by EIP-191, v0.8 the hash itself."""
+    if version is EntryPointVersion.V07:
+        return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
+    return operation_hash
+
+
+def _words(packed: PackedUserOperation) -> bytes:
+    """The eight words that both releases hash."""
+    return b"".join(
+        (
+            _padded_address(packed.sender),
+            _number(packed.nonce),
+            keccak(packed.init_code),
+            keccak(packed.call_data),
+            packed.account_gas_limits,
+            _number(packed.pre_verification_gas),
+            packed.gas_fees,
+            keccak(packed.paymaster_and_data),
+        )
+    )
+
+
+def _padded_address(text: str) -> bytes:
+    return bytes.fromhex(text[2:]).rjust(32, b"\0")
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(32, "big")
+
+
+def nonce_key(multi_id: str, token: str | None, part: int) -> int:
+    """192 bits for the operation that pays ``part`` (from 0) of a token's payments in a group;
+    ``token`` is the contract, None for the chain's coin."""
+    of = "coin" if token is None else token.lower()
+    return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
+
+
+MAX_BYTES = 65_536
+"""Of each field of bytes."""
+GAS_FIELDS = ("callGasLimit", "verificationGasLimit", "preVerificationGas")
+FEE_FIELDS = ("maxFeePerGas", "maxPriorityFeePerGas")
+_REQUIRED = ("sender", "nonce", "callData", *GAS_FIELDS, *FEE_FIELDS)
+_PAYMASTER = (
+    "paymaster",
+    "paymasterVerificationGasLimit",
+    "paymasterPostOpGasLimit",
+    "paymasterData",
+)
+_OPTIONAL = ("factory", "factoryData", *_PAYMASTER, "signature")
+_QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
+_HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
+
+
+def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
+    """Fields that an operation does not have are absent."""
+    told = {
+        "sender": operation.sender,
+        "nonce": hex(operation.nonce),
+        "callData": _data(operation.call_data),
+        "callGasLimit": hex(operation.call_gas_limit),
+        "verificationGasLimit": hex(operation.verification_gas_limit),
+        "preVerificationGas": hex(operation.pre_verification_gas),
+        "maxFeePerGas": hex(operation.max_fee_per_gas),
+        "maxPriorityFeePerGas": hex(operation.max_priority_fee_per_gas),
+    }
+    if operation.factory is not None:
+        told |= {"factory": operation.factory, "factoryData": _data(operation.factory_data)}
+    if operation.paymaster is not None:
+        paymaster = operation.paymaster
+        told |= {
+            "paymaster": paymaster.address,
+            "paymasterVerificationGasLimit": hex(paymaster.verification_gas_limit),
+            "paymasterPostOpGasLimit": hex(paymaster.post_op_gas_limit),
+            "paymasterData": _data(paymaster.data),
+        }
+    if with_signature:
+        told["signature"] = _data(operation.signature)
+    return told
+
+
+def read_operation(
+    document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
+) -> UserOperation:
+    """The operation of a JSON object, read strictly. Raises OperationError.
+
+    ``absent`` are values for fields that may be left out; ``signed`` asks for a signature. Null
+    is absent. A field that is not known, or is written otherwise than JSON-RPC does, is refused:
+    it would be shown to nobody and signed by nobody.
+    """
+    if not isinstance(document, Mapping):
+        raise OperationError("userOperation", "it is no object")
+    given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
+    unknown = set(given) - set(_REQUIRED) - set(_OPTIONAL)
+    if unknown:
+        raise OperationError(str(min(unknown, key=str))[:40], "the field is not known")
+    for name in (*_REQUIRED, *(("signature",) if signed else ())):
+        if name not in given:
+            raise OperationError(name, "it is missing")
+    return UserOperation(
+        sender=_read_address(given, "sender"),
+        nonce=_quantity(given, "nonce"),
+        call_data=_bytes(given, "callData"),
+        call_gas_limit=_quantity(given, "callGasLimit"),
+        verification_gas_limit=_quantity(given, "verificationGasLimit"),
+        pre_verification_gas=_quantity(given, "preVerificationGas"),
+        max_fee_per_gas=_quantity(given, "maxFeePerGas"),
+        max_priority_fee_per_gas=_quantity(given, "maxPriorityFeePerGas"),
+        factory=_read_address(given, "factory") if "factory" in given else None,
+        factory_data=_bytes(given, "factoryData"),
+        paymaster=_read_paymaster(given),
+        signature=_bytes(given, "signature"),
+    )
+
+
+def _read_paymaster(given: Mapping[str, Any]) -> Paymaster | None:
+    if "paymaster" not in given:
+        for name in _PAYMASTER:
+            if name in given:
+                raise OperationError(name, "there is no paymaster")
+        return None
+    return Paymaster(
+        _read_address(given, "paymaster"),
+        _quantity(given, "paymasterVerificationGasLimit", "0x0"),
+        _quantity(given, "paymasterPostOpGasLimit", "0x0"),
+        _bytes(given, "paymasterData"),
+    )
+
+
+def _read_address(given: Mapping[str, Any], name: str) -> str:
+    text = given[name]
+    if not is_address(text):
+        raise OperationError(name, "it is no address")
+    return checksummed(text)
+
+
+def _quantity(given: Mapping[str, Any], name: str, absent: str = "") -> int:
+    text = given.get(name, absent)
+    if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
+        raise OperationError(name, "it is no hexadecimal quantity")
+    return int(text, 16)
+
+
+def _bytes(given: Mapping[str, Any], name: str) -> bytes:
+    text = given.get(name, "0x")
+    if not isinstance(text, str) or len(text) > 2 + 2 * MAX_BYTES or not _HEX.fullmatch(text):
+        raise OperationError(name, "it is no hexadecimal data")
+    return bytes.fromhex(text[2:])
+
+
+def _data(value: bytes) -> str:
+    return "0x" + value.hex()
+
 
 CREATE_ACCOUNT = method("createAccount(address,uint256)", "owner salt")
 NO_SALT = 0

@@ -12,8 +12,16 @@ from msgspec import Struct
 from swapdesk.cli.command_error import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.account.chart import begins_late, month_name, text_chart
-from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
+from swapdesk.flows.account.reading import (
+    OF_PAYER,
+    LimitGauge,
+    begins_late,
+    forecast,
+    limit_gauges,
+    month_name,
+    over,
+    text_chart,
+)
 from swapdesk.flows.notation import duration, usd
 from swapdesk.wire.account import (
     ChartMetric,

@@ -54,7 +54,7 @@ from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+from swapdesk.flows.catalog.token_list import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
 from swapdesk.wire.chains import Chain
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.wallet.protocol import WalletError
 
 
 class Exit(IntEnum):
@@ -508,7 +508,7 @@ def of_error(error: Exception) -> CommandError | None:
     from swapdesk.flows.journal.journal_migration import JournalRefused
     from swapdesk.flows.quotes.quote_request import WishRefused
     from swapdesk.paths import UnsafePlace
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.wallet.protocol import WalletError
 
     if isinstance(error, ClientError):
         return of_client_error(error)

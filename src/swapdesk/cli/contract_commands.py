@@ -364,8 +364,7 @@ def _of_calls() -> Iterator[ErrorCodeFacts]:
 
 
 def _of_wallet() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused
-    from swapdesk.wallet.protocol import REFUSALS
+    from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
 
     words = (
         *((Refused(code, means), means) for code, means in REFUSALS.items()),

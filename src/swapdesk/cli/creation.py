@@ -44,8 +44,12 @@ from swapdesk.flows.creation.confirm_intent import (
     needs_refund_address,
 )
 from swapdesk.flows.creation.exchange import create_body
-from swapdesk.flows.creation.minimum_received import guaranteed_by
-from swapdesk.flows.creation.order_verification import Created, NotCreated, OrderCheck
+from swapdesk.flows.creation.order_verification import (
+    Created,
+    NotCreated,
+    OrderCheck,
+    guaranteed_by,
+)
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
@@ -68,8 +72,7 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.wire.exchanges import PrivateSendRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 ON_THE_WAY = (

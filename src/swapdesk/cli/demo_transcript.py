@@ -22,10 +22,8 @@ from swapdesk.cli.sandbox_lifetime import require_sandbox
 from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
-from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import link_pane, panes_of
-from swapdesk.flows.demo.stage import Movement, Pane, PaneLine, Stage
+from swapdesk.flows.demo.stage import DEMOS, Movement, Pane, PaneLine, Stage, link_pane, panes_of
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import IsoTime, clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home

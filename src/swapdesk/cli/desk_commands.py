@@ -260,7 +260,7 @@ def limits() -> None:
 
 
 def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    from swapdesk.flows.account.chart import MONTH
+    from swapdesk.flows.account.reading import MONTH
 
     if value is not None and MONTH.fullmatch(value) is None:
         raise click.BadParameter(f"{value!r} is no month like 2026-11.")

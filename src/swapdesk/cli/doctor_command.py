@@ -19,9 +19,21 @@ from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.command_error import Exit
 from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.doctor import home_checks
-from swapdesk.flows.doctor.finding import Finding, edit, ok, shell_word, unchecked, wrong
-from swapdesk.flows.doctor.installation import install
+from swapdesk.flows.doctor.home_checks import (
+    Finding,
+    check_config,
+    check_files,
+    check_journal,
+    check_secret,
+    edit,
+    edit_problem,
+    install,
+    ok,
+    secret_file,
+    shell_word,
+    unchecked,
+    wrong,
+)
 from swapdesk.paths import Home, find_home
 from swapdesk.settings import SANDBOX, Options, Settings, SettingsError, load_settings
 from swapdesk.wallet.accounts import SIGNING_PACKAGES
@@ -64,9 +76,9 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
         return [*found, misnamed]
     return [
         *found,
-        *_looked("files", lambda: home_checks.check_files(settings)),
-        *_looked("secret", lambda: home_checks.check_secret(settings)),
-        *_looked("journal", lambda: [home_checks.check_journal(settings.places.journal)]),
+        *_looked("files", lambda: check_files(settings)),
+        *_looked("secret", lambda: check_secret(settings)),
+        *_looked("journal", lambda: [check_journal(settings.places.journal)]),
         *_looked("service", lambda: _asked(settings, clock)),
     ]
 
@@ -83,7 +95,7 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
             return settings, unchecked("profile", f"{said}.")
         mend = edit(home.config_file)
         if problem is not None:
-            mend = home_checks.edit_problem(problem)
+            mend = edit_problem(problem)
         return settings, wrong("profile", said if said.endswith("?") else f"{said}.", mend)
 
 
@@ -109,11 +121,11 @@ def _config(settings: Settings) -> Iterable[Finding]:
         *(
             one
             for one in wrong_in_config(settings)
-            if one.key != "secret_file" or home_checks.secret_file(settings) is None
+            if one.key != "secret_file" or secret_file(settings) is None
         ),
         *read_palettes(settings.home.themes).problems,
     ]
-    return home_checks.check_config(settings, problems)
+    return check_config(settings, problems)
 
 
 def _asked(settings: Settings, clock: Clock) -> list[Finding]:

@@ -19,7 +19,7 @@ from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input,
 from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_sentence import order_sentence

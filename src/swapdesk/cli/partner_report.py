@@ -22,7 +22,7 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
 from swapdesk.clock import SystemClock
-from swapdesk.flows.account.chart import MONTH
+from swapdesk.flows.account.reading import MONTH
 from swapdesk.flows.notation import usd
 from swapdesk.sandbox.run_file import find_running
 from swapdesk.sandbox.service_process import DATABASE

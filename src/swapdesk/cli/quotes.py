@@ -24,8 +24,7 @@ from swapdesk.cli.quote_options import (
     require_refund,
 )
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
 from swapdesk.flows.check_line import CheckLine
@@ -39,22 +38,23 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, value_text
-from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_columns import (
+    QUOTE_COLUMNS,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    remark,
+    value_text,
+    waterfall,
+)
 from swapdesk.flows.quotes.quote_request import (
     QuoteOptions,
+    QuotePresets,
     QuoteRequest,
     with_slippage,
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, ranked_for, share
 from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, Ranking, UnusableQuote, fees_kind
-from swapdesk.flows.quotes.waterfall import (
-    Unit,
-    Waterfall,
-    WaterfallStep,
-    remark,
-    waterfall,
-)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -117,7 +117,7 @@ def usability(token: Token, desk: Desk) -> TokenCheck:
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
-    from swapdesk.flows.quotes.amount_check import typed_amount
+    from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
     try:

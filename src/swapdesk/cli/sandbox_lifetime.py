@@ -32,7 +32,7 @@ def require_sandbox() -> None:
     """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
     missing = [name for name in SANDBOX_PARTS if find_spec(name) is None]
     if missing:
-        from swapdesk.flows.doctor.installation import install
+        from swapdesk.flows.doctor.home_checks import install
 
         raise CommandError(
             Exit.BAD_INPUT,

@@ -23,8 +23,7 @@ from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawi
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken
-from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, usd
-from swapdesk.flows.notation.amounts import split_at_point
+from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
@@ -47,10 +46,9 @@ from swapdesk.flows.wallet.replacement import (
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,

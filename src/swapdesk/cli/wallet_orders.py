@@ -27,7 +27,7 @@ from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.quotes import choose_quote, find_token, read_amount
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_on, consent, make_ready, review_text, unlock
-from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
@@ -46,8 +46,7 @@ from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short

@@ -4,12 +4,16 @@
         found = await api.list_tokens(TokenQuery(symbol="BTC"))
 
 Every method raises the tree of :mod:`swapdesk.client.errors`. Reading calls are retried by
-rule, creating calls are not (see :mod:`swapdesk.client.retry`). Answers are read strictly.
+rule, creating calls are not (see :mod:`swapdesk.client.transport`). Answers are read strictly, a
+page of the list of orders order by order: one that cannot be read must not hide the others; it is
+counted, because a list with a gap does not prove that an order is absent.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import random
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -22,15 +26,13 @@ from msgspec import Struct
 from pydantic import BaseModel, StrictBool
 from pydantic.alias_generators import to_snake
 
+from swapdesk.client.budget import OwnCalls
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
-from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import PaysCalls
-from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
-from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
+from swapdesk.client.transport import ApiTransport, OnRepeat, RawAnswer, RetryPolicy, refuse_answer
 from swapdesk.clock import Clock
 from swapdesk.wire.account import (
     ChartPoint,
@@ -41,7 +43,7 @@ from swapdesk.wire.account import (
     VolumeStatistics,
     WeeklyVolume,
 )
-from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
 from swapdesk.wire.dex import (
     ApproveAnswer,
     ApproveRequest,
@@ -60,7 +62,6 @@ from swapdesk.wire.encoding.codec import (
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
     MultiBuildRequest,
@@ -74,11 +75,59 @@ from swapdesk.wire.multi import (
 )
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
-from swapdesk.wire.orders import Order, OrderQuery
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.providers import ProviderQuery, SwapProvider
-from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, OrderRows, PrivateSendRequest
+from swapdesk.wire.quotes import (
+    PairLimits,
+    PairLimitsQuery,
+    PrivateSendQuery,
+    PrivateSendQuoteList,
+    QuoteList,
+    QuoteQuery,
+)
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
+
+log = logging.getLogger(__name__)
+
+STEP = 20
+"""Orders read in one go, about two milliseconds."""
+
+T = TypeVar("T")
+_RAW_ORDERS = 256
+OTHER_ID = "other_id"
+"""The reason of an answer that is refused because it is about something else."""
+
+
+class OrderPage(Struct, frozen=True):
+    """``skipped`` counts the orders of this page that could not be read; ``total`` and
+    ``total_pages`` are the service's own (contract 8.21)."""
+
+    orders: list[Order]
+    total: int
+    total_pages: int
+    skipped: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all was listed, readable or not."""
+        return not self.orders and not self.skipped
+
+
+async def read_order_page(rows: OrderRows) -> OrderPage:
+    """The orders of a page, with a breath for the event loop after every :data:`STEP`."""
+    orders: list[Order] = []
+    skipped = 0
+    for at, row in enumerate(rows.orders, start=1):
+        try:
+            orders.append(validate(Order, row, side="client"))
+        except ShapeError as error:
+            skipped += 1
+            if skipped == 1:
+                log.warning("an order of the list cannot be read: %s", error)
+        if at % STEP == 0:
+            await asyncio.sleep(0)
+    if skipped > 1:
+        log.warning("%d orders of one page cannot be read", skipped)
+    return OrderPage(orders, rows.total, rows.total_pages, skipped)
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
@@ -105,20 +154,12 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
     raise RequestRefused("the API has no operation with this method and path")
 
 
-T = TypeVar("T")
-
-
 class Receipt(Struct, Generic[T], frozen=True):
     """``made`` is what the service created. ``request_id`` is its name for the request, which
     support asks for; None where it gave none."""
 
     made: T
     request_id: str | None
-
-
-_RAW_ORDERS = 256
-OTHER_ID = "other_id"
-"""The reason of an answer that is refused because it is about something else."""
 
 
 class PartnerApi:

@@ -2,6 +2,7 @@
 
 No redirects, no proxy or certificate settings from the environment, no cookies, no content
 encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin.
+Reading calls alone are sent again: few times, and never many at once.
 
 A failed call says what it means for the money: nothing was sent, nothing was done, or nobody
 knows. Of an error body whatever can be read is read: the contract's, older shapes with an integer
@@ -15,7 +16,7 @@ import logging
 import math
 import random
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ from msgspec.structs import replace
 
 from swapdesk import __version__
 from swapdesk.certificates import certificates
-from swapdesk.client.budget import Budget
+from swapdesk.client.budget import Budget, OwnCalls
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import (
     AnswerRefused,
@@ -36,13 +37,13 @@ from swapdesk.client.errors import (
     NoAnswer,
     OutcomeUnknown,
     PaymentRequired,
+    RateLimited,
     RequestRefused,
     ServiceFailed,
     Unreachable,
     api_error,
 )
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import (
     BETWEEN_PAYMENTS,
     PAID_SECONDS,
@@ -53,7 +54,6 @@ from swapdesk.client.payments import (
     PaysCalls,
     read_required,
 )
-from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.keepalive import CLIENT_SECONDS
@@ -64,6 +64,85 @@ from swapdesk.wire.encoding.text import Identity, UnsafeText, safe_text
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 from swapdesk.wire.errors import FieldProblem
 from swapdesk.wire.operation import Access, Operation
+
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.UnsupportedProtocol,
+)
+# A 4xx that a writing call may also get after it was taken up.
+_UNSURE_4XX = frozenset({408, 425, 499})
+ERROR_LIMIT = 64 * 1024
+_MAX_FIELDS = 50
+
+
+class RetryPolicy(Struct, frozen=True):
+    """Bounds in seconds; ``attempts`` counts the first one."""
+
+    attempts: int = 3
+    base: float = 0.5
+    cap: float = 20.0
+    longest_retry_after: float = 60.0
+    reading: float = 30.0
+    """How long all attempts at one reading call may take together, without the waits between."""
+
+    def wait(
+        self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
+    ) -> float | None:
+        """Seconds to wait before attempt ``attempt + 1``, or None to give up.
+
+        A write is repeated once, after a 429 that says when: the one refusal that is both
+        definite and temporary. ``Retry-After`` is never undercut.
+        """
+        told = error.retry_after if isinstance(error, ApiError) else None
+        if told is not None and told > self.longest_retry_after:
+            return None
+        if writes:
+            return told if isinstance(error, RateLimited) and attempt == 1 else None
+        if attempt >= self.attempts:
+            return None
+        if not isinstance(error, Unreachable | NoAnswer | RateLimited | ServiceFailed):
+            return None
+        # The jitter grows 1, 2, ... times the base, so that 0.5 s is the first wait's bound.
+        jitter = rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
+        return jitter if told is None else told + jitter
+
+
+class Repeat(Struct, frozen=True):
+    """A call that is about to be sent again: it will be attempt ``attempt`` of at most ``of``,
+    after ``wait`` seconds, because of ``error``."""
+
+    attempt: int
+    of: int
+    wait: float
+    error: ClientError
+
+
+OnRepeat = Callable[[Repeat], bool]
+"""Told before the wait; False gives up, and the call ends with its error."""
+
+
+class RetryBudget:
+    """A shared allowance: each call earns a tenth of a retry, each retry costs one.
+
+    When a service is down, this keeps a busy desk from tripling its load.
+    """
+
+    def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
+        self._share = share
+        self._most = reserve
+        self.left = reserve
+
+    def earn(self) -> None:
+        self.left = min(self._most, self.left + self._share)
+
+    def spend(self) -> bool:
+        """Take one retry; False when none is left."""
+        if self.left < 1.0:
+            return False
+        self.left -= 1.0
+        return True
 
 
 class AttemptProgress:
@@ -79,16 +158,6 @@ class AttemptProgress:
     async def trace(self, event: str, info: Mapping[str, object]) -> None:
         if event.endswith("send_request_headers.started"):
             self.sent = True
-
-
-_NOT_SENT = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
-    httpx2.UnsupportedProtocol,
-)
-# A 4xx that a writing call may also get after it was taken up.
-_UNSURE_4XX = frozenset({408, 425, 499})
 
 
 def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
@@ -109,10 +178,6 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
     why = f"no answer within {operation.deadline:g} s" if late else f"the answer broke off ({kind})"
     unanswered = NoAnswer(f"{operation.name}: {why}")
     return OutcomeUnknown(operation.name, unanswered) if operation.writes else unanswered
-
-
-ERROR_LIMIT = 64 * 1024
-_MAX_FIELDS = 50
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:

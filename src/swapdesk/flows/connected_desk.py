@@ -17,14 +17,14 @@ import httpx2
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.budget import OwnCalls
 from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
-from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import PaysCalls
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.client.server_clock import ServerClock
-from swapdesk.client.stream_events import StreamTimes
+from swapdesk.client.stream_socket import StreamTimes
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.catalog.catalog import Catalog

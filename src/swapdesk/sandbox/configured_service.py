@@ -14,13 +14,13 @@ import os
 import random
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from functools import cache
 
 import uvloop
-from msgspec import Struct, to_builtins
 
-from swapdesk.chain.rpc.evm_answers import EvmError, quantity
+from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -44,8 +44,7 @@ from swapdesk.service.venues.onchain.facilitator import ChainFacilitator, read_t
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import OnchainReader
-from swapdesk.wire.chains import Chain
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)
@@ -53,17 +52,6 @@ logger = logging.getLogger(__name__)
 
 class ServiceRefused(Exception):
     """The service cannot be started as the file says; the message says why."""
-
-
-class ServiceLine(Struct, frozen=True, rename="camel"):
-    """What the service says once it is ready; ``left_out`` are venues that it started without."""
-
-    schema_version: int
-    url: str
-    chains: tuple[str, ...]
-    venues: tuple[str, ...]
-    left_out: tuple[str, ...]
-    pid: int
 
 
 async def build_configured(
@@ -75,7 +63,7 @@ async def build_configured(
 ) -> ServiceParts:
     """The service of a file over its chains and its store. Raises ServiceRefused for an
     intermediary that the catalogue has not, and where payments cannot be taken."""
-    wallets = _Wallets()
+    wallets = _wallets()
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
     onchain = Onchain(
@@ -98,31 +86,32 @@ async def build_configured(
     )
 
 
-class _Wallets:
+WalletOf = Callable[[bytes], HotWallet]
+
+
+def _wallets() -> WalletOf:
     """One wallet for each key, since its transactions take their numbers in turn."""
 
-    def __init__(self) -> None:
-        self._made: dict[bytes, HotWallet] = {}
-
-    def of(self, secret: bytes) -> HotWallet:
+    @cache
+    def wallet_of(secret: bytes) -> HotWallet:
         from eth_account import Account  # on use: it takes longer than all the rest
 
-        if secret not in self._made:
-            self._made[secret] = HotWallet(secret, Account.from_key(secret).address)
-        return self._made[secret]
+        return HotWallet(secret, Account.from_key(secret).address)
+
+    return wallet_of
 
 
 async def _payments(
     entry: PaymentsEntry | None,
     readers: Mapping[str, OnchainReader],
-    wallets: _Wallets,
+    wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
     """What calls cost, as the token tells it. Raises ServiceRefused where it cannot be asked or
     takes no such payments. An account without gas can be filled later, so it is only said."""
     if entry is None:
         return None
-    reader, wallet = readers[entry.chain], wallets.of(entry.secret)
+    reader, wallet = readers[entry.chain], wallet_of(entry.secret)
     try:
         terms = await read_terms(reader, entry.token, entry.pay_to)
         gas = await reader.client.balance(wallet.address)
@@ -141,8 +130,10 @@ async def _payments(
     return terms, ChainFacilitator(reader, wallet, clock)
 
 
-def _venue(entry: VenueEntry, readers: Mapping[str, OnchainReader], wallets: _Wallets) -> DexVenue:
-    wallet = None if entry.secret is None else wallets.of(entry.secret)
+def _venue(
+    entry: VenueEntry, readers: Mapping[str, OnchainReader], wallet_of: WalletOf
+) -> DexVenue:
+    wallet = None if entry.secret is None else wallet_of(entry.secret)
     permits = {name: Permits(reader) for name, reader in readers.items()}
     provider = SwapProvider(
         id=object_id("configured venue", entry.code),
@@ -280,17 +271,18 @@ async def _answer(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
     if await started(server, stop):
-        sys.stdout.write(json.dumps(to_builtins(_line(config, listener))) + "\n")
+        sys.stdout.write(json.dumps(_line(config, listener)) + "\n")
         sys.stdout.flush()
     await serving
 
 
-def _line(config: ServiceConfig, listener: socket.socket) -> ServiceLine:
-    return ServiceLine(
-        LINE_VERSION,
-        f"{url_of(config.bind, listener)}{PREFIX}",
-        tuple(place.name for place in config.chains),
-        tuple(entry.code for entry in config.venues if not entry.lacks),
-        tuple(entry.code for entry in config.lacking),
-        os.getpid(),
-    )
+def _line(config: ServiceConfig, listener: socket.socket) -> dict[str, object]:
+    """What the service says once it is ready; ``leftOut`` are venues that it started without."""
+    return {
+        "schemaVersion": LINE_VERSION,
+        "url": f"{url_of(config.bind, listener)}{PREFIX}",
+        "chains": [place.name for place in config.chains],
+        "venues": [entry.code for entry in config.venues if not entry.lacks],
+        "leftOut": [entry.code for entry in config.lacking],
+        "pid": os.getpid(),
+    }

@@ -318,6 +318,9 @@ class Control:
         name = given.pop("fault")
         fault = fault_of(name, given)
         await self._require_known(body)
+        if body.chain is not None and fault.chains and body.chain not in fault.chains:
+            able = ", ".join(fault.chains)
+            raise ControlRefused(422, "REFUSED", f"only an embedded chain does that: {able}")
         if body.operation is not None:
             given["operation"] = _operation(body.operation, fault)
         if fault is DELETE:

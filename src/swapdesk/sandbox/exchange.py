@@ -58,8 +58,8 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import (
-    ROUGH,
     from_base_units,
     plain,
     quantize,
@@ -67,7 +67,6 @@ from swapdesk.wire.encoding.numbers import (
     to_base_units,
 )
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)
@@ -113,8 +112,8 @@ def closed(venue: VenueRow, at: datetime) -> bool:
     outage = venue.outage
     if outage is None:
         return False
-    minute = int(at.timestamp()) // _MINUTE
-    return (minute - outage.first) % outage.every < outage.minutes
+    minutes, every, first = outage
+    return (int(at.timestamp()) // _MINUTE - first) % every < minutes
 
 
 def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
@@ -135,9 +134,7 @@ def _amount(units: object, token_id: str) -> Decimal | None:
     """Base units as an amount without trailing zeros."""
     if units is None:
         return None
-    exact = from_base_units(int(str(units)), world_tokens()[token_id].row.decimals)
-    short = exact.normalize(ROUGH)
-    return short.quantize(Decimal(1), context=ROUGH) if short == short.to_integral() else short
+    return short(from_base_units(int(str(units)), world_tokens()[token_id].row.decimals))
 
 
 def instruction_of(answer: dict[str, Any]) -> DepositInstruction:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from swapdesk.sandbox.tables import ASSETS, ChainRow, VenueRow
 from swapdesk.sandbox.world import WorldToken, asset_of
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
-from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.encoding.numbers import ROUGH, short
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
 """Seconds between two knots of a drift, and its share of the whole swing."""
@@ -241,15 +241,8 @@ def _confirming(chain: ChainRow, confirmations: int) -> int:
 
 def _readable(amount: Decimal, decimals: int, digits: int, rounding: str) -> Decimal:
     places = min(digits - 1 - amount.adjusted(), decimals, PAYOUT_DECIMALS)
-    return _plain(_cut(amount, places, rounding))
+    return short(_cut(amount, places, rounding))
 
 
 def _cut(amount: Decimal, places: int, rounding: str) -> Decimal:
     return amount.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=ROUGH)
-
-
-def _plain(amount: Decimal) -> Decimal:
-    """Without trailing zeros and without an exponent."""
-    short = amount.normalize(ROUGH)
-    exponent = short.as_tuple().exponent
-    return short.quantize(Decimal(1), context=ROUGH) if int(exponent) > 0 else short

@@ -45,8 +45,7 @@ from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.meridian import Meridian
 from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader, PoolPlace
-from swapdesk.wire.chains import Chain
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
 
 _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}

@@ -405,17 +405,6 @@ STATIC_ADDRESSES = 2
 """Deposit addresses per chain of an exchange that has static ones (contract 17.7)."""
 
 
-class Outage(Struct, frozen=True):
-    """Closed for ``minutes`` out of every ``every`` minutes of sandbox time.
-
-    The first closed minute is minute ``first`` of each round; rounds count from the epoch.
-    """
-
-    minutes: int
-    every: int
-    first: int = 0
-
-
 class VenueRow(Struct, frozen=True, eq=False):
     """One exchange. Basis points off the mid price, book depth and bounds in US dollars.
 
@@ -447,7 +436,9 @@ class VenueRow(Struct, frozen=True, eq=False):
     """Two deposit addresses on each chain, taken in turns by open orders."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
-    outage: Outage | None = None
+    outage: tuple[int, int, int] | None = None
+    """Closed for so many minutes out of every so many minutes of sandbox time, from that minute of
+    each round on; rounds count from the epoch."""
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)
@@ -479,7 +470,7 @@ def _venue(line: dict[str, str]) -> VenueRow:
         static_deposits="static-deposits" in flags,
         requires_refund_address="needs-refund-address" in flags,
         slow=(float(low), float(high)) if low else None,
-        outage=Outage(*outage) if outage else None,
+        outage=(outage[0], outage[1], outage[2]) if outage else None,
         enabled="disabled" not in flags,
         deprecated="deprecated" in flags,
         refund_fee=Decimal(line["refund_fee"] or 0),

@@ -27,8 +27,7 @@ from swapdesk.sandbox.tables import (
     VenueRow,
     swapped_on_chain,
 )
-from swapdesk.wire.chains import Chain
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
 
 _CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)

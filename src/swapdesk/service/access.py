@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from swapdesk.service.errors import ServiceError
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorCode
@@ -174,15 +175,6 @@ class Caller(Struct, frozen=True):
         return (self.key.dialect if self.key is not None else None) or usual
 
 
-class AccessRefused(Exception):
-    """``code`` is the answer; the message never tells which part of a credential was wrong."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
 def digest(secret: bytes) -> bytes:
     """SHA-256 of a secret of 32 random bytes, which needs no slow hash."""
     return hashlib.sha256(secret).digest()
@@ -219,7 +211,8 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """The caller of one request; header names are lower case. Raises AccessRefused.
+        """The caller of one request; header names are lower case. Raises ServiceError,
+        whose message never tells which part of a credential was wrong.
 
         With both headers, ``Authorization`` decides. An unknown key costs the same work as a
         wrong secret.
@@ -231,17 +224,17 @@ class Directory:
             partner_id = headers.get("partner-id")
             partner = self.partners.get(partner_id) if partner_id is not None else None
             if partner is None:
-                raise AccessRefused(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
+                raise ServiceError(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
             if access is Access.KEY:
-                raise AccessRefused(
+                raise ServiceError(
                     ErrorCode.PARTNER_ID_NOT_SUPPORTED,
                     "This operation needs an API key; partner-id alone is read-only.",
                 )
             caller = Caller(partner, None)
         if caller.partner.suspended:
-            raise AccessRefused(ErrorCode.ACCESS_DENIED, "This account is suspended.")
+            raise ServiceError(ErrorCode.ACCESS_DENIED, "This account is suspended.")
         if writes and caller.key is not None and caller.key.scope == "read":
-            raise AccessRefused(ErrorCode.ACCESS_DENIED, "This API key may only read.")
+            raise ServiceError(ErrorCode.ACCESS_DENIED, "This API key may only read.")
         return caller
 
     def _by_credentials(self, authorization: str) -> Caller:
@@ -251,5 +244,5 @@ class Directory:
         given = digest(secret.encode("utf-8", "surrogateescape"))
         right = hmac.compare_digest(given, expected)
         if not (colon and found and right):
-            raise AccessRefused(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
+            raise ServiceError(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
         return found

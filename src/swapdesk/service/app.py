@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -24,20 +25,19 @@ from swapdesk.service.bundling import Bundler
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk, Sightings
 from swapdesk.service.events import Hub, stream_endpoint
-from swapdesk.service.handlers import Running, ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
-from swapdesk.service.multi.groups import GroupDesk, PayableOrders
+from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
-from swapdesk.service.partner_watch import PartnerWatch
-from swapdesk.service.payments import CallPayments, CallTerms, Facilitator
+from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.records import Store, StoreUnavailable
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues
@@ -81,6 +81,10 @@ class Onchain(Struct, frozen=True):
 
 
 _RESTART_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
+"""Between two looks at the store: at what partners an operator changed, and to write counts."""
+
+_Work = Callable[[], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -104,11 +108,21 @@ class _Application(Starlette):
         return stack
 
 
-async def _kept_running(part: Running, name: str, clock: Clock) -> None:
+async def _repeated(work: _Work, name: str, seconds: float, clock: Clock) -> None:
+    """Work again and again; a store that does not answer is asked again."""
+    while True:
+        await clock.sleep(seconds)
+        try:
+            await work()
+        except StoreUnavailable as unavailable:
+            logger.warning("%s: the store does not answer: %s", name, unavailable)
+
+
+async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
     """Run a background part; one that breaks is logged and started again."""
     while True:
         try:
-            await part.run()
+            await part()
             return
         except Exception:
             logger.exception("%s broke and is started again", name)
@@ -120,17 +134,22 @@ def build_service(parts: ServiceParts) -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        background: dict[str, Running] = {
-            "worker": parts.worker,
-            "hub": parts.hub,
-            "bundles": parts.bundles,
-            "request counts": parts.requests,
-            "rate windows": parts.rates,
-            "partners": parts.partners,
+        background: dict[str, _Work] = {
+            "worker": parts.worker.run,
+            "hub": parts.hub.run,
+            "bundles": parts.bundles.run,
         }
+        # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
+        looks: list[tuple[str, float, _Work]] = [
+            ("request counts", _LOOK_SECONDS, lambda: asyncio.shield(parts.requests.flush())),
+            ("rate windows", _LOOK_SECONDS, lambda: asyncio.shield(parts.rates.flush())),
+            ("partners", _LOOK_SECONDS, parts.take_up_partners),
+        ]
         if parts.payments is not None:
-            background["payments"] = parts.payments
-        await parts.partners.refresh()
+            looks.append(("payments", FOLLOW_SECONDS, parts.payments.follow))
+        for name, seconds, work in looks:
+            background[name] = partial(_repeated, work, name, seconds, parts.clock)
+        await parts.take_up_partners()
         await parts.scans.restore()
         tasks = [
             asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
@@ -184,7 +203,6 @@ def assemble(
     directory = Directory(partners)
     worker = Worker(store, catalog, registry, clock, desk, directory)
     groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
-    payable = PayableOrders(store, catalog, clock)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
     hub = Hub(store, desk, clock)
     paid = chains_of.payments
@@ -202,12 +220,11 @@ def assemble(
         requests=requests,
         rates=RateLimiter(store, clock, requests),
         account=PartnerAccount(store, clock),
-        partners=PartnerWatch(store, directory, hub, clock),
         orders=desk,
         dex=dex,
         groups=groups,
         funding=FundingDesk(
-            store, groups, payable, chains_of.bundler, clock, watch, catalog, chains_of.solana
+            store, groups, chains_of.bundler, clock, watch, catalog, chains_of.solana
         ),
         bundles=watch,
         hub=hub,

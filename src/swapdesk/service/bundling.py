@@ -17,12 +17,16 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     EvmRefused,
     EvmUncertain,
     EvmUnreachable,
+    balance_of,
+    calling,
+    code_at,
     digest,
     fields,
     octets,
@@ -33,20 +37,18 @@ from swapdesk.chain.rpc.evm_answers import (
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     DEPOSIT_OF,
-    GET_NONCE,
-    MOST_CALLS,
-    InnerCall,
-    account_address,
-    encode_batch,
-    read_outcome,
-)
-from swapdesk.chain.user_operation import (
     FEE_FIELDS,
     GAS_FIELDS,
+    GET_NONCE,
+    MOST_CALLS,
     EntryPointVersion,
+    InnerCall,
     UserOperation,
+    account_address,
+    encode_batch,
     nonce_key,
     operation_json,
+    read_outcome,
     user_operation_hash,
 )
 from swapdesk.service.venues.onchain.reader import OnchainReader
@@ -315,8 +317,6 @@ class NodeBundler:
             if told is None:
                 return None
             return _read_landed(told, operation_hash, await client.height())
-        except EvmRefused as refused:
-            raise BundlerUnreachable(str(refused)) from refused
         except EvmError as error:
             raise BundlerUnreachable(str(error)) from error
 

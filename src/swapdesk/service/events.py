@@ -16,13 +16,12 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from msgspec import Struct, field
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from swapdesk.clock import Clock
-from swapdesk.service.access import AccessRefused, Caller, Directory
+from swapdesk.service.access import Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.presentation import visible
@@ -50,26 +49,6 @@ _RETRY_SECONDS = 0.5
 _NEWS_KEPT = 1_024  # some 8 kB each
 
 
-class Subscriber(Protocol):
-    """One connection, as the hub sees it."""
-
-    @property
-    def partner_id(self) -> str: ...
-
-    @property
-    def key(self) -> str:
-        """The API key that it came with."""
-        ...
-
-    def offer(self, service_id: str) -> None:
-        """An order of the partner changed; ignored unless it is watched."""
-        ...
-
-    def end(self, code: CloseCode = ...) -> None:
-        """The service shuts down, or ends it for the reason of the code."""
-        ...
-
-
 class _News(Struct):
     """An order as it was last announced; ``frames`` has its JSON and its frame by dialect."""
 
@@ -85,7 +64,7 @@ class Hub:
         self._store = store
         self._desk = desk
         self._clock = clock
-        self._subscribers: dict[str, set[Subscriber]] = {}
+        self._subscribers: dict[str, set[StreamConnection]] = {}
         self._news: OrderedDict[str, _News] = OrderedDict()
         self.delivered: int | None = None
         """The newest sequence every subscriber was told of; None before the first look."""
@@ -120,10 +99,10 @@ class Hub:
             after = rows[-1].sequence
         return after
 
-    def join(self, subscriber: Subscriber) -> None:
+    def join(self, subscriber: StreamConnection) -> None:
         self._subscribers.setdefault(subscriber.partner_id, set()).add(subscriber)
 
-    def leave(self, subscriber: Subscriber) -> None:
+    def leave(self, subscriber: StreamConnection) -> None:
         group = self._subscribers.get(subscriber.partner_id, set())
         group.discard(subscriber)
         if not group:
@@ -245,7 +224,8 @@ class _Ended(Exception):
 
 
 class StreamConnection:
-    """An accepted and authenticated connection of one partner, by one of its keys."""
+    """An accepted and authenticated connection of one partner, by one of its keys; none where the
+    handshake was paid for."""
 
     def __init__(
         self,
@@ -279,6 +259,7 @@ class StreamConnection:
     # What the hub says
 
     def offer(self, service_id: str) -> None:
+        """An order of the partner changed; ignored unless it is watched."""
         if not (self._all or service_id in self._watched):
             return
         if len(self._pending) >= _PENDING_KEPT:
@@ -290,6 +271,7 @@ class StreamConnection:
         self._work.set()
 
     def end(self, code: CloseCode = CloseCode.SHUTDOWN) -> None:
+        """The service shuts down, or ends it for the reason of the code."""
         self._ending_code = code
         self._ending.set()
 
@@ -533,9 +515,9 @@ def stream_endpoint(
         _require_form(sent_by)
         try:
             caller = paying or directory.authenticate(sent_by, Access.KEY)
-        except AccessRefused as refusal:
+        except ServiceError as refusal:
             if "authorization" not in sent_by:
-                raise ServiceError(refusal.code, refusal.message) from None
+                raise
             await websocket.accept()
             await websocket.send_text(_auth_failed(refusal.message))
             await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)

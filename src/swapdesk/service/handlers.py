@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,7 +21,6 @@ from swapdesk.service.openapi import encoded_document
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
-from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
@@ -29,19 +28,12 @@ from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
-from swapdesk.wire.chains import ChainList
+from swapdesk.wire.chains import ChainList, SwapProvider
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.webhooks import WebhookAcknowledgement
-
-
-class Running(Protocol):
-    """Something that works in the background until it is cancelled."""
-
-    async def run(self) -> None: ...
 
 
 class ServiceParts(Struct, frozen=True):
@@ -58,7 +50,6 @@ class ServiceParts(Struct, frozen=True):
     requests: RequestCounter
     rates: RateLimiter
     account: PartnerAccount
-    partners: PartnerWatch
     orders: OrderDesk
     dex: DexDesk
     groups: GroupDesk
@@ -73,6 +64,16 @@ class ServiceParts(Struct, frozen=True):
     """Takes payments of calls; None: without credentials there is no call."""
     dialect: Dialect = Dialect.CONTRACT
     """Whose names are written for who has no dialect of their own."""
+
+    async def take_up_partners(self) -> None:
+        """Know the partners as an operator changed them from another process, and end the streams
+        whose key is no longer accepted: requests read the directory alone. Raises
+        StoreUnavailable."""
+        if self.store.partner_changes() == self.directory.version:
+            return
+        version, partners = await self.store.read_partners()
+        self.directory.replace([each.as_partner() for each in partners], version)
+        self.hub.end_refused(self.directory.accepts)
 
 
 class RequestContext(Struct):

@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import binascii
 import html
-import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -32,12 +31,10 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner, Tier
 from swapdesk.service.orders.route_opening import CARRY_SECONDS
-from swapdesk.service.store.records import Store, StoreUnavailable
+from swapdesk.service.store.records import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.price_tiers import PRICES, PriceTier
-
-logger = logging.getLogger(__name__)
 
 VERSION = 2
 MAX_HEADER = 8 * 1024
@@ -275,15 +272,6 @@ class CallPayments:
             raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
         await self._store.settle_payment(payment.key, settled.transaction)
         return told
-
-    async def run(self) -> None:
-        """Follow until cancelled what was sent and not seen executed."""
-        while True:
-            await self._clock.sleep(FOLLOW_SECONDS)
-            try:
-                await self.follow()
-            except StoreUnavailable:
-                logger.warning("payments not followed; trying again")
 
     async def follow(self) -> None:
         """Look once at every payment that was sent and has no end yet."""

@@ -16,7 +16,6 @@ a flood of strangers must not cost a write each.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -255,10 +254,6 @@ class AddressMinutes:
         return RateDecision(STRANGER_READS, left - 1, ends_in)
 
 
-FLUSH_SECONDS = 1.0
-
-logger = logging.getLogger(__name__)
-
 _Month = tuple[int, int]
 """Year and month of UTC."""
 
@@ -301,16 +296,6 @@ class RequestCounter:
                 except StoreUnavailable:
                     self._unwritten[month].update(counts)
                     raise
-
-    async def run(self) -> None:
-        """Flush every second until cancelled."""
-        while True:
-            await self._clock.sleep(FLUSH_SECONDS)
-            try:
-                # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
-                await asyncio.shield(self.flush())
-            except StoreUnavailable:
-                logger.warning("request counts not written; trying again")
 
 
 def _stored(month: _Month) -> str:
@@ -405,15 +390,6 @@ class RateLimiter:
         unused = [row for share in shares for row in share.unused]
         if unused:
             await self._store.free_calls(unused)
-
-    async def run(self) -> None:
-        """Flush every second until cancelled."""
-        while True:
-            await self._clock.sleep(FLUSH_SECONDS)
-            try:
-                await asyncio.shield(self.flush())
-            except StoreUnavailable:
-                logger.warning("shares of the rate windows not given back")
 
     async def limits(self, caller: Caller) -> RateLimits:
         """The record of ``GET /rateLimits``: the very numbers that are enforced."""

@@ -89,10 +89,30 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The bytes of a body: 415 where they are said to be no JSON, or encoded; 413."""
-    _require_json(request.headers.get("content-type", ""))
-    _refuse_encoded(request.headers.getlist("content-encoding"))
-    return await _read(request)
+    """The bytes of a body: 415 where they are said to be no JSON, or encoded; 413 as soon as it is
+    known to be too long."""
+    content_type = request.headers.get("content-type", "")
+    kind, *rest = (part.strip().lower() for part in content_type.split(";"))
+    named = (part.partition("=") for part in rest)
+    charsets = {value.strip('"') for name, _, value in named if name == "charset"}
+    if kind != "application/json" or not charsets <= {"utf-8"}:
+        raise ServiceError(
+            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
+        )
+    codings = request.headers.getlist("content-encoding")
+    if any(coding.strip().lower() != "identity" for coding in codings):
+        raise ServiceError(
+            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be sent without a content-encoding."
+        )
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > BODY_LIMIT:
+        raise _too_large()
+    chunks = bytearray()
+    async for chunk in request.stream():
+        chunks += chunk
+        if len(chunks) > BODY_LIMIT:
+            raise _too_large()
+    return bytes(chunks)
 
 
 def json_object(data: bytes) -> dict[str, Any]:
@@ -128,36 +148,6 @@ def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})
     return error
-
-
-def _require_json(content_type: str) -> None:
-    kind, *rest = (part.strip().lower() for part in content_type.split(";"))
-    named = (part.partition("=") for part in rest)
-    charsets = {value.strip('"') for name, _, value in named if name == "charset"}
-    if kind != "application/json" or not charsets <= {"utf-8"}:
-        raise ServiceError(
-            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
-        )
-
-
-def _refuse_encoded(codings: list[str]) -> None:
-    if any(coding.strip().lower() != "identity" for coding in codings):
-        raise ServiceError(
-            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be sent without a content-encoding."
-        )
-
-
-async def _read(request: Request) -> bytes:
-    """The body, refused as soon as it is known to be too long."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > BODY_LIMIT:
-        raise _too_large()
-    chunks = bytearray()
-    async for chunk in request.stream():
-        chunks += chunk
-        if len(chunks) > BODY_LIMIT:
-            raise _too_large()
-    return bytes(chunks)
 
 
 def _too_large() -> ServiceError:

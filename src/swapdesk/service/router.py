@@ -26,7 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from swapdesk.service import browsers
-from swapdesk.service.access import AccessRefused, Caller
+from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
 from swapdesk.service.payments import (
@@ -501,12 +501,9 @@ class Surface:
     def _caller(self, operation: Operation, sent_by: dict[str, str]) -> Caller | None:
         if operation.access is Access.OPEN:
             return None
-        try:
-            return self._parts.directory.authenticate(
-                sent_by, operation.access, writes=operation.writes
-            )
-        except AccessRefused as refused:
-            raise ServiceError(refused.code, refused.message) from None
+        return self._parts.directory.authenticate(
+            sent_by, operation.access, writes=operation.writes
+        )
 
 
 @lru_cache(maxsize=1)

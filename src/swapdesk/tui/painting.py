@@ -97,11 +97,6 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     return cut(_applied(line, hidden, even(text, hidden)), width_of(text) + room)
 
 
-def masked_text(text: str, known: Known = unknown, room: int = 0) -> str:
-    """As :func:`masked`, of plain text."""
-    return plain_text(masked([Span(text)], known, room))
-
-
 def _hidden(text: str, known: Known) -> str:
     """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
     if not any(char.isdigit() for char in text) and len(text) < 25:

@@ -359,7 +359,7 @@ class Session:
     async def sandbox_gone(self) -> None:
         """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
-        from swapdesk.client.stream_events import StreamState
+        from swapdesk.client.live import StreamState
 
         missing_since: float | None = None
         while True:

@@ -1,6 +1,6 @@
 """The desk's half of signing: what it hands to the wallet agent and what comes back.
 
 The agent (``swapdesk.agent``) is a process of its own and the only one with keys. Both sides
-read the plain data of this room: ``promise`` (what the user confirmed), ``payload`` (what is
-to be signed), ``review`` (what the agent found), ``protocol`` (the frames on the pipe).
+read the plain data of this room: ``promise`` (what the user confirmed and what is to be signed),
+``review`` (what the agent found), ``protocol`` (the frames on the pipe).
 """

@@ -20,18 +20,21 @@ from typing import Any
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import SIGNING_PACKAGES
 from swapdesk.wallet.encoding import MessageError, from_json
-from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, refusal_of
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
+    AgentGone,
+    AgentMissing,
     AgentOperation,
     Event,
     Frame,
     FrameError,
     RefusalCode,
+    Refused,
     decode_frame,
     encode_frame,
     frame_sizes,
+    refusal_of,
 )
 from swapdesk.wallet.review import RuleFinding
 

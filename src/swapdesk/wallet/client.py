@@ -17,12 +17,10 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
 from swapdesk.wallet.encoding import S, from_json, payload_from_json, payload_to_json, to_json
-from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.holdings import Allowances, Balances, CallData, SmartAccount, SolanaDraft
 from swapdesk.wallet.own_digest import held_against
-from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import AgentOperation
+from swapdesk.wallet.promise import Asset, Payload, Promise
+from swapdesk.wallet.protocol import AgentGone, AgentOperation
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 from swapdesk.wallet.transactions import Signature, SignedTransaction

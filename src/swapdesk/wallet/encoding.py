@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
     SolanaPayload,

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import keccak
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
     SolanaPayload,

@@ -1,4 +1,4 @@
-"""Chains (contract 5.1 to 5.3)."""
+"""Chains and swap providers (contract 5.1 to 5.3, 5.14)."""
 
 from typing import Annotated
 
@@ -81,3 +81,30 @@ class ChainQuery(RequestModel):
     memo_needed: QueryBoolean | None = None
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
     page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100
+
+
+ProviderCode = Annotated[str, Identity(32)]
+"""A provider's ``shortName``: the ``swap`` of a quote and the value of provider filters."""
+
+
+class SwapProvider(WireModel):
+    NULLABLE = frozenset({"autoSlippageSupported"})
+    REQUIRED = frozenset({"id", "name", "shortName", "enabled"})
+
+    id: Annotated[str, Identity(64)]
+    name: Annotated[str, Display(100)]
+    short_name: ProviderCode
+    tx_url: Link = ""
+    enabled: bool
+    is_dex: bool = False
+    deprecated: bool = False
+    markup_supported: bool = False
+    slippage_supported: bool = False
+    auto_slippage_supported: bool | None = None
+    logo_url: Link = ""
+
+
+class ProviderQuery(RequestModel):
+    is_dex: QueryBoolean | None = None
+    markup_supported: QueryBoolean | None = None
+    slippage_supported: QueryBoolean | None = None

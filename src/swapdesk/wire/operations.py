@@ -20,7 +20,7 @@ from swapdesk.wire.account import (
     VolumeStatistics,
     WeeklyVolume,
 )
-from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
 from swapdesk.wire.dex import (
     ApproveAnswer,
     ApproveRequest,
@@ -30,7 +30,6 @@ from swapdesk.wire.dex import (
 )
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorCode as E
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
     MultiBuildRequest,
@@ -44,11 +43,23 @@ from swapdesk.wire.multi import (
     MultiTransactions,
 )
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+from swapdesk.wire.orders import (
+    ExchangeRequest,
+    Order,
+    OrderList,
+    OrderPath,
+    OrderQuery,
+    PrivateSendRequest,
+)
 from swapdesk.wire.price_tiers import PriceTier
-from swapdesk.wire.providers import ProviderQuery, SwapProvider
-from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
+from swapdesk.wire.quotes import (
+    PairLimits,
+    PairLimitsQuery,
+    PrivateSendQuery,
+    PrivateSendQuoteList,
+    QuoteList,
+    QuoteQuery,
+)
 from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
 from swapdesk.wire.webhooks import WebhookAcknowledgement, WebhookEvent, WebhookPath
 

@@ -1,4 +1,6 @@
-"""Orders, their states and their lists (contract 8.1 to 8.22)."""
+"""Orders, their states and their lists (contract 8.1 to 8.22), and the bodies that create one
+(7.1 to 7.3).
+"""
 
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Self
@@ -7,22 +9,57 @@ from pydantic import (
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
 
-from swapdesk.wire.chains import Link
+from swapdesk.wire.chains import Link, ProviderCode
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
-from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
+from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId, QuoteId
 from swapdesk.wire.encoding.interning import Shared
-from swapdesk.wire.encoding.numbers import Amount, WireInteger
+from swapdesk.wire.encoding.numbers import Amount, BodyNumber, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
-from swapdesk.wire.providers import ProviderCode
-from swapdesk.wire.quotes import SortOrder
+from swapdesk.wire.quotes import LegFilters, SortOrder
 from swapdesk.wire.tokens import Token
+
+Address = Annotated[str, Identity(200)]
+Memo = Annotated[str, Identity(64)]
+
+
+class PrivateSendRequest(LegFilters):
+    """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote.
+
+    A ``markup`` or leg filter equal to the quote's changes nothing; another one re-prices a
+    floating quote within its route type and refuses a fixed one (contract 7.11).
+    """
+
+    quote_id: QuoteId
+    address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
+    destination_tag: Memo | None = None
+    refund_address: Address | None = None
+    refund_extra_id: Memo | None = None
+    intermediate_refund_address: Address | None = None
+    wallet_info: Annotated[str, Identity(256)] | None = None
+    markup: Annotated[BodyNumber, Field(ge=0, le=4)] | None = None
+
+
+class ExchangeRequest(PrivateSendRequest):
+    """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` belong to DEX routes,
+    where the first is required, and are ignored on centralized ones. Clients of the public
+    service send an empty list where there is nothing to sign: it is none."""
+
+    address_from: Address | None = None
+    signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
+
+    @field_validator("signatures")
+    @classmethod
+    def _none(cls, given: list[GivenSignature] | None) -> list[GivenSignature] | None:
+        return given or None
 
 
 class OrderStatusCode(IntEnum):
@@ -217,6 +254,14 @@ _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
 
 class OrderList(WireModel):
     orders: list[Order]
+    total: WireInteger
+    total_pages: WireInteger
+
+
+class OrderRows(WireModel):
+    """The same with its orders as they came."""
+
+    orders: list[Any]
     total: WireInteger
     total_pages: WireInteger
 

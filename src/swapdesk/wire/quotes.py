@@ -1,4 +1,4 @@
-"""Quotes and private-send items (contract 6.6, 6.7, 6.26, 6.27)."""
+"""Quotes and private-send items (contract 6.6, 6.7, 6.26, 6.27), and the limits of pairs."""
 
 from decimal import Decimal
 from enum import StrEnum
@@ -6,14 +6,13 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from swapdesk.wire.chains import Link
+from swapdesk.wire.chains import Link, ProviderCode
 from swapdesk.wire.encoding.ids import ObjectId, QuoteId
 from swapdesk.wire.encoding.numbers import Amount, Ceiling, WireInteger
-from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryNumber
+from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger, QueryNumber
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.encoding.timestamps import OptionalTime
 from swapdesk.wire.model import RequestModel, WireModel
-from swapdesk.wire.providers import ProviderCode
 
 
 class RouteType(StrEnum):
@@ -189,3 +188,34 @@ class PrivateSendQuery(RouteOptions):
 
     amount: Annotated[QueryNumber, Field(ge=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
+
+
+class Limits(WireModel):
+    """Bounds of one route type: ``min``/``max`` on the amount sent, ``minOut``/``maxOut`` received.
+
+    ``max`` and ``max_out`` are None where another service states no bound (contract 6.2).
+    """
+
+    REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
+
+    min: Amount
+    max: Ceiling = None
+    min_out: Amount | None = None
+    max_out: Ceiling = None
+
+
+class PairLimits(WireModel):
+    """Any bucket may be null (contract 6.1)."""
+
+    NULLABLE = frozenset({"cex", "dex", "private"})
+
+    cex: Limits | None = None
+    dex: Limits | None = None
+    private: Limits | None = None
+
+
+class PairLimitsQuery(RequestModel):
+    """Each side is a token id or a symbol on centralized exchanges (``cexTokenId``)."""
+
+    token_id_from: Annotated[str, FreeText(64)]
+    token_id_to: Annotated[str, FreeText(64)]

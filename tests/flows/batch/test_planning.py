@@ -33,7 +33,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.multi import MultiExchangeRequest
-from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import Limits, PairLimits
 from world import World
 
 HEAD = "to,amount,token,chain,memo,route,sell,refund\n"

@@ -20,13 +20,12 @@ from flows.dex.swapping import IMPATIENT, Place, SolanaPlace, Swapper
 from flows.faulty_network import nobody_there
 from flows.killed_desk import killed_at, reopened, sampled
 from sandbox.evm.rewinding import rewind
-from swapdesk.flows.creation.reconciliation import find_order
+from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.sandbox.faults import ChainFaults
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.tokens import Token

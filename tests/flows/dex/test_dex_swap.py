@@ -14,7 +14,7 @@ from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.quotes.provider_record import provider_records
+from swapdesk.flows.quotes.recent import provider_records
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wallet.promise import Purpose

@@ -81,12 +81,8 @@ class Case(Struct, frozen=True):
         payments = () if self.paid is None else (self.paid,)
         return replace(one, payments=payments, **changes)
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        return {"made": self.made, "known": self.known}
-
     def diagnosis(self, **changes: Any) -> Diagnosis:
-        asked = {"request_id": REQUEST, **self.facts, **changes}
+        asked = {"request_id": REQUEST, "made": self.made, "known": self.known, **changes}
         return diagnose(self.whole, self.now, **asked)
 
 
@@ -145,12 +141,8 @@ EXCHANGING: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_stat
 PRIVATE: dict[str, Any] = {"anonymous": True, "in_": None, "swap_name": None}
 
 _CUSTOMER, _YOU, _SERVICE, _CHAIN, _NOBODY = (
-    Owner.CUSTOMER,
-    Owner.SUPPORT,
-    Owner.SERVICE,
-    Owner.CHAIN,
-    Owner.NOBODY,
-)
+    Owner.CUSTOMER, Owner.SUPPORT, Owner.SERVICE, Owner.CHAIN, Owner.NOBODY,
+)  # fmt: skip
 
 
 def moving(display: str, first: int, second: int | None = None) -> dict[str, Any]:
@@ -362,10 +354,10 @@ OVERLAYS = (
 CASES = (*SITUATIONS, *PAYMENTS, *OVERLAYS)
 
 
-def names(cases: tuple[Case, ...] = CASES) -> list[str]:
-    seen: dict[str, int] = {}
-    found = []
-    for case in cases:
-        seen[case.rule] = seen.get(case.rule, 0) + 1
-        found.append(case.rule if seen[case.rule] == 1 else f"{case.rule} {seen[case.rule]}")
-    return found
+def rule_of(case: Case) -> str:
+    return case.rule
+
+
+def case_of(rule: str) -> Case:
+    """The first one of a rule."""
+    return next(case for case in CASES if case.rule == rule)

@@ -33,9 +33,8 @@ from swapdesk.flows.support.case_file import (
     read_case_file,
     write_case_file,
 )
-from swapdesk.flows.support.case_sheet import record_of
 from swapdesk.flows.support.diagnosis import DeskFacts
-from swapdesk.flows.support.support_case import CaseFacts
+from swapdesk.flows.support.support_case import CaseFacts, record_of
 from swapdesk.wire.encoding.text import is_unsafe
 
 PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}

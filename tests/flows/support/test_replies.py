@@ -29,9 +29,10 @@ from flows.support.cases import (
     SITUATIONS,
     WITH_COIN,
     Case,
-    names,
+    case_of,
     paid,
     place_of,
+    rule_of,
     sent,
 )
 from swapdesk.flows.intents.intent import DepositRelease
@@ -81,6 +82,10 @@ PLACES = {
     "service": "with the exchange service|is being exchanged by|holds the money",
     "not known": "do not know",
 }
+TO_ACT = {
+    Owner.CUSTOMER: "[Dd]o not|[Yy]ou can|[Ll]ook at|is in (your wallet|the wallet)",
+    Owner.SUPPORT: "We pass this on|send us|We keep an eye|We ask the exchange service",
+}
 LONGEST = 420
 """Characters of a reply before its closing sentence: it is read on a telephone."""
 
@@ -101,7 +106,7 @@ def has(words: str, text: str) -> bool:
     return re.search(rf"\b{re.escape(words)}\b", text, re.IGNORECASE) is not None
 
 
-@pytest.mark.parametrize("case", CASES, ids=names())
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
 def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
     body = body_of(case)
     assert [words for words in (*OF_THE_TRADE, *PROMISES) if has(words, body)] == []
@@ -122,7 +127,7 @@ def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
     assert ".." not in body.replace("…", "")
 
 
-@pytest.mark.parametrize("case", CASES, ids=names())
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
 def test_a_reply_says_where_the_money_is_how_much_and_asks_for_none_twice(case: Case) -> None:
     """What was asked for is told as that; what was paid as a chain shows it, or not at all."""
     body = body_of(case)
@@ -146,33 +151,14 @@ def test_a_reply_says_where_the_money_is_how_much_and_asks_for_none_twice(case: 
     assert asks is (case.rule in ("waiting", "not-signed-yet")), body
     if not asks and place in ("to the service", "service"):
         assert re.search("[Dd]o not (pay|send|need to do)", body), body
-
-
-def test_who_is_to_act_is_told_so() -> None:
-    for case in CASES:
-        body, found = body_of(case), case.diagnosis()
-        if found.owner is Owner.CUSTOMER:
-            assert re.search(
-                "[Dd]o not|[Yy]ou can|[Ll]ook at|is in (your wallet|the wallet)", body
-            ), body
-        elif found.owner is Owner.SUPPORT:
-            assert re.search(
-                "We pass this on|send us|We keep an eye|We ask the exchange service", body
-            ), body
-        elif found.owner is Owner.NOBODY:
-            assert not has("we pass this on", body), body
+    # Who is to act is told so.
+    owner = case.diagnosis().owner
+    assert re.search(TO_ACT.get(owner, ""), body), body
+    assert owner is not Owner.NOBODY or not has("we pass this on", body), body
 
 
 def test_every_situation_and_every_payment_has_its_text() -> None:
     assert set(REPLIES) == set(Situation)
-
-
-def test_a_refund_is_told_with_its_transaction_and_to_whom() -> None:
-    case = next(case for case in SITUATIONS if case.rule == "refunded")
-    body = body_of(case)
-    assert "0.4999 BTC" in body
-    assert HASH in body
-    assert short_address(REFUND) in body
 
 
 @pytest.mark.parametrize(
@@ -183,17 +169,19 @@ def test_a_refund_is_told_with_its_transaction_and_to_whom() -> None:
         ({"refund_amount": Decimal("0.2")}, "the order asked for 0.5 BTC. The exchange service gi"),
     ],
 )
-def test_a_refund_is_told_with_why_as_far_as_anybody_says(
+def test_a_refund_is_told_with_its_transaction_to_whom_and_why_as_far_as_anybody_says(
     changes: dict[str, object], why: str
 ) -> None:
-    case = next(case for case in SITUATIONS if case.rule == "refunded")
+    case = case_of("refunded")
     body = body_of(replace(case, order={**case.order, **changes}))
     assert why in body
+    assert HASH in body
+    assert short_address(REFUND) in body
     assert f"{changes.get('refund_amount', '0.4999')} BTC" in body or "the BTC went back" in body
 
 
 def test_a_refund_of_what_came_late_or_was_something_else_says_so() -> None:
-    case = next(case for case in SITUATIONS if case.rule == "refunded")
+    case = case_of("refunded")
     seen = [(NOW, NOW, "EXPIRED"), (NOW, NOW, "REFUNDED")]
     assert "came after the time to pay" in reply_to(
         case.whole, case.diagnosis(), case.now, seen=seen
@@ -211,7 +199,7 @@ PAYOUT = "0x" + "d" * 64
 
 @pytest.mark.parametrize("rule", [case.rule for case in SITUATIONS if case.place == "recipient"])
 def test_who_was_paid_gets_the_transaction_and_its_page(rule: str) -> None:
-    case = next(case for case in SITUATIONS if case.rule == rule)
+    case = case_of(rule)
     told = replace(case, order={**case.order, "in_transaction_out_hash": PAYOUT, "out_token": COIN})
     page = f"https://mempool.space/tx/{PAYOUT}"
     assert body_of(told).splitlines()[1:3] == [f"Transaction: {PAYOUT}", page]
@@ -230,7 +218,7 @@ def test_who_paid_on_another_chain_is_told_the_right_one() -> None:
 
 
 def test_a_bundle_that_failed_is_the_cause() -> None:
-    case = next(case for case in SITUATIONS if case.rule == "with-batch")
+    case = case_of("with-batch")
     failed = "The bundle failed. The service says: out of gas."
     payment = replace(case.tracked["batch_payment"], problem=failed)
     told = replace(case, tracked={**case.tracked, "batch_payment": payment})
@@ -359,7 +347,7 @@ def test_a_silent_service_is_told_before_what_was_heard_last() -> None:
         assert body.startswith("The exchange service does not answer") is silent
 
 
-@pytest.mark.parametrize("case", CASES, ids=names())
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
 def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
     one = case.whole
     later = NOW + timedelta(minutes=1)

@@ -31,13 +31,16 @@ from swapdesk.chain.smart_account import (
     FAILED_OP_WITH_REVERT,
     SENDER_ADDRESS_RESULT,
     InnerCall,
+    Paymaster,
+    UserOperation,
     account_address,
     encode_batch,
+    pack,
     read_failed_op,
     read_outcome,
     read_revert_reason,
+    user_operation_hash,
 )
-from swapdesk.chain.user_operation import Paymaster, UserOperation, pack, user_operation_hash
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind, account_contracts
 
@@ -266,14 +269,6 @@ def _send_coins(bench: Bench, to: str, wei: int) -> None:
     )
     sent = bench.web3.eth.send_raw_transaction(signed_.raw_transaction)
     assert bench.web3.eth.get_transaction_receipt(sent)["status"] == 1
-
-
-def test_an_account_pays_its_gas_out_of_its_coins(bench):
-    _send_coins(bench, MINE, 10**17)
-    (outcome,) = outcomes(bench, run(bench, ready(bench, transfers(1), creates=True)))
-    deposited = bench.ask(bench.at(ENTRY_POINT).functions.balanceOf(MINE))
-    assert outcome.success
-    assert bench.coins(MINE) + deposited + outcome.actual_gas_cost == 10**17
 
 
 def test_calls_are_made_all_or_none_and_the_gas_is_paid_either_way(bench):

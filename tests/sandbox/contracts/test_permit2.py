@@ -1,4 +1,4 @@
-"""Permit2 and the multicall at their canonical addresses, on an EVM of other hands."""
+"""Permit2 at its canonical address, on an EVM of other hands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.contracts.contract_world import (
     place,
     typed,
 )
-from swapdesk.chain.deployments import MULTICALL3, PERMIT2
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.sandbox.evm_world.genesis import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
@@ -34,7 +34,6 @@ def opened() -> Bench:
     allowed = {(ALICE.address, PERMIT2): UNLIMITED}
     bench.put_token(TOKEN, tether, "USDT", 6, {ALICE.address: 10**6}, allowed)
     bench.put(PERMIT2, "Permit2", {})
-    bench.put(MULTICALL3, "Multicall", {})
     return bench.open()
 
 
@@ -206,27 +205,3 @@ def test_a_witness_is_part_of_what_was_signed(bench: Bench) -> None:
     bench.send(call(), BOB)
     assert bench.balance(TOKEN, CAROL.address) == 400
     bench.refused(call(), "InvalidNonce", BOB)
-
-
-def test_many_reads_are_one_call(bench: Bench) -> None:
-    multicall, token = bench.at(MULTICALL3), bench.at(TOKEN)
-    calls = [
-        (TOKEN, False, token.encode_abi("balanceOf", args=[ALICE.address])),
-        (TOKEN, False, token.encode_abi("name")),
-        (TOKEN, True, "0x12345678"),
-        (BOB.address, False, "0x"),
-        (MULTICALL3, False, multicall.encode_abi("getChainId")),
-        (MULTICALL3, False, multicall.encode_abi("getEthBalance", args=[BOB.address])),
-    ]
-    found = multicall.functions.aggregate3(calls).call()
-    assert [success for success, _ in found] == [True, True, False, True, True, True]
-    assert int.from_bytes(found[0][1], "big") == 10**6
-    assert b"Tether USD" in found[1][1]
-    assert found[3][1] == b""
-    assert int.from_bytes(found[4][1], "big") == bench.chain_id
-    assert int.from_bytes(found[5][1], "big") == bench.coins(BOB.address)
-    bench.refused(
-        multicall.functions.aggregate3([(TOKEN, False, "0x12345678")]), "Multicall3: call failed"
-    )
-    assert len(multicall.functions.aggregate3(calls[:1] * 64).call()) == 64
-    bench.refused(multicall.functions.aggregate3(calls[:1] * 65))

@@ -143,34 +143,27 @@ def test_a_router_swaps_along_a_path_for_who_approved_it(bench: Bench) -> None:
     assert bench.balance(COIN, ROUTER) == 0
 
 
-def test_a_router_takes_the_coin_itself(bench: Bench) -> None:
-    router = bench.at(ROUTER)
-    path = [COIN, DOLLAR]
-    amounts = along(bench, ETHER, path)
-    swap = router.functions.swapExactETHForTokens
-    bench.refused(swap(1, [DOLLAR, COIN], BOB.address, later(bench)), "invalid path", value=ETHER)
-    bench.refused(swap(amounts[1] + 1, path, BOB.address, later(bench)), "slippage", value=ETHER)
-    bench.refused(swap(1, path, BOB.address, bench.now - 1), "expired", value=ETHER)
-    before = bench.coins(ALICE.address)
-    receipt = bench.send(swap(amounts[1], path, BOB.address, later(bench)), value=ETHER)
-    paid = receipt["gasUsed"] * receipt["effectiveGasPrice"]
-    assert bench.coins(ALICE.address) == before - paid - ETHER
-    assert bench.balance(DOLLAR, BOB.address) == amounts[1]
-    assert bench.coins(COIN) == bench.at(COIN).functions.totalSupply().call()
-
-
-def test_a_router_pays_the_coin_itself(bench: Bench) -> None:
-    router = bench.at(ROUTER)
-    path = [TETHER, COIN]
-    amounts = along(bench, 3_300 * DOLLARS, path)
-    swap = router.functions.swapExactTokensForETH
-    bench.refused(
-        swap(amounts[0], 1, [TETHER, COIN, LINK], BOB.address, later(bench)), "invalid path"
+def test_a_router_takes_and_pays_the_coin_itself(bench: Bench) -> None:
+    router, end = bench.at(ROUTER).functions, later(bench)
+    take, pay = router.swapExactETHForTokens, router.swapExactTokensForETH
+    bought, paid = (
+        along(bench, ETHER, [COIN, DOLLAR]),
+        along(bench, 3_300 * DOLLARS, [TETHER, COIN]),
     )
-    bench.refused(swap(amounts[0], amounts[1] + 1, path, BOB.address, later(bench)), "slippage")
+    for call, words, value in (
+        (take(1, [DOLLAR, COIN], BOB.address, end), "invalid path", ETHER),
+        (take(bought[1] + 1, [COIN, DOLLAR], BOB.address, end), "slippage", ETHER),
+        (take(1, [COIN, DOLLAR], BOB.address, bench.now - 1), "expired", ETHER),
+        (pay(paid[0], 1, [TETHER, COIN, LINK], BOB.address, end), "invalid path", 0),
+        (pay(paid[0], paid[1] + 1, [TETHER, COIN], BOB.address, end), "slippage", 0),
+    ):
+        bench.refused(call, words, value=value)
     before = bench.coins(BOB.address)
-    bench.send(swap(amounts[0], amounts[1], path, BOB.address, later(bench)))
-    assert bench.coins(BOB.address) == before + amounts[1]
+    bench.send(take(bought[1], [COIN, DOLLAR], BOB.address, end), value=ETHER)
+    bench.send(pay(*paid, [TETHER, COIN], BOB.address, end))
+    assert bench.balance(DOLLAR, BOB.address) == bought[1]
+    assert bench.coins(BOB.address) == before + paid[1]
+    assert bench.coins(COIN) == bench.at(COIN).functions.totalSupply().call()
     assert bench.coins(ROUTER) == 0
     # Nobody else's coins stay in it.
     data = {"from": ALICE.address, "to": ROUTER, "value": 1}

@@ -174,14 +174,6 @@ def test_a_permit_that_somebody_handed_in_before_still_settles(bench: Bench) -> 
     assert bench.balance(LINK, BOB.address) == 70
 
 
-def test_an_order_over_an_approval_needs_no_permit(bench: Bench) -> None:
-    order = order_of(bench, sellToken=TETHER)
-    bench.refused(settle(bench, order, NO_PERMIT), "insufficient allowance", SOLVER)
-    bench.send(bench.at(TETHER).functions.approve(SETTLEMENT, 1_000))
-    bench.send(settle(bench, order, NO_PERMIT), SOLVER)
-    assert bench.balance(LINK, BOB.address) == 70
-
-
 def test_orders_that_are_refused(bench: Bench) -> None:
     order, permit = order_of(bench), permit_of(bench)
     honest = signed(document_of(bench, order), ALICE)

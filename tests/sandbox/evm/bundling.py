@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.user_operation import UserOperation, operation_json
+from swapdesk.chain.smart_account import UserOperation, operation_json
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.service.bundling import Build, Landed, NodeBundler, OperationPayment

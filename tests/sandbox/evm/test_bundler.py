@@ -25,12 +25,13 @@ from sandbox.evm.bundling import (
 )
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused
-from swapdesk.chain.smart_account import USER_OPERATION_EVENT, InnerCall, encode_batch
-from swapdesk.chain.user_operation import (
+from swapdesk.chain.rpc.evm import Call, EvmRefused
+from swapdesk.chain.smart_account import (
+    USER_OPERATION_EVENT,
+    InnerCall,
     Paymaster,
     UserOperation,
+    encode_batch,
     operation_json,
     read_operation,
     user_operation_hash,

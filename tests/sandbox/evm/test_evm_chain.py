@@ -24,8 +24,14 @@ from sampling import examples
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.smart_account import HANDLE_OPS, USER_OPERATION_EVENT, InnerCall, encode_batch
-from swapdesk.chain.user_operation import UserOperation, pack
+from swapdesk.chain.smart_account import (
+    HANDLE_OPS,
+    USER_OPERATION_EVENT,
+    InnerCall,
+    UserOperation,
+    encode_batch,
+    pack,
+)
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction, block_document
 from swapdesk.sandbox.node.evm.calls import CallExecutor
@@ -72,7 +78,8 @@ def mine(
     return [each.hash for block, _ in mined for each in block.transactions], refused
 
 
-def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
+def signed(chain: EvmChain, nonce: int, **changed: Any) -> bytes:
+    """A transfer; one with a ``gasPrice`` is of the old form, which may name no chain at all."""
     fields = {
         "chainId": chain.terms.chain_id,
         "nonce": nonce,
@@ -83,7 +90,14 @@ def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
         "maxPriorityFeePerGas": 1,
         **changed,
     }
-    return read_candidate(bytes(faucet().sign_transaction(fields).raw_transaction), chain.terms)
+    if "gasPrice" in fields:
+        del fields["maxFeePerGas"], fields["maxPriorityFeePerGas"]
+    given = {name: value for name, value in fields.items() if value is not None}
+    return bytes(faucet().sign_transaction(given).raw_transaction)
+
+
+def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
+    return read_candidate(signed(chain, nonce, **changed), chain.terms)
 
 
 def calling(chain: EvmChain, nonce: int, contract: bytes, gas: int = 90_000) -> Candidate:
@@ -191,6 +205,34 @@ def test_what_is_done_in_one_block_costs_and_does_the_same_in_two(tmp_path: Path
         told.append((used, chain.states.at(blocks).get_storage(COUNTER, 0)))
     assert told[0] == told[1]
     assert told[0][1] == 2
+
+
+REFUSED = [
+    *(
+        ({"chainId": chain_id}, "invalid chain id for signer")
+        for chain_id in (1, 8453, 1_337_000_001)
+    ),
+    ({"chainId": 1, "gasPrice": GWEI}, "invalid chain id for signer"),
+    ({"chainId": None, "gasPrice": GWEI}, "only replay-protected"),
+    ({"gas": 20_999}, "intrinsic gas too low: gas 20999"),
+    ({"gas": 25_000, "data": "0x" + "ff" * 200}, "intrinsic gas too low: gas 25000"),
+    ({"gas": 30_000_001}, "exceeds block gas limit"),
+]
+BYTES = [
+    (b"\x03\x01\x02", "transaction type not supported"),
+    *((raw, "rlp") for raw in (b"\xc0", b"\x02\xc0", b"")),
+]
+
+
+@pytest.mark.parametrize(("changed", "words"), [*REFUSED, *BYTES])
+def test_what_no_pool_takes_says_why(
+    tmp_path: Path, changed: dict[str, Any] | bytes, words: str
+) -> None:
+    """What was signed for another chain, or is none of this one's form."""
+    chain = opened(tmp_path)
+    raw = changed if isinstance(changed, bytes) else signed(chain, 0, **changed)
+    with pytest.raises(Problem, match=words):
+        read_candidate(raw, chain.terms)
 
 
 def header(block: Block) -> PragueBlockHeader:
@@ -374,6 +416,16 @@ def test_every_sender_is_bounded() -> None:
     pool.add(candidate(SENDERS[0], 3, 2, 2), 0, BALANCE)
     pool.add(candidate(SENDERS[1], 0, 1, 1), 0, BALANCE)
     assert len(pool) == MOST_BY_SENDER + 1
+
+
+def test_a_replacement_pays_a_tenth_more_of_both_fees() -> None:
+    pool = Mempool()
+    pool.add(candidate(SENDERS[0], 0, 100, 10), 0, BALANCE)
+    for fee, tip in ((100, 9), (109, 11), (110, 10)):
+        with pytest.raises(Problem, match="replacement transaction underpriced"):
+            pool.add(candidate(SENDERS[0], 0, fee, tip), 0, BALANCE)
+    pool.add(candidate(SENDERS[0], 0, 110, 11), 0, BALANCE)
+    assert [each.max_fee for each in pool.waiting()] == [110]
 
 
 def test_what_waits_for_a_lower_fee_is_not_forgotten() -> None:

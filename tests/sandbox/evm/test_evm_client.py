@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,15 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
+    EvmUnreachable,
     Request,
     balance_of,
     calling,
     code_at,
     nonce_of,
-)
-from swapdesk.chain.rpc.evm_answers import (
-    EvmError,
-    EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
     quantity,
     revert_words,
 )
@@ -131,19 +129,16 @@ async def test_sending(tmp_path: Path) -> None:
             await client.send_raw(await signed(client, chainId=8453))
 
 
-Answer = Callable[[dict[str, Any]], Awaitable[bytes | None]]
-
-
 @asynccontextmanager
-async def node(answer: Answer) -> AsyncIterator[EvmClient]:
-    """A node that answers as a test says; None breaks the connection."""
+async def node(body: bytes | None) -> AsyncIterator[EvmClient]:
+    """A node that answers once; None breaks the connection."""
     asked = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal asked
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        body = await answer(json.loads(await reader.readexactly(length)))
+        await reader.readexactly(length)
         asked += 1
         if body is not None:
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
@@ -179,20 +174,14 @@ RAW = b"\x02signed"
     ],
 )
 async def test_no_usable_answer_leaves_a_transaction_uncertain(body: bytes | None) -> None:
-    async def answer(_: dict[str, Any]) -> bytes | None:
-        return body
-
-    async with node(answer) as client:
+    async with node(body) as client:
         with pytest.raises(EvmUncertain):
             await client.send_raw(RAW)
 
 
 async def test_a_refusal_says_that_nothing_happened() -> None:
-    async def answer(_: dict[str, Any]) -> bytes:
-        words = "replacement \x1b[31munderpriced" + "x" * 500
-        return json.dumps({"id": 1, "error": {"code": -32000, "message": words}}).encode()
-
-    async with node(answer) as client:
+    told = {"code": -32000, "message": "replacement \x1b[31munderpriced" + "x" * 500}
+    async with node(json.dumps({"id": 1, "error": told}).encode()) as client:
         with pytest.raises(EvmRefused) as refused:
             await client.send_raw(RAW)
     assert refused.value.code == -32000

@@ -1,4 +1,6 @@
-"""The door of the embedded chains: who is let in, batches, bounds, and nodes that misbehave."""
+"""The door of the embedded chains: who is let in, batches, bounds, nodes that misbehave, and what
+an unmodified web3 client sees.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 import pytest_asyncio
+from web3 import AsyncWeb3
+from web3.exceptions import TransactionNotFound, Web3RPCError
+from web3.middleware import SignAndSendRawMiddlewareBuilder
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
@@ -17,15 +23,19 @@ from swapdesk.sandbox.node.evm.json_rpc import Problem
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CLOCK = stranger(8).address
-"""Returns the time of the block."""
+CLOCK, WORD = stranger(8).address, stranger(9).address
+CODES = {CLOCK: "4260005260206000f3", WORD: "60005460005260206000f3"}
+"""They return the time of the block, and the first word that they keep."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     plain = bare_genesis()
-    code = Allocation(code=bytes.fromhex("4260005260206000f3"))
-    genesis = Genesis({**plain.accounts, bytes.fromhex(CLOCK[2:]): code}, plain.mark)
+    contracts = {
+        bytes.fromhex(address[2:]): Allocation(code=bytes.fromhex(code))
+        for address, code in CODES.items()
+    }
+    genesis = Genesis({**plain.accounts, **contracts}, plain.mark)
     names = ("base", "arbitrum", "polygon")
     async with running(
         tmp_path_factory.mktemp("door"), genesis=dict.fromkeys(names, genesis)
@@ -117,6 +127,21 @@ async def test_a_call_sees_the_time_of_the_clock(client: httpx2.AsyncClient, wor
     # The clock goes on without a block.
     while await called() <= first:
         assert world.chain("arbitrum").head.number == 0
+
+
+async def test_calls_with_another_state(web3: AsyncWeb3[Any]) -> None:
+    async def word(of: str, state: Any = None) -> int:
+        return int.from_bytes(await web3.eth.call({"to": of}, "latest", state), "big")
+
+    kept = {"stateDiff": {"0x" + "00" * 32: f"0x{41:064x}"}}
+    assert (await word(WORD), await word(WORD, {WORD: kept})) == (0, 41)
+    copied = {"code": (await web3.eth.get_code(WORD)).to_0x_hex(), "nonce": "0x1", **kept}
+    assert await word(stranger(4).address, {stranger(4).address: copied}) == 41
+    call = {"from": stranger(5).address, "to": stranger(6).address, "value": 10**19}
+    rich = {stranger(5).address: {"balance": hex(10**20)}}
+    assert await web3.eth.call(call, "latest", rich) == b""
+    with pytest.raises(Web3RPCError, match="insufficient funds"):
+        await web3.eth.call(call)
 
 
 async def test_what_is_no_json_is_refused(client: httpx2.AsyncClient) -> None:
@@ -248,3 +273,75 @@ async def _head(world: World, number: int) -> None:
     chain = world.chain("base")
     while chain.head.number < number:
         await chain.changed.wait()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web3(world: World) -> AsyncIterator[AsyncWeb3[Any]]:
+    """A client of Base that signs with the faucet's key itself, and fills in all the rest."""
+    client = world.web3("base")
+    signer = faucet()
+    client.eth.default_account = signer.address
+    client.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(signer), layer=0)
+    yield client
+    await client.provider.disconnect()
+
+
+async def mined(web3: AsyncWeb3[Any], sent: Any) -> Any:
+    return await web3.eth.wait_for_transaction_receipt(sent, timeout=PATIENCE, poll_latency=0.01)
+
+
+async def test_fees_never_fall_below_the_floor(web3: AsyncWeb3[Any], world: World) -> None:
+    floor = world.chain("base").terms.lowest_base_fee
+    sent = None
+    for _ in range(3):
+        sent = await web3.eth.send_transaction({"to": stranger(7).address, "value": 1})
+    receipt = await mined(web3, sent)
+    history = await web3.eth.fee_history(1_000, "latest", [10, 50, 90])
+    count = len(history["gasUsedRatio"])
+    assert len(history["baseFeePerGas"]) == count + 1
+    assert len(history["reward"]) == count
+    assert min(history["baseFeePerGas"]) == floor
+    place = receipt["blockNumber"] - history["oldestBlock"]
+    tip = receipt["effectiveGasPrice"] - history["baseFeePerGas"][place]
+    assert history["reward"][place] == [tip] * 3
+    assert history["gasUsedRatio"][place] > 0
+    assert await web3.eth.gas_price >= floor
+    assert 0 < await web3.eth.max_priority_fee < floor
+    short = await web3.eth.fee_history(1, "latest")
+    assert "reward" not in short
+    with pytest.raises(Web3RPCError, match="percentile"):
+        await web3.eth.fee_history(1, "latest", [50, 10])
+
+
+async def test_blocks_by_tag_number_and_hash(web3: AsyncWeb3[Any], world: World) -> None:
+    receipt = await mined(
+        web3, await web3.eth.send_transaction({"to": stranger(17).address, "value": 1})
+    )
+    number = receipt["blockNumber"]
+    block = await web3.eth.get_block(number, full_transactions=True)
+    assert [each["hash"] for each in block["transactions"]] == [receipt["transactionHash"]]
+    assert block["transactions"][0]["blockHash"] == block["hash"] == receipt["blockHash"]
+    assert (await web3.eth.get_block(block["hash"]))["number"] == number
+    assert (await web3.eth.get_block("earliest"))["number"] == 0
+    parent = await web3.eth.get_block(number - 1)
+    assert block["parentHash"] == parent["hash"]
+    assert block["timestamp"] >= parent["timestamp"]
+    # Others may wait for confirmations: so many blocks follow, and not one more.
+    deep = world.chain("base").terms.confirmations - 1
+    while await web3.eth.block_number < number + deep:
+        await world.chain("base").changed.wait()
+    assert (await web3.eth.get_block("finalized"))["number"] == number
+    assert number < (await web3.eth.get_block("safe"))["number"] < number + deep
+    assert world.chain("base").head.awaited == 0
+    assert await web3.eth.get_balance(stranger(17).address, number - 1) == 0
+    assert await web3.eth.get_balance(stranger(17).address, number) == 1
+
+
+async def test_what_is_not_there_is_said_honestly(web3: AsyncWeb3[Any]) -> None:
+    for method in ("eth_getProof", "debug_traceTransaction", "eth_newFilter", "eth_sign"):
+        answer = await web3.provider.make_request(method, [])  # type: ignore[arg-type]
+        assert answer["error"]["code"] == -32601, method
+    with pytest.raises(TransactionNotFound):
+        await web3.eth.get_transaction_receipt("0x" + "12" * 32)
+    with pytest.raises(Web3RPCError, match="header not found"):
+        await web3.eth.get_balance(stranger(7).address, 1_000_000)

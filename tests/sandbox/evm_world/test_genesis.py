@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -35,7 +34,7 @@ from swapdesk.sandbox.evm_world.keeper import deviation, market_ratio
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
 from swapdesk.sandbox.node.ledger import reserves_of
 from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS, quoted_by_maker
-from swapdesk.sandbox.world import asset_of, build_chains, build_tokens, find_token, world_tokens
+from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
 
 KEY = b"a key of a sandbox that is tried"
 PARTIES = parties_of(KEY)
@@ -130,23 +129,6 @@ def test_routers_know_the_pools_of_their_venue_and_no_others(chain: str) -> None
         assert word(chain, router, name, "routing.WETH") == int(address_of(coin), 16)
 
 
-def test_no_pool_belongs_to_two_venues_and_fathom_s_are_thinner() -> None:
-    for chain in EVM_CHAINS:
-        pools = pools_of(chain)
-        assert len({pool.address for pool in pools}) == len(pools)
-        basalt = {pool.tokens: pool for pool in pools_on(chain, BASALT)}
-        assert len(basalt) == len(pools_on(chain, BASALT))
-        for pool in pools_on(chain, FATHOM):
-            if pool.tokens in basalt:
-                assert pool.depth * 10 < basalt[pool.tokens].depth
-    assert [chain for chain in EVM_CHAINS if pools_on(chain, FATHOM)] == [
-        "ethereum",
-        "base",
-        "arbitrum",
-        "polygon",
-    ]
-
-
 def test_solver_and_relayer_may_pay_what_they_hold() -> None:
     settlement, portal = (
         next(each.address for each in SANDBOX_VENUES if each.provider == code)
@@ -195,21 +177,6 @@ def coin_of(chain: str) -> Any:
     return next(
         token for token in world_tokens().values() if token.row.chain == chain and token.row.native
     )
-
-
-def test_another_key_is_another_world() -> None:
-    other = world_contracts("base", b"another key of a sandbox, as long")
-    assert other.keys() != contracts("base").keys()
-    assert contracts("base") == world_contracts("base", KEY)
-
-
-def test_every_pool_can_be_priced_and_no_supply_is_beyond_a_word() -> None:
-    for chain in EVM_CHAINS:
-        for pool in pools_of(chain):
-            assert all(asset_of(token).price > Decimal(0) for token in pool.tokens)
-            assert pool.depth >= 20_000
-        for allocation in contracts(chain).values():
-            assert all(0 < each < 1 << 256 for each in allocation.storage.values())
 
 
 @pytest.mark.parametrize("chain", EVM_CHAINS)

@@ -158,12 +158,6 @@ async def test_price_impact_is_filtered_and_cannot_be_executed(floor: Floor) -> 
     assert (await someone.ask("/dex/approve", body, 422))["code"] == "INVALID_SWAP"
 
 
-async def test_a_dollar_cap_of_exchanges_does_not_bind_chains(floor: Floor) -> None:
-    usdc, weth = pair(floor)
-    found = await rows(floor, usdc, weth, amount="500000")
-    assert {row["swap"] for row in found} == {"ba", "fa", "is"}
-
-
 @pytest.mark.parametrize("place", ["below", "over the cap", "over cap and venues"])
 async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
     floor: Floor, place: str

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.chain.rpc.evm_answers import Fees
+from swapdesk.chain.rpc.evm import Fees
 from swapdesk.sandbox.evm_world.keeper import amount_out
 from swapdesk.service.venues.onchain.pool_venue import Paths
 from swapdesk.service.venues.onchain.reader import (

@@ -39,15 +39,7 @@ from swapdesk.agent.process.chains import (
     told,
     words_in,
 )
-from swapdesk.agent.process.request import (
-    AgentRefusal,
-    Answer,
-    assets,
-    hash_of,
-    promised,
-    text,
-    whole,
-)
+from swapdesk.agent.process.request import Answer, assets, hash_of, promised, text, whole
 from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.agent.transactions.delivery import EvmDelivery, SolanaDelivery
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -55,10 +47,15 @@ from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     Log,
+    Request,
+    balance_of,
+    calling,
+    code_at,
     items,
     octets,
     quantity,
@@ -102,8 +99,7 @@ from swapdesk.wallet.holdings import (
     SolanaDraft,
 )
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise
-from swapdesk.wallet.protocol import AgentOperation, Frame
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import AgentOperation, Frame, RefusalCode, Refused
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 
@@ -114,7 +110,7 @@ def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
 
 def _require_solana(account: Account, link: ChainLink) -> None:
     if account.kind is not Kind.SOLANA:
-        raise AgentRefusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+        raise Refused(RefusalCode.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
 
 
 # What is held
@@ -138,7 +134,7 @@ async def evm_balances(
 ) -> tuple[tuple[Balance, ...], list[Any]]:
     """Balances in the units of each token's own contract, and the answers to ``more`` out of the
     same batch. A token that does not say how many decimals it has was not read: its amount would
-    be whatever a list makes of it. Raises AgentRefusal."""
+    be whatever a list makes of it. Raises Refused."""
     asked = [
         balance_of(account)
         if one.contract is None
@@ -173,7 +169,7 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Of the coin and of all token accounts of the owner together. Raises AgentRefusal."""
+    """Of the coin and of all token accounts of the owner together. Raises Refused."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
@@ -202,7 +198,7 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """The signature, and what an account keeps that is not emptied. Raises AgentRefusal."""
+    """The signature, and what an account keeps that is not emptied. Raises Refused."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
@@ -211,7 +207,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     """Read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
-        raise AgentRefusal(Code.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+        raise Refused(RefusalCode.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
     factory, owner = _factory(opened.place), account.address
     address = _smart_account(factory, owner)
     held, (code, prepaid, *_) = await evm_balances(
@@ -225,7 +221,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     standing = told(octets, code)
     if standing is None:
         words = f"{link.name}: it does not tell what stands at the smart account"
-        raise AgentRefusal(Code.CHAIN_UNREACHABLE, words)
+        raise Refused(RefusalCode.CHAIN_UNREACHABLE, words)
     deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
     account_there = SmartAccount(
         address,
@@ -239,7 +235,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
 def _factory(place: WalletPlace) -> AccountFactory:
     found = account_factory(place)
     if found is None:
-        raise AgentRefusal(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
+        raise Refused(RefusalCode.NO_SMART_ACCOUNTS, NO_FACTORY)
     return found
 
 
@@ -252,7 +248,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
-        raise AgentRefusal(Code.BAD_REQUEST, "nothing was confirmed that could be taken out")
+        raise Refused(RefusalCode.BAD_REQUEST, "nothing was confirmed that could be taken out")
     try:
         calls = [
             InnerCall(owner, one.units)
@@ -264,7 +260,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
             calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
         data = encode_batch(calls)
     except CalldataError as error:
-        raise AgentRefusal(Code.BAD_REQUEST, str(error)) from None
+        raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
     return to_json(CallData(_smart_account(_factory(opened.place), owner), f"0x{data.hex()}")), {}
 
 
@@ -311,7 +307,7 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _evm_allowances(
     opened: OpenedWallet, link: ChainLink, account: str, tokens: Sequence[Asset]
 ) -> Allowances:
-    """Raises AgentRefusal when the node does not answer or is of another chain."""
+    """Raises Refused when the node does not answer or is of another chain."""
     chains, place = opened.chains, opened.place
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
@@ -329,7 +325,7 @@ async def _evm_allowances(
     block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
     head = told(read_head, block)
     if head is None:
-        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block")
+        raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block")
     found = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
@@ -429,7 +425,7 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Of the token accounts of these tokens. Raises AgentRefusal when the node does not answer or
+    """Of the token accounts of these tokens. Raises Refused when the node does not answer or
     is of another chain."""
     by_mint = {one.contract: one for one in tokens if one.contract is not None}
     async with chains.asking(link) as client:
@@ -462,7 +458,7 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
         else:
             end = CallData(checksummed(token), "0x" + erc20.APPROVE.call(spender, 0).hex())
     except ValueError:
-        raise AgentRefusal(Code.BAD_REQUEST, "a token and a spender are addresses") from None
+        raise Refused(RefusalCode.BAD_REQUEST, "a token and a spender are addresses") from None
     return to_json(end), {}
 
 
@@ -488,7 +484,7 @@ async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
     _require_solana(account, link)
     if deposit is None or promise.chain_id is not None:
-        raise AgentRefusal(Code.BAD_REQUEST, "no deposit on Solana was promised")
+        raise Refused(RefusalCode.BAD_REQUEST, "no deposit on Solana was promised")
     owner, payee = _key(promise.account), _key(deposit.address)
     async with opened.chains.asking(link) as client:
         paying = await _paying(client, promise, deposit, owner, payee)
@@ -535,7 +531,7 @@ def _key(address: str) -> Pubkey:
     try:
         return Pubkey.from_string(address)
     except ValueError:
-        raise AgentRefusal(Code.BAD_REQUEST, "this is no address of Solana") from None
+        raise Refused(RefusalCode.BAD_REQUEST, "this is no address of Solana") from None
 
 
 # What is signed and sent
@@ -581,7 +577,7 @@ async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     records = opened.records
     unsent = frozenset({TransactionState.SIGNED})
     if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
-        raise AgentRefusal(Code.UNRESOLVED, "it was sent, so it cannot be given up any more")
+        raise Refused(RefusalCode.UNRESOLVED, "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 
 
@@ -589,7 +585,7 @@ def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
     one = opened.records.find(hash_of(frame, "hash"))
     if one is None:
-        raise AgentRefusal(Code.NO_TRANSACTION, "this wallet signed no such transaction")
+        raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
     return one
 
 

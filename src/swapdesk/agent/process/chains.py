@@ -12,15 +12,25 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from swapdesk.agent.gate.case import AccountFactory
-from swapdesk.agent.process.request import MAX_DECIMALS, AgentRefusal
+from swapdesk.agent.process.request import MAX_DECIMALS
 from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
 from swapdesk.chain.deployments import (
     SANDBOX_ACCOUNT,
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_CHAIN_IDS,
 )
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
-from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
+    EvmError,
+    EvmRefused,
+    Request,
+    calling,
+    digest,
+    fields,
+    octets,
+    quantity,
+)
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
 from swapdesk.wallet.accounts import (
     Account,
@@ -30,7 +40,7 @@ from swapdesk.wallet.accounts import (
     WalletPlace,
     has_smart_accounts,
 )
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 
 T = TypeVar("T")
 WORD = 32
@@ -83,10 +93,10 @@ async def program_of(client: SolanaClient, address: str) -> str | None:
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Of a token. Raises AgentRefusal for what is none."""
+    """Of a token. Raises Refused for what is none."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
-        raise AgentRefusal(Code.BAD_REQUEST, "this is no token of the chain")
+        raise Refused(RefusalCode.BAD_REQUEST, "this is no token of the chain")
     return program
 
 
@@ -123,11 +133,11 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Raises AgentRefusal for a chain that the profile does not have, or of another kind."""
+        """Raises Refused for a chain that the profile does not have, or of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
-            raise AgentRefusal(
-                Code.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
+            raise Refused(
+                RefusalCode.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
             )
         return link
 
@@ -152,7 +162,7 @@ class Chains:
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
         """One answer for each from the node of an EVM chain, a refused one as EvmRefused. Raises
-        AgentRefusal when it does not answer or is of another chain."""
+        Refused when it does not answer or is of another chain."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -164,12 +174,12 @@ class Chains:
             for at in range(AT_ONCE, len(asked), AT_ONCE):
                 answers += await client.batch(asked[at : at + AT_ONCE])
         except EvmError as error:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
         return answers
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """A client of the node of a Solana chain. Raises AgentRefusal when it does not answer or
+        """A client of the node of a Solana chain. Raises Refused when it does not answer or
         is of another chain."""
         genesis = self._genesis(link.name)
         try:
@@ -177,10 +187,10 @@ class Chains:
                 raise _another_chain(link)
             yield self.solana(link)
         except SolanaError as error:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Of each contract or mint, as the chain says; None where it says none. Raises AgentRefusal
+        """Of each contract or mint, as the chain says; None where it says none. Raises Refused
         when the node does not answer or is of another chain."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
@@ -190,34 +200,34 @@ class Chains:
         return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in words]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Of a contract of an EVM chain; None where it says none. Raises AgentRefusal."""
+        """Of a contract of an EVM chain; None where it says none. Raises Refused."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
 
-def _another_chain(link: ChainLink) -> AgentRefusal:
-    return AgentRefusal(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
+def _another_chain(link: ChainLink) -> Refused:
+    return Refused(RefusalCode.OTHER_CHAIN, f"the node of {link.name} is on another chain")
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
     """A key of the sandbox signs for the sandbox's chains only, and no other key for them.
 
     A sandbox that stands in for real chains carries their ids; there only keys sign that were
-    made in the sandbox, which hold nothing anywhere else. Raises AgentRefusal.
+    made in the sandbox, which hold nothing anywhere else. Raises Refused.
     """
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
-            raise AgentRefusal(
-                Code.OTHER_CHAIN, "a key of the sandbox never signs for the main network"
+            raise Refused(
+                RefusalCode.OTHER_CHAIN, "a key of the sandbox never signs for the main network"
             )
         return
     of_sandbox = (link.chain_id or 0) >= SANDBOX_CHAIN_IDS
     if account.sandboxed and not of_sandbox and account.origin is not KeyOrigin.CREATED:
-        raise AgentRefusal(
-            Code.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
+        raise Refused(
+            RefusalCode.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
         )
     if not account.sandboxed and of_sandbox:
-        raise AgentRefusal(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
+        raise Refused(RefusalCode.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
 
 
 def account_factory(place: WalletPlace) -> AccountFactory | None:

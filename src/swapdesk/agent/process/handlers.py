@@ -9,6 +9,13 @@ or give it up.
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Iterable
+from datetime import UTC
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
 
 from swapdesk.agent.keys.keystore import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
@@ -22,7 +29,8 @@ from swapdesk.agent.keys.material import (
     from_raw,
 )
 from swapdesk.agent.process.request import (
-    AgentRefusal,
+    MAX_DECIMALS,
+    MAX_NUMBER,
     Answer,
     one_of,
     refuse_far_clock,
@@ -32,16 +40,24 @@ from swapdesk.agent.process.request import (
     whole,
 )
 from swapdesk.agent.process.wallet_session import OpenedWallet
+from swapdesk.agent.spending.limits import uses
+from swapdesk.agent.spending.policy_file import PolicyUnknown
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.deployments import call_asset
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import (
-    ImportChoice,
-    KeyOrigin,
-    Kind,
-    export_phrase,
+from swapdesk.wallet.accounts import COIN_DECIMALS, ImportChoice, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.encoding import from_json, to_json
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
+from swapdesk.wallet.spending import (
+    Limit,
+    PolicyChain,
+    PolicyStatus,
+    PolicyToken,
+    Price,
+    SpendingPolicy,
+    only_lowers,
 )
-from swapdesk.wallet.encoding import to_json
-from swapdesk.wallet.protocol import Frame
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wire.encoding.time_range import within_range
 
 MAX_PATHS = 32
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
@@ -82,7 +98,7 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
     kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
     paths = frame.head.get("paths") or list(SUGGESTED[kind])
     if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
-        raise AgentRefusal(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
+        raise Refused(RefusalCode.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
     chosen = paths if origin is KeyOrigin.MNEMONIC else [None]
     choices = []
     for path in chosen:
@@ -98,8 +114,8 @@ async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     material = await _material(opened, frame, kind, origin, frame.head.get("path"))
     if material.address != text(frame, "address"):
         material.secret.wipe()
-        raise AgentRefusal(
-            Code.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
+        raise Refused(
+            RefusalCode.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
         )
     return await _add(opened, frame, material)
 
@@ -109,9 +125,9 @@ async def _material(
 ) -> KeyMaterial:
     material = secret(frame, "material")
     if path is not None and not isinstance(path, str):
-        raise AgentRefusal(Code.BAD_REQUEST, "a path is a text")
+        raise Refused(RefusalCode.BAD_REQUEST, "a path is a text")
     if _OF_KIND.get(origin, kind) is not kind:
-        raise AgentRefusal(Code.BAD_KEY, f"no {kind} key comes from there")
+        raise Refused(RefusalCode.BAD_KEY, f"no {kind} key comes from there")
     await opened.loaded()
     try:
         if origin is KeyOrigin.MNEMONIC:
@@ -124,21 +140,21 @@ async def _material(
             theirs = secret(frame, "file_passphrase")
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:
-        raise AgentRefusal(
-            Code.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
+        raise Refused(
+            RefusalCode.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
         ) from None
     except KeyFileRefused as refused:
-        raise AgentRefusal(Code.KEY_FILE, str(refused)) from None
+        raise Refused(RefusalCode.KEY_FILE, str(refused)) from None
     except KeyRefused as refused:
-        raise AgentRefusal(Code.BAD_KEY, str(refused)) from None
-    raise AgentRefusal(Code.BAD_REQUEST, "such a key cannot be imported")
+        raise Refused(RefusalCode.BAD_KEY, str(refused)) from None
+    raise Refused(RefusalCode.BAD_REQUEST, "such a key cannot be imported")
 
 
 async def export(opened: OpenedWallet, frame: Frame) -> Answer:
     address = text(frame, "address")
     passphrase = secret(frame, "passphrase")
     if text(frame, "phrase") != export_phrase(address):
-        raise AgentRefusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+        raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
     account, key = await opened.keys.reveal(address, passphrase)
     return to_json(account), {"key": _exported(account.kind, key)}
 
@@ -164,7 +180,7 @@ async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
 async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
     offset = frame.head.get("offset")
     if not isinstance(offset, int | float) or isinstance(offset, bool):
-        raise AgentRefusal(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
+        raise Refused(RefusalCode.BAD_REQUEST, "the offset of the clock is a number of seconds")
     refuse_far_clock(offset)
     if not opened.place.live:
         opened.clock.advance_to(float(offset))
@@ -179,3 +195,233 @@ async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
     intent = None if frame.head.get("intent") is None else text(frame, "intent")
     signed, last = opened.records.page(intent, whole(frame, "after"), PAGE)
     return {"transactions": [to_json(one) for one in signed], "after": last}, {}
+
+
+# The spending policy: everything that is set is read strictly
+
+MAX_ENTRIES = 200
+"""Of each kind in one policy."""
+MAX_NAME = 32
+MOST = Decimal(10) ** 60
+FINEST = 36
+"""Decimals of an amount and of a price."""
+_DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_EVM = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_SOLANA = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
+
+
+async def policy(opened: OpenedWallet, frame: Frame) -> Answer:
+    return to_json(_status(opened)), {}
+
+
+def _status(opened: OpenedWallet) -> PolicyStatus:
+    try:
+        held = opened.policy.read()
+    except PolicyUnknown as unknown:
+        return PolicyStatus(None, problem=str(unknown))
+    if held is None:
+        return PolicyStatus(None)
+    past = opened.records.spent.past(opened.clock.now())
+    return PolicyStatus(held.policy, uses(held.policy, past))
+
+
+async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
+    """Lower without the pass phrase, anything else with it. The first policy needs it too: it is
+    what seals it."""
+    told = frame.head.get("policy")
+    policy = _checked(from_json(SpendingPolicy, told))
+    _refuse_odd_digits(told)
+    opened.require_writing()
+    sealing = frame.secrets.get("passphrase") is not None
+    await _refuse_miscounted(opened, policy, sealing=sealing)
+    async with opened.one_at_a_time:
+        if sealing:
+            await opened.loaded()
+            await opened.keys.seal_policy(policy, secret(frame, "passphrase"))
+        else:
+            _lower(opened, policy)
+    return to_json(_status(opened)), {}
+
+
+async def _refuse_miscounted(
+    opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
+) -> None:
+    """Raises Refused where a token has other decimals on its chain than the policy counts it
+    by. Only ``sealing`` asks again for what the policy there is says in the same way: lowering a
+    limit needs no node."""
+    asked = dict.fromkeys(policy.known_tokens)
+    if not sealing:
+        try:
+            held = opened.policy.read()
+        except PolicyUnknown:
+            held = None
+        for one in () if held is None else held.policy.known_tokens:
+            asked.pop(one, None)
+    by_chain: dict[int | None, list[PolicyToken]] = {}
+    for one in asked:
+        call = call_asset(one.chain_id, one.contract)
+        if one.contract is None:
+            _require(one, COIN_DECIMALS[Kind.SOLANA if one.chain_id is None else Kind.EVM])
+        elif call is not None:
+            _require(one, call.decimals)
+        else:
+            by_chain.setdefault(one.chain_id, []).append(one)
+    for chain_id, tokens in by_chain.items():
+        link = opened.chains.with_id(chain_id)
+        if link is None:
+            raise Refused(
+                RefusalCode.OTHER_CHAIN,
+                f"this profile has no node of {tokens[0].chain}, which says how many decimals"
+                f" {tokens[0].symbol} has",
+            )
+        await opened.loaded()
+        contracts = [one.contract or "" for one in tokens]
+        told = await opened.chains.decimals(link, contracts)
+        for one, decimals in zip(tokens, told, strict=True):
+            _require(one, decimals)
+
+
+def _require(token: PolicyToken, decimals: int | None) -> None:
+    where = f"{token.symbol} on {token.chain}"
+    if decimals is None:
+        raise Refused(
+            RefusalCode.TOKEN_DECIMALS,
+            f"the contract of {where} does not say how many decimals it has",
+        )
+    if decimals != token.decimals:
+        raise Refused(
+            RefusalCode.TOKEN_DECIMALS,
+            f"{where} would be counted by {token.decimals} decimals; it has {decimals}",
+        )
+
+
+def _lower(opened: OpenedWallet, policy: SpendingPolicy) -> None:
+    try:
+        held = opened.policy.read()
+    except PolicyUnknown as unknown:
+        raise Refused(RefusalCode.PASSPHRASE_NEEDED, str(unknown)) from None
+    if held is None:
+        raise Refused(
+            RefusalCode.PASSPHRASE_NEEDED,
+            "the first spending policy is sealed with the pass phrase",
+        )
+    if not only_lowers(policy, held.policy):
+        raise Refused(
+            RefusalCode.PASSPHRASE_NEEDED,
+            "it would let more be signed than now, which needs the pass phrase",
+        )
+    try:
+        opened.policy.lower(held, policy)
+    except OSError as error:
+        raise Refused(RefusalCode.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+
+
+def _bad(words: str) -> Refused:
+    return Refused(RefusalCode.BAD_REQUEST, words)
+
+
+def _checked(policy: SpendingPolicy) -> SpendingPolicy:
+    """The same policy with addresses in their one spelling. Raises Refused for one that
+    cannot be counted with, or says something twice."""
+    until = policy.until
+    if until is not None and (until.tzinfo is None or within_range(until) != until):
+        raise _bad("until is no time that can be counted with")
+    for many in (
+        policy.limits,
+        policy.prices,
+        policy.chains,
+        policy.tokens,
+        policy.payees,
+        policy.call_payees,
+    ):
+        if many is not None and len(many) > MAX_ENTRIES:
+            raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
+    limits = tuple(
+        Limit(one.window, _amount(one.most), None if one.token is None else _token(one.token))
+        for one in policy.limits
+    )
+    prices = tuple(Price(_token(o.token), _amount(o.usd)) for o in policy.prices)
+    chains = (
+        None
+        if policy.chains is None
+        else tuple(PolicyChain(_id(one.chain_id), _name(one.name)) for one in policy.chains)
+    )
+    tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
+    payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
+    called = policy.call_payees
+    called = None if called is None else tuple(_address(one) for one in called)
+    _once([one.key for one in limits], "a limit")
+    _once([one.token.key for one in prices], "a price")
+    checked = replace(
+        policy,
+        limits=limits,
+        prices=prices,
+        chains=chains,
+        tokens=tokens,
+        payees=payees,
+        call_payees=called,
+        until=None if until is None else until.astimezone(UTC),
+    )
+    decimals: dict[object, int] = {}
+    for one in checked.known_tokens:
+        if decimals.setdefault(one.key, one.decimals) != one.decimals:
+            raise _bad(f"{one.symbol} has one number of decimals")
+    return checked
+
+
+def _refuse_odd_digits(told: Any) -> None:
+    """Amounts of a policy that could be read: digits as everybody writes them, in a text."""
+    amounts = [one["most"] for one in told.get("limits", ())]
+    for digits in (*amounts, *(one["usd"] for one in told.get("prices", ()))):
+        if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
+            raise _bad("an amount is digits with at most one point")
+
+
+def _once(keys: Iterable[object], what: str) -> None:
+    listed = list(keys)
+    if len(set(listed)) != len(listed):
+        raise _bad(f"{what} is set twice")
+
+
+def _amount(value: Decimal) -> Decimal:
+    if not value.is_finite() or value.is_signed() or value >= MOST:
+        raise _bad("an amount is a number from 0 to less than 10^60")
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or not -FINEST <= exponent <= FINEST:
+        raise _bad(f"an amount has up to {FINEST} decimals")
+    return value
+
+
+def _token(token: PolicyToken) -> PolicyToken:
+    if not 0 <= token.decimals <= MAX_DECIMALS:
+        raise _bad("a token has 0 to 255 decimals")
+    contract = None if token.contract is None else _address(token.contract)
+    if contract is not None and contract.startswith("0x") is (token.chain_id is None):
+        raise _bad(f"{_name(token.symbol)} is no token of its chain")
+    return PolicyToken(
+        _id(token.chain_id), contract, token.decimals, _name(token.symbol), _name(token.chain)
+    )
+
+
+def _id(chain_id: int | None) -> int | None:
+    if chain_id is not None and not 0 < chain_id < MAX_NUMBER:
+        raise _bad("a chain id is a number above 0")
+    return chain_id
+
+
+def _name(name: str) -> str:
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise _bad(f"a name has 1 to {MAX_NAME} printable characters")
+    return name
+
+
+def _address(address: str) -> str:
+    """An EVM address with its checksum, a Solana one as it is."""
+    if _EVM.fullmatch(address):
+        one, digits = checksummed(address), address[2:]
+        if address != one and digits not in (digits.lower(), digits.upper()):
+            raise _bad(f"the checksum of {address} is wrong")
+        return one
+    if _SOLANA.fullmatch(address) is None:
+        raise _bad("a payee or contract is no address of an EVM chain or of Solana")
+    return address

@@ -31,25 +31,36 @@ from swapdesk.agent.gate.case import (
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
-from swapdesk.agent.spending.limits import NEEDED, bounds, miscounted, refused
+from swapdesk.agent.spending.limits import (
+    NEEDED,
+    Spending,
+    bounds,
+    miscounted,
+    refused,
+    spending_of,
+)
 from swapdesk.agent.spending.limits import judge as judge_spending
-from swapdesk.agent.spending.outflows import Spending, spending_of
 from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    Call,
+    EvmClient,
     EvmError,
     EvmRefused,
     EvmUncertain,
     Head,
     Log,
+    Request,
     SimulatedCall,
+    balance_of,
+    calling,
+    code_at,
+    nonce_of,
     octets,
     quantity,
     read_head,
@@ -64,9 +75,16 @@ from swapdesk.chain.rpc.solana import (
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
-from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.promise import (
+    Asset,
+    Payload,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+    TypedDataPayload,
+)
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, RuleFinding, Severity, Simulation
 from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
@@ -242,7 +260,7 @@ class Looked(Struct, frozen=True):
 
 
 class Looking:
-    """Raises AgentRefusal for what is no matter of the gate."""
+    """Raises Refused for what is no matter of the gate."""
 
     def __init__(
         self,
@@ -403,7 +421,7 @@ class Looking:
             told = await self._chains.decimals(link, [] if token is None else [token])
             if token is not None and link.kind is Kind.EVM:
                 symbol = await self._chains.symbol(link, token)
-        except AgentRefusal as refusal:
+        except Refused as refusal:
             return replace(read, problem=read.problem or refusal.words)
         decimals = COIN_DECIMALS[link.kind] if token is None else told[0]
         facts = replace(read.facts, bought_decimals=decimals, bought_symbol=symbol)
@@ -438,14 +456,14 @@ class Looking:
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
-                raise AgentRefusal(Code.STALE_REVIEW, "it would need more gas than was reviewed")
+                raise Refused(RefusalCode.STALE_REVIEW, "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
         nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
         fee, priority = gas.fee, min(read.priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
-                raise AgentRefusal(Code.NO_TRANSACTION, "there is no such transaction to replace")
+                raise Refused(RefusalCode.NO_TRANSACTION, "there is no such transaction to replace")
             nonce = old.nonce
             old_fee, old_priority = self._records.fees(replaces)
             fee = max(fee, old_fee * 9 // 8 + 1)

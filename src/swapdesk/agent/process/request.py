@@ -1,6 +1,6 @@
 """The arguments of a request, read strictly, and the refusal that goes to the desk with its reason.
 
-Each reader raises AgentRefusal for what is no such thing.
+Each reader raises Refused for what is no such thing.
 """
 
 from __future__ import annotations
@@ -17,23 +17,8 @@ from swapdesk.secret import SecretBytes
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.holdings import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import Frame, RefusalCode
-from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import RuleFinding
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
 from swapdesk.wire.encoding.time_range import within_range
-
-
-class AgentRefusal(Exception):
-    """What was asked is not done. The words never quote a secret."""
-
-    def __init__(
-        self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
-    ) -> None:
-        super().__init__(words)
-        self.code = code
-        self.words = words
-        self.findings = findings
-
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
 """What is answered: JSON values, and secrets that the pipe wipes once they are written."""
@@ -52,21 +37,21 @@ _HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
 def secret(frame: Frame, name: str) -> SecretBytes:
     found = frame.secrets.get(name)
     if found is None or not len(found):
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} is missing")
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is missing")
     return found
 
 
 def text(frame: Frame, name: str, *, empty: bool = False) -> str:
     value = frame.head.get(name, "" if empty else None)
     if not isinstance(value, str) or len(value) > MAX_TEXT or not (value or empty):
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} is missing")
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is missing")
     return value
 
 
 def hash_of(frame: Frame, name: str) -> str:
     value = text(frame, name)
     if _HASH.fullmatch(value) is None:
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} is no hash of a transaction")
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is no hash of a transaction")
     return value
 
 
@@ -74,7 +59,7 @@ def whole(frame: Frame, name: str) -> int:
     """A number that is no less than 0 and no more than a chain can hold."""
     value = frame.head.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_NUMBER:
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} is no whole number")
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is no whole number")
     return value
 
 
@@ -82,7 +67,7 @@ def one_of(kind: type[E], frame: Frame, name: str) -> E:
     try:
         return kind(text(frame, name))
     except ValueError:
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} is none that is known here") from None
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is none that is known here") from None
 
 
 def texts(frame: Frame, name: str) -> list[str] | None:
@@ -91,14 +76,14 @@ def texts(frame: Frame, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise AgentRefusal(Code.BAD_REQUEST, f"{name} must be a list of texts")
+        raise Refused(RefusalCode.BAD_REQUEST, f"{name} must be a list of texts")
     return value
 
 
 def refuse_far_clock(offset: float) -> None:
     """An offset of the clock, in seconds, from which times can still be counted."""
     if abs(offset) > MAX_OFFSET:
-        raise AgentRefusal(Code.BAD_REQUEST, "the clock would be more than a hundred years ahead")
+        raise Refused(RefusalCode.BAD_REQUEST, "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
@@ -112,16 +97,16 @@ def _refuse_odd(value: object) -> None:
     """A struct with an amount beyond 256 bits or a time of no calendar."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
-            raise AgentRefusal(Code.BAD_REQUEST, "a time is none that can be counted with")
+            raise Refused(RefusalCode.BAD_REQUEST, "a time is none that can be counted with")
     elif isinstance(value, int):
         if abs(value) >= MAX_NUMBER:
-            raise AgentRefusal(Code.BAD_REQUEST, "a number is larger than any amount")
+            raise Refused(RefusalCode.BAD_REQUEST, "a number is larger than any amount")
     elif isinstance(value, tuple):
         for one in value:
             _refuse_odd(one)
     elif isinstance(value, Struct):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
-            raise AgentRefusal(Code.BAD_REQUEST, "a token has 0 to 255 decimals")
+            raise Refused(RefusalCode.BAD_REQUEST, "a token has 0 to 255 decimals")
         for name in value.__struct_fields__:
             _refuse_odd(getattr(value, name))
 
@@ -129,5 +114,5 @@ def _refuse_odd(value: object) -> None:
 def assets(frame: Frame) -> list[Asset]:
     asked = frame.head.get("assets")
     if not isinstance(asked, list) or len(asked) > MAX_ASSETS:
-        raise AgentRefusal(Code.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
+        raise Refused(RefusalCode.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
     return [from_json(Asset, one) for one in asked]

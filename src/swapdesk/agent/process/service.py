@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
-from swapdesk.agent.process import handlers, policy_handlers
+from swapdesk.agent.process import handlers
 from swapdesk.agent.process.confinement import place_of
-from swapdesk.agent.process.request import AgentRefusal, Answer
+from swapdesk.agent.process.request import Answer
 from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
@@ -32,11 +32,12 @@ from swapdesk.wallet.protocol import (
     Event,
     Frame,
     FrameError,
+    RefusalCode,
+    Refused,
     decode_frame,
     encode_frame,
     frame_sizes,
 )
-from swapdesk.wallet.protocol import RefusalCode as Code
 
 END_OF_DESK = 0
 BROKEN_CONVERSATION = 3
@@ -141,14 +142,14 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.RENAME: handlers.rename,
     AgentOperation.CLOCK: handlers.set_clock,
     AgentOperation.TRANSACTIONS: handlers.transactions,
-    AgentOperation.POLICY: policy_handlers.show,
-    AgentOperation.SET_POLICY: policy_handlers.change,
+    AgentOperation.POLICY: handlers.policy,
+    AgentOperation.SET_POLICY: handlers.set_policy,
 }
 """What may be asked once a wallet is open and needs no library of a chain."""
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """The answer to any operation but OPEN. Raises AgentRefusal, and what ``AgentService`` makes
+    """The answer to any operation but OPEN. Raises Refused, and what ``AgentService`` makes
     one of."""
     handler = OPERATIONS.get(operation)
     if handler is None:
@@ -175,7 +176,7 @@ class AgentService:
         while True:
             frame = await self._pipe.next()
             if len(self._tasks) >= MAX_WAITING:
-                self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, "too many requests at once"))
+                self._refuse(frame, Refused(RefusalCode.BAD_REQUEST, "too many requests at once"))
                 continue
             task = asyncio.create_task(self._answer(frame))
             self._tasks.add(task)
@@ -185,24 +186,24 @@ class AgentService:
         try:
             if type(frame.head.get("id")) is not int:
                 frame.head["id"] = None
-                raise AgentRefusal(Code.BAD_REQUEST, "a request is known by a whole number")
+                raise Refused(RefusalCode.BAD_REQUEST, "a request is known by a whole number")
             done, secrets = await self._done(frame)
-        except AgentRefusal as refusal:
+        except Refused as refusal:
             self._refuse(frame, refusal)
         except UnsafePlace as unsafe:
-            self._refuse(frame, AgentRefusal(Code.UNSAFE_FILES, str(unsafe)))
+            self._refuse(frame, Refused(RefusalCode.UNSAFE_FILES, str(unsafe)))
         except MessageError as error:
-            self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, str(error)))
+            self._refuse(frame, Refused(RefusalCode.BAD_REQUEST, str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
             os.write(2, f"{place_of(error)}\n".encode())
-            self._refuse(frame, AgentRefusal(Code.DEFECT, words))
+            self._refuse(frame, Refused(RefusalCode.DEFECT, words))
         else:
             try:
                 self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
             except FrameError:
                 words = "the answer is larger than the wallet agent can tell"
-                self._refuse(frame, AgentRefusal(Code.DEFECT, words))
+                self._refuse(frame, Refused(RefusalCode.DEFECT, words))
             for secret in secrets.values():
                 secret.wipe()
         finally:
@@ -213,18 +214,18 @@ class AgentService:
         try:
             operation = AgentOperation(str(frame.head.get("do")))
         except ValueError:
-            raise AgentRefusal(Code.BAD_REQUEST, "an operation that is not known here") from None
+            raise Refused(RefusalCode.BAD_REQUEST, "an operation that is not known here") from None
         opened = self._opened
         if operation is AgentOperation.OPEN:
             return self._open(frame)
         if opened is None:
-            raise AgentRefusal(Code.BAD_REQUEST, "no wallet was opened")
+            raise Refused(RefusalCode.BAD_REQUEST, "no wallet was opened")
         opened.idle.used()
         return await answered(opened, operation, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
-            raise AgentRefusal(Code.BAD_REQUEST, "a wallet is open already")
+            raise Refused(RefusalCode.BAD_REQUEST, "a wallet is open already")
         place = from_json(WalletPlace, frame.head.get("place"))
         self._opened = OpenedWallet(place, self._say_locked, cost=self._cost)
         return to_json(self._opened.told()), {}
@@ -232,7 +233,7 @@ class AgentService:
     def _say_locked(self) -> None:
         self._pipe.say({"event": Event.LOCKED})
 
-    def _refuse(self, frame: Frame, refusal: AgentRefusal) -> None:
+    def _refuse(self, frame: Frame, refusal: Refused) -> None:
         said = {
             "code": refusal.code,
             "words": refusal.words,

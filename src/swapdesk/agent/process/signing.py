@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
@@ -28,20 +27,21 @@ from swapdesk.agent.signers.evm import EvmSigner, signing_hash
 from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
-from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
+from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json
 from swapdesk.wallet.encoding import to_json as as_json
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
+    Promise,
+    Purpose,
     SolanaPayload,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
@@ -60,7 +60,7 @@ MAX_REVIEWS = 64
 
 
 class Reviewing:
-    """Raises AgentRefusal for what is no matter of the gate; then no signature has left."""
+    """Raises Refused for what is no matter of the gate; then no signature has left."""
 
     def __init__(
         self,
@@ -88,7 +88,9 @@ class Reviewing:
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
-            raise AgentRefusal(Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}")
+            raise Refused(
+                RefusalCode.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}"
+            )
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
@@ -120,12 +122,12 @@ class Reviewing:
         one = self._records.find(hash_)
         asked = None if one is None else self._records.asked(hash_)
         if one is None or asked is None:
-            raise AgentRefusal(Code.NO_TRANSACTION, "what this was signed for is not known here")
+            raise Refused(RefusalCode.NO_TRANSACTION, "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
-            raise AgentRefusal(
-                Code.NO_TRANSACTION, f"{error}, of what this was signed for"
+            raise Refused(
+                RefusalCode.NO_TRANSACTION, f"{error}, of what this was signed for"
             ) from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
@@ -141,17 +143,19 @@ class Reviewing:
         """
         pending = self._pending.get(review_id)
         if pending is None:
-            raise AgentRefusal(Code.UNKNOWN_REVIEW, "there is no such review: look at it once more")
+            raise Refused(
+                RefusalCode.UNKNOWN_REVIEW, "there is no such review: look at it once more"
+            )
         review, subject, seen = pending
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
-            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
         if review.refused:
             raise _refused(review.findings)
         if review.phrase is not None and phrase != review.phrase:
-            raise AgentRefusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+            raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
-            raise AgentRefusal(Code.STALE_REVIEW, "the review has expired: look at it once more")
+            raise Refused(RefusalCode.STALE_REVIEW, "the review has expired: look at it once more")
         of_kind = EvmSigner if subject.account.kind is Kind.EVM else SolanaSigner
         self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
@@ -163,7 +167,7 @@ class Reviewing:
         if claim is None or (
             not isinstance(payload, TransactionPayload) and f"0x{claim.content.hex()}" != digest
         ):
-            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
         if isinstance(payload, TransactionPayload):
             return self._transaction(subject, payload, claim, looked)
         if isinstance(payload, SolanaPayload):
@@ -173,7 +177,9 @@ class Reviewing:
     def _bind(self, link: ChainLink, looked: Looked) -> None:
         genesis = looked.read.facts.genesis_hash
         if genesis is None:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on")
+            raise Refused(
+                RefusalCode.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
+            )
         self._records.bind_chain(link.name, link.chain_id, genesis)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
@@ -203,9 +209,9 @@ class Reviewing:
     ) -> SignedTransaction:
         plan = looked.plan
         if plan is None:
-            raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
+            raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
-            raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
+            raise Refused(RefusalCode.OTHER_CHAIN, "the node is on another chain than the wallet")
         signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
         asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
         draft = TransactionDraft(
@@ -228,12 +234,12 @@ class Reviewing:
         self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
     ) -> SignedTransaction:
         if looked.read.last_valid is None:
-            raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
+            raise Refused(RefusalCode.STALE_REVIEW, "how long it is valid could not be read again")
         signer = self._wallet.signer(subject.account.address, SolanaSigner)
         signed = signer.sign(b64decode(payload.transaction))
         if not signed.complete:
-            raise AgentRefusal(
-                Code.BAD_REQUEST, "another signature is missing that comes before ours"
+            raise Refused(
+                RefusalCode.BAD_REQUEST, "another signature is missing that comes before ours"
             )
         draft = TransactionDraft(
             hash=signed.hash,
@@ -261,19 +267,19 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
     if verdict.refused:
         raise _refused(verdict.findings)
     if verdict.content is None or verdict.content != seen.verdict.content:
-        raise AgentRefusal(Code.STALE_REVIEW, "the payload reads another way than it did")
+        raise Refused(RefusalCode.STALE_REVIEW, "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
-        raise AgentRefusal(
-            Code.STALE_REVIEW,
+        raise Refused(
+            RefusalCode.STALE_REVIEW,
             "something changed since it was reviewed: look once more",
             tuple(new),
         )
     if looked.plan != seen.plan:
-        raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
+        raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
     if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
-        raise AgentRefusal(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
+        raise Refused(RefusalCode.STALE_REVIEW, "the price of gas rose above what was reviewed")
 
 
 def _digest(looked: Looked) -> str:
@@ -284,9 +290,9 @@ def _digest(looked: Looked) -> str:
     return "" if content is None else f"0x{content.hex()}"
 
 
-def _refused(findings: tuple[RuleFinding, ...]) -> AgentRefusal:
+def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
-    return AgentRefusal(Code.GATE, first.words, findings)
+    return Refused(RefusalCode.GATE, first.words, findings)
 
 
 def _given(claim: Claim, subject: SigningRequest) -> PastSignature:

@@ -18,12 +18,11 @@ from swapdesk.agent.keys.keystore import (
     WrongPassword,
 )
 from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import SpendingPolicy
 
 if TYPE_CHECKING:
@@ -77,13 +76,13 @@ class Wallet:
         for account in self.accounts()[0]:
             if account.address == address:
                 return account
-        raise AgentRefusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
+        raise Refused(RefusalCode.NO_ACCOUNT, "there is no such account in this wallet")
 
     def _read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
         try:
             return self._directory.read()
         except UnsafePlace as unsafe:
-            raise AgentRefusal(Code.UNSAFE_FILES, str(unsafe)) from None
+            raise Refused(RefusalCode.UNSAFE_FILES, str(unsafe)) from None
 
     # Open and closed
 
@@ -91,14 +90,16 @@ class Wallet:
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
         """Open key files, each derivation in a thread of its own; those that did not open. Raises
-        AgentRefusal when none opens; wipes the pass phrase."""
+        Refused when none opens; wipes the pass phrase."""
         try:
             wanted = None if addresses is None else set(addresses)
             files, unusable = self._read()
             files = tuple(f for f in files if wanted is None or f.account.address in wanted)
             if not files:
                 words = unusable[0].reason if unusable else "there is no account to unlock"
-                raise AgentRefusal(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
+                raise Refused(
+                    RefusalCode.UNSAFE_FILES if unusable else RefusalCode.NO_ACCOUNT, words
+                )
             _check_passphrase(passphrase)
             outcomes, _ = await asyncio.gather(
                 asyncio.gather(*(self._try(file, passphrase) for file in files)),
@@ -143,7 +144,9 @@ class Wallet:
         try:
             files, _ = self._read()
             if not files:
-                raise AgentRefusal(Code.NO_ACCOUNT, "a wallet without accounts has no pass phrase")
+                raise Refused(
+                    RefusalCode.NO_ACCOUNT, "a wallet without accounts has no pass phrase"
+                )
             _check_passphrase(passphrase)
             scrypt = Scrypt.fresh(self._cost)
             key, outcome = await asyncio.gather(
@@ -158,7 +161,7 @@ class Wallet:
         try:
             self._policy.write_sealed(policy, key, scrypt)
         except OSError as error:
-            raise AgentRefusal(Code.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+            raise Refused(RefusalCode.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
 
     def _hold(self, account: Account, secret: SecretBytes) -> None:
         old = self._open.pop(account.address, None)
@@ -177,9 +180,9 @@ class Wallet:
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
-            raise AgentRefusal(Code.LOCKED, "the wallet is locked")
+            raise Refused(RefusalCode.LOCKED, "the wallet is locked")
         if not isinstance(signer, kind):
-            raise AgentRefusal(Code.NO_ACCOUNT, "the account is of another kind of chain")
+            raise Refused(RefusalCode.NO_ACCOUNT, "the account is of another kind of chain")
         return signer
 
     # New keys
@@ -194,7 +197,7 @@ class Wallet:
             account = self._new_account(material, name, now)
             files, _ = self._read()
             if any(file.account.address == account.address for file in files):
-                raise AgentRefusal(Code.ACCOUNT_EXISTS, "this account is in the wallet already")
+                raise Refused(RefusalCode.ACCOUNT_EXISTS, "this account is in the wallet already")
             _check_passphrase(passphrase)
             scrypt = Scrypt.fresh(self._cost)
             derive = self._derived(scrypt, passphrase)
@@ -205,8 +208,8 @@ class Wallet:
                 )
                 if isinstance(outcome, str):
                     key.wipe()
-                    raise AgentRefusal(
-                        Code.WRONG_PASSPHRASE, "this is not the pass phrase of the wallet"
+                    raise Refused(
+                        RefusalCode.WRONG_PASSPHRASE, "this is not the pass phrase of the wallet"
                     )
                 outcome.wipe()
             else:
@@ -224,9 +227,9 @@ class Wallet:
 
     def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
         if self.live and is_published(material.address):
-            raise AgentRefusal(Code.PUBLISHED_KEY, PUBLISHED_WORDS)
+            raise Refused(RefusalCode.PUBLISHED_KEY, PUBLISHED_WORDS)
         if name and not is_name(name):
-            raise AgentRefusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise Refused(RefusalCode.BAD_REQUEST, "a name has 1 to 32 printable characters")
         return Account(
             address=material.address,
             kind=material.kind,
@@ -241,20 +244,20 @@ class Wallet:
         try:
             self._directory.add(account, content)
         except FileExistsError:
-            raise AgentRefusal(
-                Code.ACCOUNT_EXISTS, "there is a file of this account already"
+            raise Refused(
+                RefusalCode.ACCOUNT_EXISTS, "there is a file of this account already"
             ) from None
         except OSError as error:
-            raise AgentRefusal(Code.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
+            raise Refused(RefusalCode.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
 
     def rename(self, address: str, name: str) -> Account:
         account = self.account(address)
         if not is_name(name):
-            raise AgentRefusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise Refused(RefusalCode.BAD_REQUEST, "a name has 1 to 32 printable characters")
         try:
             self._directory.rename(account.address, name)
         except OSError as error:
-            raise AgentRefusal(Code.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
+            raise Refused(RefusalCode.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
         self._held.pop(address, None)
         return self.account(address)
 
@@ -264,7 +267,7 @@ class Wallet:
             files, _ = self._read()
             file = next((one for one in files if one.account.address == address), None)
             if file is None:
-                raise AgentRefusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
+                raise Refused(RefusalCode.NO_ACCOUNT, "there is no such account in this wallet")
             outcome = await self._try(file, passphrase)
         finally:
             passphrase.wipe()
@@ -291,12 +294,12 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
     return secret
 
 
-def _why_none(closed: list[UnusableKey]) -> AgentRefusal:
+def _why_none(closed: list[UnusableKey]) -> Refused:
     if all(one.reason == _WRONG for one in closed):
-        return AgentRefusal(Code.WRONG_PASSPHRASE, "wrong pass phrase")
+        return Refused(RefusalCode.WRONG_PASSPHRASE, "wrong pass phrase")
     reason = next(one.reason for one in closed if one.reason != _WRONG)
-    code = Code.PUBLISHED_KEY if reason == PUBLISHED_WORDS else Code.KEY_FILE
-    return AgentRefusal(code, reason)
+    code = RefusalCode.PUBLISHED_KEY if reason == PUBLISHED_WORDS else RefusalCode.KEY_FILE
+    return Refused(code, reason)
 
 
 def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
@@ -311,4 +314,4 @@ def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
 
 def _check_passphrase(passphrase: SecretBytes) -> None:
     if not 0 < len(passphrase) <= MAX_PASSPHRASE:
-        raise AgentRefusal(Code.WRONG_PASSPHRASE, "a pass phrase is needed")
+        raise Refused(RefusalCode.WRONG_PASSPHRASE, "a pass phrase is needed")

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
-from swapdesk.agent.process.request import AgentRefusal, Answer, refuse_far_clock
+from swapdesk.agent.process.request import Answer, refuse_far_clock
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.wallet.accounts import Accounts, WalletPlace
-from swapdesk.wallet.protocol import Frame
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
 
 if TYPE_CHECKING:
     from swapdesk.agent.process.chains import Chains
@@ -66,12 +65,12 @@ class IdleLock:
 
 class OpenedWallet:
     """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises AgentRefusal."""
+    ``cost`` is scrypt's n of new key files. Raises Refused."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
         if not directory.is_absolute():
-            raise AgentRefusal(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
+            raise Refused(RefusalCode.BAD_REQUEST, "the directory of keys must be an absolute path")
         refuse_far_clock(place.clock_offset)
         keys = KeyDirectory(directory, place.profile)
         self.place = place
@@ -118,7 +117,9 @@ class OpenedWallet:
         if self._writable:
             return
         if not self._lock.take():
-            raise AgentRefusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
+            raise Refused(
+                RefusalCode.READ_ONLY, "another desk has this wallet; this one only looks"
+            )
         self.records.close()
         file = RecordsFile(Path(self.place.directory), writable=True)
         self.records = Records(file, self.clock.monotonic)

@@ -23,18 +23,16 @@ from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     NO_SALT,
-    InnerCall,
-    decode_batch,
-)
-from swapdesk.chain.user_operation import (
     EntryPointVersion,
+    InnerCall,
     OperationError,
     UserOperation,
+    decode_batch,
     is_address,
     read_operation,
     user_operation_hash,
 )
-from swapdesk.wallet.payload import OperationPayload
+from swapdesk.wallet.promise import OperationPayload
 
 Payment = tuple[tuple[ClaimField, ...], Outflow]
 

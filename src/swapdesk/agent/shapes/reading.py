@@ -35,8 +35,13 @@ from swapdesk.chain.typed_data import (
     PERMITTED_ORDER,
     TOKEN_PERMISSIONS,
 )
-from swapdesk.wallet.payload import OperationPayload, Payload, SolanaPayload, TypedDataPayload
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.promise import (
+    OperationPayload,
+    Payload,
+    Promise,
+    SolanaPayload,
+    TypedDataPayload,
+)
 
 _DOMAIN: Meanings = {
     "domain.name": (Meaning.DOMAIN, "Signed for"),

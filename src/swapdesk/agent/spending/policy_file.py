@@ -50,7 +50,7 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """``spent`` gives the records that are open. Raises AgentRefusal where they fail."""
+    """``spent`` gives the records that are open. Raises Refused where they fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.node_http import NodeHttp
-from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
-from swapdesk.chain.rpc.evm_answers import (
+from swapdesk.chain.rpc.evm import (
+    EvmClient,
     EvmError,
     EvmRefused,
+    Request,
     Transaction,
     TransactionReceipt,
+    balance_of,
     digest,
     fields,
     quantity,
@@ -31,7 +32,7 @@ from swapdesk.chain.rpc.solana import (
     SolanaRefused,
 )
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
@@ -49,7 +50,7 @@ class Delivery(ABC):
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
-        one on its way. Raises AgentRefusal when it is not known to have them."""
+        one on its way. Raises Refused when it is not known to have them."""
         if one.state not in _UNSENT:
             return one
         if self._records.outbidding(one) is not None:
@@ -65,11 +66,11 @@ class Delivery(ABC):
         except self._errors.unreachable as error:
             # No connection came about, so the bytes are where they were.
             self._note(one, str(error), State.SIGNED if first else State.SENDING)
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
         except self._errors.uncertain as error:
             self._note(one, str(error))
-            raise AgentRefusal(
-                Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
+            raise Refused(
+                RefusalCode.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
             ) from None
         except (EvmRefused, SolanaRefused) as error:
             return await self._refused(one, error)
@@ -81,14 +82,14 @@ class Delivery(ABC):
         still execute it, unless it shall only be looked at.
 
         One that was never sent stays as it is: sending it is the trader's decision. Raises
-        AgentRefusal when the node does not answer.
+        Refused when the node does not answer.
         """
         if one.state in FINAL or one.state is State.SIGNED:
             return one
         try:
             return await self._resolve(one, resend=resend)
         except (EvmError, SolanaError) as error:
-            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
+            raise Refused(RefusalCode.CHAIN_UNREACHABLE, str(error)) from None
 
     @abstractmethod
     async def _hand_in(self, raw: bytes) -> object:
@@ -98,7 +99,7 @@ class Delivery(ABC):
     async def _refused(
         self, one: SignedTransaction, error: EvmRefused | SolanaRefused
     ) -> SignedTransaction:
-        """What a refusal of the bytes means. Raises AgentRefusal."""
+        """What a refusal of the bytes means. Raises Refused."""
 
     @abstractmethod
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
@@ -137,7 +138,7 @@ class EvmDelivery(Delivery):
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
             return self._found(one)
-        raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -264,7 +265,7 @@ class SolanaDelivery(Delivery):
         self, one: SignedTransaction, error: EvmRefused | SolanaRefused
     ) -> SignedTransaction:
         self._note(one, error.words)
-        raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 
 FILE = "transactions.db"
 SCHEMA_VERSION = 5
@@ -86,7 +85,7 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 
 
 class RecordsFile:
-    """One connection. Raises AgentRefusal (RECORDS) for a file that cannot be used, which is kept
+    """One connection. Raises Refused (RECORDS) for a file that cannot be used, which is kept
     as it is. Without ``writable`` it is only read, and need not exist."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
@@ -95,11 +94,11 @@ class RecordsFile:
             self._connection = _opened(path, writable)
             self.version = _version(self._connection)
         except (OSError, sqlite3.Error) as error:
-            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be used: {error}") from None
+            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be used: {error}") from None
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and on disk at the end. Raises AgentRefusal."""
+        """All or nothing, and on disk at the end. Raises Refused."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -111,13 +110,13 @@ class RecordsFile:
                     connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be written: {error}") from None
+            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be written: {error}") from None
 
     def read(self, sql: str, *values: object) -> list[sqlite3.Row]:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise AgentRefusal(Code.RECORDS, f"{FILE} cannot be read: {error}") from None
+            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be read: {error}") from None
 
     def close(self) -> None:
         self._connection.close()

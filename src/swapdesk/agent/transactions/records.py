@@ -17,13 +17,12 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
-from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, NonceKind
-from swapdesk.agent.spending.outflows import Spending
+from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
@@ -141,9 +140,11 @@ MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""
 
 
-def _already_signed(hash_: str, state: State) -> AgentRefusal:
+def _already_signed(hash_: str, state: State) -> Refused:
     """It may still arrive, or has."""
-    return AgentRefusal(Code.ALREADY_SIGNED, f"{hash_} was signed for this already and is {state}")
+    return Refused(
+        RefusalCode.ALREADY_SIGNED, f"{hash_} was signed for this already and is {state}"
+    )
 
 
 def state_names(states: Iterable[State]) -> str:
@@ -178,7 +179,7 @@ _ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
 
 
 class Records:
-    """Raises AgentRefusal (RECORDS) wherever the file fails."""
+    """Raises Refused (RECORDS) wherever the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
@@ -190,12 +191,12 @@ class Records:
     # Chains
 
     def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
-        """Remember which chain a name means, for ever. Raises AgentRefusal."""
+        """Remember which chain a name means, for ever. Raises Refused."""
         rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
-                raise AgentRefusal(
-                    Code.OTHER_CHAIN,
+                raise Refused(
+                    RefusalCode.OTHER_CHAIN,
                     f"{name} is another chain than this wallet has known by that name",
                 )
             return
@@ -267,7 +268,7 @@ class Records:
         return of_node if last is None else max(of_node, last + 1)
 
     def _admit(self, draft: TransactionDraft, of_node: int | None) -> None:
-        """Asked inside the database transaction that writes a draft down. Raises AgentRefusal."""
+        """Asked inside the database transaction that writes a draft down. Raises Refused."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -293,24 +294,29 @@ class Records:
             self._allow_replacement(draft)
             return
         if draft.purpose is Purpose.CANCEL:
-            raise AgentRefusal(Code.STALE_REVIEW, "a cancellation takes the place of a transaction")
+            raise Refused(
+                RefusalCode.STALE_REVIEW, "a cancellation takes the place of a transaction"
+            )
         for row in others:
             if row["state"] in (State.SIGNED.value, State.SENDING.value):
-                raise AgentRefusal(
-                    Code.UNRESOLVED,
+                raise Refused(
+                    RefusalCode.UNRESOLVED,
                     f"{row['hash']} of this account was signed before and is not on its way yet",
                 )
         if draft.nonce is not None and draft.nonce != self.next_nonce(
             draft.chain, draft.account, of_node or 0
         ):
-            raise AgentRefusal(
-                Code.STALE_REVIEW, "another transaction of this account took the nonce meanwhile"
+            raise Refused(
+                RefusalCode.STALE_REVIEW,
+                "another transaction of this account took the nonce meanwhile",
             )
 
     def _allow_replacement(self, draft: TransactionDraft) -> None:
         old = self._row(draft.replaces or "")
         if old is None or State(old["state"]) in FINAL | {State.MINED}:
-            raise AgentRefusal(Code.STALE_REVIEW, "what it should replace is not waiting any more")
+            raise Refused(
+                RefusalCode.STALE_REVIEW, "what it should replace is not waiting any more"
+            )
         same = (
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
@@ -320,13 +326,13 @@ class Records:
             and draft.nonce is not None
         )
         if not same:
-            raise AgentRefusal(
-                Code.STALE_REVIEW, "a replacement must be the same call with the same nonce"
+            raise Refused(
+                RefusalCode.STALE_REVIEW, "a replacement must be the same call with the same nonce"
             )
         for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
             if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise AgentRefusal(
-                    Code.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
+                raise Refused(
+                    RefusalCode.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
                 )
 
     def write(
@@ -338,7 +344,7 @@ class Records:
         spending: Spending | None = None,
     ) -> SignedTransaction:
         """Write a signed transaction down, and what it lets leave, in one. Raises
-        AgentRefusal; then nothing is written and the bytes must be dropped."""
+        Refused; then nothing is written and the bytes must be dropped."""
         when = self.spent.now(at)
         with self._file.transaction() as connection:
             self._admit(draft, of_node)

@@ -14,8 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from swapdesk.agent.spending.limits import Past
-from swapdesk.agent.spending.outflows import Counted, Spend, Spending, SpendSums
+from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.spending import SECONDS, SpendWindow
 
@@ -61,7 +60,7 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """Raises AgentRefusal wherever the file fails."""
+    """Raises Refused wherever the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file

@@ -132,6 +132,16 @@ def wrap_groups(address: str, per_line: int) -> list[str]:
     return [f"0x {first}".rstrip(), *(indent + line for line in rest)]
 
 
+def wrapped_address(address: str, width: int) -> list[str]:
+    """The whole address in rows of at most ``width`` cells, broken between groups only.
+
+    At least one group stands in a row, however narrow it is. Rows after the first begin under
+    the first group after ``0x``.
+    """
+    room = width - (3 if prefix_of(address) else 0)
+    return wrap_groups(address, max(1, (room + 1) // (SIZE + 1)))
+
+
 def short(address: str) -> str:
     """``0x 71C7 …976F`` or ``bc1q …5mdq``, for lists alone, never where something is decided."""
     prefix = prefix_of(address)

@@ -1,38 +1,273 @@
-"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC.
+"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC; and what the
+node answers, read strictly.
 
 Every request goes out once, within a deadline. The caller gives every field of a call; nothing
 is filled in or signed here, and no chain library is needed.
+
+Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei; an answer
+of another shape raises EvmUncertain. Errors differ by what is known of the call's effect. The words
+of a revert come from a contract, so they are data: cut, and printable ASCII.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
-from swapdesk.chain.addresses.evm import keccak
+from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.node_http import NodeHttp
-from swapdesk.chain.rpc.evm_answers import (
-    NO_METHOD,
-    EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
-    Fees,
-    Log,
-    SimulatedCall,
-    Transaction,
-    TransactionReceipt,
-    digest,
-    fields,
-    items,
-    octets,
-    quantity,
-    read_head,
-    read_log,
-    read_receipt,
-    read_transaction,
-)
+
+WORDS_LIMIT = 200
+"""Characters of a reason that are kept."""
+
+_REASON: Final = bytes.fromhex("08c379a0")
+_PANIC: Final = bytes.fromhex("4e487b71")
+_PANICS = {
+    0x01: "an assertion failed",
+    0x11: "a number left its range",
+    0x12: "a division by zero",
+    0x21: "a value outside its enumeration",
+    0x31: "an empty array was shortened",
+    0x32: "an index beyond its array",
+    0x41: "too much memory was asked for",
+    0x51: "an unset function was called",
+}
+
+
+def revert_words(data: bytes) -> str:
+    """The reason in words; empty when the call said nothing."""
+    if not data:
+        return ""
+    head, rest = data[:4], data[4:]
+    if head == _PANIC and len(rest) == 32:
+        number = int.from_bytes(rest, "big")
+        return _PANICS.get(number, f"panic {number:#x}" if number < 256 else "panic")
+    if head == _REASON:
+        return _text(rest) or "reverted without a readable reason"
+    return f"error 0x{head.hex()} of the contract"
+
+
+def _text(data: bytes) -> str | None:
+    """An ABI-encoded text that stands alone; None for anything else."""
+    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
+        return None
+    length = int.from_bytes(data[32:64], "big")
+    if length > len(data) - 64:
+        return None
+    text = data[64 : 64 + length].decode("utf-8", "replace")
+    kept = "".join(ch if ch.isascii() and ch.isprintable() else "?" for ch in text[:WORDS_LIMIT])
+    return kept.strip()
+
+
+REVERTED = 3
+"""Code of a call that was executed and reverted."""
+
+NO_METHOD = -32601
+
+
+class EvmError(Exception):
+    """A call to the node failed."""
+
+
+class EvmUnreachable(EvmError):
+    """No connection came about: nothing was sent, nothing happened."""
+
+
+class EvmUncertain(EvmError):
+    """The request left and no usable answer came back. A transaction may have been taken."""
+
+
+class EvmRefused(EvmError):
+    """The node answered with an error: nothing happened on the chain.
+
+    ``code`` and ``data`` are those of the answer; ``words`` is the message, or the decoded
+    reason of a revert. Words are data of others: cut, and printable ASCII.
+    """
+
+    def __init__(self, code: int, message: str, data: bytes = b"") -> None:
+        self.code = code
+        self.data = data
+        cut = "".join(c if c.isascii() and c.isprintable() else "?" for c in message[:WORDS_LIMIT])
+        self.words = revert_words(data) or cut
+        super().__init__(f"{self.words} ({code})")
+
+    @property
+    def reverted(self) -> bool:
+        """Whether the call itself failed, rather than the request."""
+        return self.code == REVERTED or bool(self.data)
+
+
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+class Head(Struct, frozen=True):
+    """A block. ``base_fee`` is wei per gas, ``timestamp`` seconds since 1970."""
+
+    number: int
+    hash: str
+    timestamp: int
+    base_fee: int
+
+
+class Fees(Struct, frozen=True):
+    """Wei per gas: what the newest block asked for, and what is usually added for haste."""
+
+    base_fee: int
+    priority: int
+
+    @property
+    def most(self) -> int:
+        """A bound that still holds when the base fee doubles."""
+        return 2 * self.base_fee + self.priority
+
+
+class Log(Struct, frozen=True):
+    """An event of a contract. ``position`` counts within its block."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: bytes
+    block: int | None
+    transaction: str | None
+    position: int | None
+
+
+class TransactionReceipt(Struct, frozen=True):
+    """A transaction that is in a block. ``succeeded`` is its status."""
+
+    hash: str
+    block: int
+    block_hash: str
+    sender: str
+    to: str | None
+    succeeded: bool
+    gas_used: int
+    logs: tuple[Log, ...]
+
+
+class Transaction(Struct, frozen=True):
+    """A transaction that a node knows; ``block`` is None while it waits in the pool."""
+
+    hash: str
+    sender: str
+    to: str | None
+    data: bytes
+    value: int
+    nonce: int
+    block: int | None
+
+
+class SimulatedCall(Struct, frozen=True):
+    """Outcome of a pretended call. ``logs`` is None where the node cannot tell them; transfers
+    of the native coin show there as ERC-20 transfers of the address 0xee..ee."""
+
+    succeeded: bool
+    output: bytes
+    gas_used: int | None
+    logs: tuple[Log, ...] | None
+    words: str = ""
+
+
+def _text_of(form: re.Pattern[str], value: object, what: str) -> str:
+    if not isinstance(value, str) or form.fullmatch(value) is None:
+        raise EvmUncertain(f"the node answered no {what}")
+    return value
+
+
+def quantity(value: object) -> int:
+    return int(_text_of(_QUANTITY, value, "number"), 16)
+
+
+def octets(value: object) -> bytes:
+    return bytes.fromhex(_text_of(_DATA, value, "data")[2:])
+
+
+def digest(value: object) -> str:
+    """A hash of 32 bytes."""
+    return _text_of(_HASH, value, "hash").lower()
+
+
+def address(value: object) -> str:
+    return checksummed(_text_of(_ADDRESS, value, "address"))
+
+
+def fields(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise EvmUncertain("the node answered no object")
+    return value
+
+
+def items(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise EvmUncertain("the node answered no list")
+    return value
+
+
+def read_head(value: object) -> Head:
+    block = fields(value)
+    return Head(
+        quantity(block.get("number")),
+        digest(block.get("hash")),
+        quantity(block.get("timestamp")),
+        quantity(block.get("baseFeePerGas", "0x0")),
+    )
+
+
+def read_log(value: object) -> Log:
+    log = fields(value)
+    block, transaction, position = map(log.get, ("blockNumber", "transactionHash", "logIndex"))
+    return Log(
+        address=address(log.get("address")),
+        topics=tuple(digest(topic) for topic in items(log.get("topics"))),
+        data=octets(log.get("data")),
+        block=None if block is None else quantity(block),
+        transaction=None if transaction is None else digest(transaction),
+        position=None if position is None else quantity(position),
+    )
+
+
+def read_receipt(value: object, wanted: str) -> TransactionReceipt:
+    """The receipt of ``wanted``; another one is no answer."""
+    receipt = fields(value)
+    found = digest(receipt.get("transactionHash"))
+    status = quantity(receipt.get("status"))
+    if found != wanted.lower() or status > 1:
+        raise EvmUncertain("the node answered another receipt")
+    return TransactionReceipt(
+        hash=found,
+        block=quantity(receipt.get("blockNumber")),
+        block_hash=digest(receipt.get("blockHash")),
+        sender=address(receipt.get("from")),
+        to=None if receipt.get("to") is None else address(receipt.get("to")),
+        succeeded=status == 1,
+        gas_used=quantity(receipt.get("gasUsed")),
+        logs=tuple(read_log(log) for log in items(receipt.get("logs"))),
+    )
+
+
+def read_transaction(value: object, wanted: str) -> Transaction:
+    """The transaction ``wanted``; another one is no answer."""
+    sent = fields(value)
+    found = digest(sent.get("hash"))
+    if found != wanted.lower():
+        raise EvmUncertain("the node answered another transaction")
+    block = sent.get("blockNumber")
+    return Transaction(
+        hash=found,
+        sender=address(sent.get("from")),
+        to=None if sent.get("to") is None else address(sent.get("to")),
+        data=octets(sent.get("input", sent.get("data"))),
+        value=quantity(sent.get("value")),
+        nonce=quantity(sent.get("nonce")),
+        block=None if block is None else quantity(block),
+    )
+
 
 BATCH_LIMIT = 100
 """Reads that go out in one request."""

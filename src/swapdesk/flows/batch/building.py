@@ -27,8 +27,7 @@ from swapdesk.flows.journal.batch_records import (
     WalletPayment,
 )
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wallet.payload import Payload, SolanaPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,

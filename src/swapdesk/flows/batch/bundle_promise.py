@@ -23,8 +23,15 @@ from swapdesk.flows.journal.batch_records import (
     WalletPayment,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.wallet.payload import OperationPayload, TransactionPayload
-from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+    TransactionPayload,
+)
 
 _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""

@@ -26,7 +26,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
 from swapdesk.flows.batch.planned import journal_cells
-from swapdesk.flows.creation.reconciliation import LOOKS, SKEW, WINDOW, list_since
+from swapdesk.flows.creation.order_verification import LOOKS, SKEW, WINDOW, list_since
 from swapdesk.flows.journal.batch_records import (
     JournaledBatch,
     JournaledGroup,

@@ -17,7 +17,7 @@ from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.errors import ErrorCode
 
 BUILD_AGAIN = "you: build the bundle again"

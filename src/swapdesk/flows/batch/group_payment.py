@@ -45,7 +45,7 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standi
 from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, GroupWork, Operations
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
@@ -61,8 +61,8 @@ from swapdesk.flows.transactions.transactor import (
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode

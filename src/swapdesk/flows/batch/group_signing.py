@@ -26,7 +26,7 @@ from swapdesk.flows.signing.signing_session import FlowStep, SigningSession
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk

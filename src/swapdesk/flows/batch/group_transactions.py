@@ -35,8 +35,7 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose
 from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction
 from swapdesk.wire.encoding.numbers import from_base_units, short
 

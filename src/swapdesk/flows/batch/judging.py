@@ -1,6 +1,6 @@
 """One row of a sheet, judged: every cell by the rules the desk has for one swap.
 
-Tokens are found and judged once for all rows; amounts go by ``amount_check``, addresses by
+Tokens are found and judged once for all rows; amounts go by ``quoting``, addresses by
 ``recipients``, memos by ``memo_check``. All cells are judged, so that a person corrects a row
 once. Nothing is asked of the service here: the limits of pairs (contract 6.1) are given, and so
 is about what an amount buys, since no quote is asked for before a group is created.
@@ -30,8 +30,7 @@ from swapdesk.flows.batch.planned import (
     problem,
 )
 from swapdesk.flows.batch.reading import split_amount
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
 from swapdesk.flows.notation import exact_amount
@@ -44,10 +43,9 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.amount_check import bounds_of, lost_digits, outside_limits, typed_amount
+from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, RouteType
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8

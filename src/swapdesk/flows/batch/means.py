@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.flows.batch.plan import BatchPlan, Means, Total
-from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Kind, has_smart_accounts
-from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 

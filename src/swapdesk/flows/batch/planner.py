@@ -44,7 +44,7 @@ from swapdesk.flows.payees.recipients import own_deposits, paid_addresses
 from swapdesk.wallet.accounts import has_smart_accounts
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+from swapdesk.wire.quotes import PairLimits, PairLimitsQuery
 
 STEP = 10
 """Rows judged between two rests."""

@@ -35,8 +35,15 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import SmartAccount
-from swapdesk.wallet.payload import Payload, TransactionPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose, TakenOut, WithdrawalPromise
+from swapdesk.wallet.promise import (
+    Asset,
+    Payload,
+    Promise,
+    Purpose,
+    TakenOut,
+    TransactionPayload,
+    WithdrawalPromise,
+)
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 

@@ -23,10 +23,11 @@ from swapdesk.flows.catalog.token_list import (
     ListPart,
     TextColumn,
     TokenList,
+    TokenRow,
+    Verdict,
     names_of,
     pack,
 )
-from swapdesk.flows.catalog.token_row import TokenRow, Verdict
 from swapdesk.paths import make_directories
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile, unusable
-from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.wire.chains import Chain, ChainQuery
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.numbers import WireInteger

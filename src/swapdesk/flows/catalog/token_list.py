@@ -5,7 +5,8 @@
     list(tokens.symbols.beginning("us"))
 
 A column is one block of UTF-8 lines, searched by ``bytes.find``. Twenty thousand rows as objects
-would take 25 MB, and a walk over them 10 ms at every key.
+would take 25 MB, and a walk over them 10 ms at every key. Rows are light: a list is searched before
+any model is loaded, and the whole token is decoded on demand (``Catalog.token``).
 """
 
 from __future__ import annotations
@@ -15,16 +16,99 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from enum import StrEnum
 from itertools import accumulate
 from typing import Any, NamedTuple, overload
 
 from swapdesk.flows.catalog.confusables import skeleton
-from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
 from swapdesk.wire.encoding.numbers import plain
 
+_ZERO = Decimal(0)
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
 _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
 """A line break inside a text, which nothing from a service has, as another control."""
+_FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
+_BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
+_BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
+_SYMBOL, _NAME = "\x1ds", "\x1dn"
+"""What stands before a reading of a symbol or a name in the column of likenesses."""
+_END = "\x1d"
+_KEPT_ROWS = 1_000
+
+
+class Verdict(StrEnum):
+    """What the scan says, in the words of the screen. ``UNSCANNED`` never blocks."""
+
+    BENIGN = "benign"
+    WARNING = "warning"
+    UNKNOWN = "unknown"
+    """A result that this desk does not know; to be accepted as a warning is."""
+    MALICIOUS = "malicious"
+    UNSCANNED = "unscanned"
+    STALE = "scan is old"
+    DISABLED = "disabled"
+
+
+class CanDo(StrEnum):
+    """What a token can be used for, in the three letters of its column."""
+
+    CEX = "cex"
+    DEX = "dex"
+    BUNDLE = "bnd"
+    SELF_PRIVATE = "slf"
+
+
+class TokenRow(NamedTuple):
+    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours.
+
+    ``enabled`` is False when the token or its chain is disabled. ``contract`` is None for a
+    native coin. ``symbol_key`` and ``text_key`` are the lower-case texts that are searched.
+    """
+
+    id: str
+    symbol: str
+    name: str
+    chain: str
+    chain_name: str
+    kind: str
+    priority: Decimal | None
+    rank: Decimal | None
+    price: Decimal | None
+    change: Decimal | None
+    enabled: bool
+    unverified: bool
+    has_cex: bool
+    has_dex: bool
+    has_bundler: bool
+    has_self_private: bool
+    verdict: Verdict
+    contract: str | None
+    symbol_key: str
+    text_key: str
+
+    def can(self, what: CanDo) -> bool:
+        """Whether it can be used so now: what is disabled can nothing."""
+        return self.enabled and bool(self[_CAN_DO_FIELD[what]])
+
+    @property
+    def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
+        """Priority, rank, symbol, id; unknown values last (contract 5.8)."""
+        return (
+            self.priority is None,
+            self.priority if self.priority is not None else _ZERO,
+            self.rank is None,
+            self.rank if self.rank is not None else _ZERO,
+            self.symbol_key,
+            self.id,
+        )
+
+
+_CAN_DO_FIELD = {
+    CanDo.CEX: TokenRow._fields.index("has_cex"),
+    CanDo.DEX: TokenRow._fields.index("has_dex"),
+    CanDo.BUNDLE: TokenRow._fields.index("has_bundler"),
+    CanDo.SELF_PRIVATE: TokenRow._fields.index("has_self_private"),
+}
 
 
 class TextColumn:
@@ -107,21 +191,14 @@ def needle(text: str) -> bytes:
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
-_FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
-_BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _CAN = {
     CanDo.CEX: _BIT["enabled"] | _BIT["has_cex"],
     CanDo.DEX: _BIT["enabled"] | _BIT["has_dex"],
     CanDo.BUNDLE: _BIT["enabled"] | _BIT["has_bundler"],
     CanDo.SELF_PRIVATE: _BIT["enabled"] | _BIT["has_self_private"],
 }
-_BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
-_SYMBOL, _NAME = "\x1ds", "\x1dn"
-"""What stands before a reading of a symbol or a name in the column of likenesses."""
-_END = "\x1d"
-_KEPT_ROWS = 1_000
 
 
 class ListPart(NamedTuple):

@@ -1,7 +1,7 @@
 """A whole token, and whether it may be used: disabled, malicious, warned about, a look-alike.
 
 The verdict branches on ``resultType`` alone; a missing scan never blocks (contract 5.11). Models
-take longer to load than a list takes to be searched: a search imports ``token_row``, never this.
+take longer to load than a list takes to be searched: a search imports ``token_list``, never this.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from swapdesk.flows.catalog.confusables import Suspicion, code_points, is_plain, suspicion
-from swapdesk.flows.catalog.token_row import TokenRow, Verdict
+from swapdesk.flows.catalog.token_list import TokenRow, Verdict
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.wire.encoding.codec import decode_json, validate
 from swapdesk.wire.tokens import ScanResult, Token

@@ -4,10 +4,10 @@
 outcome. ``order_verification`` journals the order with its address hidden, has the service repeat
 it and compares both.
 
-``reconciliation`` finds the order of a create whose answer was lost: a field that contradicts rules
+It also finds the order of a create whose answer was lost: a field that contradicts rules
 an order out, an absent field does not, and only a complete look proves that nothing was created.
 ``resume`` does that at the next start, for all of them at once; what was sent more than a minute
-ago is looked for once. ``candidates`` lets the user choose.
+ago is looked for once. Where that does not tell, it lets the user choose.
 
 An intent of unknown outcome blocks a second payment of the same pair, amount and recipient. An
 order that was not confirmed at this desk is listed and followed, and its address stays hidden.

@@ -27,16 +27,18 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.creation.order_verification import (
+    LOOKS,
+    LOWER_TOLERANCE,
     Adoption,
     Created,
     CreateOutcome,
     CreateUnknown,
     NotCreated,
     OrderCheck,
+    Reconciled,
+    find_order,
 )
-from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     CLOCK_IS_WRONG,
@@ -56,8 +58,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
 
 log = logging.getLogger(__name__)
 

@@ -1,21 +1,43 @@
-"""Whether a created order is what was confirmed.
+"""Whether an order is what was confirmed, which one an intent became, and the least that can
+arrive.
 
 A hard difference hides the deposit address for good; less output than confirmed hides it
 until the user confirms the new amount. A fixed rate is a promise: less output or more input
 than promised is a hard difference there. The same comparison runs on the answer of the
-create and again on the order as the service repeats it.
+create and again on the order as the service repeats it: an order becomes one of this desk
+journaled hidden, repeated by the service, compared, and only then is its deposit address shown.
 
-How a create ended: an order, certainly nothing, or not known.
+The ``outAmount`` of a floating order is an estimate until the deposit is exchanged. What was
+agreed to is the quote as confirmed, or the lower amount that was accepted since. While nothing
+is paid, an estimate that fell below that by more than the tolerance takes the address away and
+is asked about; one that comes back gives it again. Once a deposit arrived nothing is left to
+decide. A fixed rate is a promise and no estimate: ``folding.contradicts``.
 
-An order becomes one of this desk: journaled hidden, repeated by the service, compared, and only
-then may its deposit address be shown.
+Who promises the least that can arrive: contract 6.7 (``fixed``, ``validUntil``: the rate is kept
+until then) and contract 6.6 (``slippage``: a swap on chains pays less by no more than that, or it
+fails). Where nobody does, nothing is said.
+
+After a create that got no usable answer the client never posts again by itself: it looks through
+the orders created since, and adopts the one order that is exactly the intent. Several, or one that
+cannot be told apart, are for the user to choose; none after the wait means that nothing was created
+as far as the API shows.
+
+What cannot be known: the API takes no key of ours with a create and an order names no quote
+(contract 7.1, 8.1; ``walletInfo`` is taken but given back nowhere). Two homes of one
+partner that ask for the same payment in the same minute get orders that differ in nothing the
+desk could compare, unless their refund addresses or fixed amounts do. Asking again with the
+same ``quoteId`` gives the first order back at a service that keeps to contract 7.9, and a
+second one elsewhere, so it is never done. Within one home the journal forbids the twin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import ClassVar
+from enum import Enum, StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,24 +47,33 @@ from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.client.api import PartnerApi, Receipt
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, agreed_output, lower, lower_by
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import (
     NO_ADDRESS_TEXT,
     NO_SUCH_TEXT,
     RELEASED,
+    SLIPPAGE,
     UNREPEATED,
     DepositRelease,
     Intent,
     ReleaseVerdict,
     TokenFacts,
+    least_units,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended
+from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended, untouched
+from swapdesk.flows.notation import table_amount
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.told_transaction import same_transaction
-from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import Order
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, plain, short
+from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quotes.quoting import QuoteResult
+    from swapdesk.flows.quotes.ranking import RankedQuote
+
 
 AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
 """How far ``inAmount`` may exceed the intent: one part in ten thousand."""
@@ -50,7 +81,21 @@ AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
 LESS_TOLERANCE = Decimal(1) / Decimal(10)
 """How far ``inAmount`` may fall short of the intent: what is lacking stays with the payer."""
 
+LOWER_TOLERANCE = Decimal(1)
+"""Percent of the agreed output that may be missing without asking again."""
+
 SHORTEST_DEADLINE = timedelta(seconds=30)
+
+LATEST = timedelta(minutes=1)
+"""How long after the end of its quote an order may become known that the service does not know."""
+
+SKEW = timedelta(seconds=10)
+"""How much earlier than our send time, by the service's clock, our order may claim to be made."""
+LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
+"""Seconds before each look: three looks over one minute."""
+WINDOW = timedelta(hours=47)
+"""After this the list may have forgotten the order, and its silence says nothing."""
+MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
@@ -253,10 +298,6 @@ class CreateUnknown(Struct, frozen=True):
 CreateOutcome = Created | NotCreated | CreateUnknown
 
 
-LATEST = timedelta(minutes=1)
-"""How long after the end of its quote an order may become known that the service does not know."""
-
-
 class Adoption:
     """Of orders for intents of the journal. ``lower_tolerance`` is percent of the agreed output
     that may be missing unasked."""
@@ -337,3 +378,278 @@ class Adoption:
         return check_order(
             intent, order, now=self._clock.now(), lower_tolerance=self._lower_tolerance
         )
+
+
+class Guarantor(StrEnum):
+    """Who keeps less from arriving. ``CHAIN``: what is signed says the least, and the contract
+    pays that or swaps nothing; ``SERVICE``: its fixed rate; ``NOBODY``: the rate floats."""
+
+    CHAIN = "chain"
+    SERVICE = "service"
+    NOBODY = "nobody"
+
+
+class Guarantee(Struct, frozen=True):
+    """``least`` in token units of what is bought, None where nobody promised an amount."""
+
+    by: Guarantor
+    least: Decimal | None = None
+
+
+NONE = Guarantee(Guarantor.NOBODY)
+
+
+def guaranteed(board: QuoteResult, row: RankedQuote) -> Guarantee:
+    """Of a route that is about to be confirmed."""
+    quote = row.quote
+    if row.on_chain:
+        asked = board.wish.slippage
+        slippage = SLIPPAGE if asked is None else asked
+        return _on_chain(quote.amount_out, slippage, board.token_out.decimals)
+    if not quote.fixed:
+        return NONE
+    return Guarantee(Guarantor.SERVICE, board.amount if board.wish.receive else row.key)
+
+
+def guaranteed_by(intent: Intent) -> Guarantee:
+    """Of what was confirmed."""
+    if intent.dex is not None:
+        return _on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
+    if not intent.fixed:
+        return NONE
+    least = intent.amount_out if intent.receive else intent.net_amount_out
+    return Guarantee(Guarantor.SERVICE, least)
+
+
+def _on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Guarantee:
+    """The same least that the wallet agent is promised."""
+    if quoted is None:
+        return NONE
+    units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
+    return Guarantee(Guarantor.CHAIN, short(from_base_units(units, decimals)))
+
+
+def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
+    """In the token received. An order states what is paid out; a quote is confirmed net."""
+    return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
+
+
+def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
+    """Percent that ``given`` lacks; None within the tolerance and where nothing is said."""
+    if given is None or agreed <= 0:
+        return None
+    missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
+    return missing if missing > tolerance else None
+
+
+def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
+    """The verdict on an order that gives less; ``again``: less than was accepted before."""
+    than = "you accepted" if again else "you confirmed"
+    return ReleaseVerdict(
+        DepositRelease.LOWER,
+        f"This order gives {percent:.2f}% less than {than}."
+        " The address stays hidden until you accept that.",
+    )
+
+
+def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
+    """What the estimate in ``seen`` makes of the standing of ``tracked``; None for no change."""
+    intent = tracked.intent
+    if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
+        return None
+    if deposit_arrived(seen):
+        return RELEASED if tracked.standing is DepositRelease.LOWER else None
+    if intent.fixed or seen.out_amount is None or not untouched(seen):
+        return None
+    percent = lower_by(agreed_output(intent, tracked.accepted), seen.out_amount, tolerance)
+    if percent is None:
+        return RELEASED if tracked.standing is DepositRelease.LOWER else None
+    verdict = lower(percent, again=tracked.accepted is not None)
+    return None if tracked.withheld == verdict.withheld else verdict
+
+
+def moved_output(tracked: TrackedOrder) -> Decimal | None:
+    """What was agreed to, where a floating order that waits gives another amount now."""
+    intent, order = tracked.intent, tracked.order
+    if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
+        return None
+    agreed = agreed_output(intent, tracked.accepted)
+    return agreed if order.out_amount != agreed else None
+
+
+class LowerOutput(Struct, frozen=True):
+    """What a hidden order gives instead of what was agreed to; ``given`` is what is accepted."""
+
+    given: Decimal
+    said: tuple[str, ...]
+
+
+def lower_output(tracked: TrackedOrder | None) -> LowerOutput | None:
+    """What the user may accept of an order that gives less; None where that is not the question."""
+    if tracked is None or tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
+        return None
+    given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
+    if given is None:
+        return None
+    agreed = agreed_output(tracked.intent, tracked.accepted)
+    percent = lower_by(agreed, given, Decimal(0)) or Decimal(0)
+    before = "confirmed" if tracked.accepted is None else "accepted"
+    return LowerOutput(
+        given,
+        (
+            f"This order gives {table_amount(given)} {symbol}: {percent:.2f}% less than"
+            f" the {table_amount(agreed)} {symbol} you {before}.",
+            "What you get may still move until the deposit is exchanged.",
+        ),
+    )
+
+
+class Reconciled(Struct, frozen=True):
+    """``same`` are the intent for certain, ``possible`` lack a field that would tell.
+    ``certain`` is False when the service could not be asked, or may have forgotten."""
+
+    same: tuple[Order, ...]
+    possible: tuple[Order, ...]
+    certain: bool
+
+
+class OrderMatch(Enum):
+    SAME = "same"
+    POSSIBLE = "possible"
+    OTHER = "other"
+
+
+def match(intent: Intent, order: Order, *, since: datetime) -> OrderMatch:
+    """Whether ``order`` is what ``intent`` became.
+
+    A field that contradicts decides; a field that is absent decides nothing.
+    """
+    known = [
+        _made_meanwhile(intent, order, since),
+        _token(intent.token_in, order.in_token_id, order.in_token),
+        _token(intent.token_out, order.out_token_id, order.out_token),
+        None
+        if order.receiver_address is None
+        else same_address(intent.token_out.kind, order.receiver_address, intent.recipient),
+        (order.receiver_tag or None) == (intent.memo or None)
+        if "receiver_tag" in order.model_fields_set or order.receiver_tag
+        else (None if intent.memo else True),
+        None if order.anonymous is None else order.anonymous is (intent.route == "private"),
+        _as_fixed(intent, order),
+        _as_promised(intent, order),
+        _refunds(intent.token_in.kind, intent.refund_address, order.refund_address),
+        None
+        if order.in_amount is None
+        else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
+    ]
+    if False in known:
+        return OrderMatch.OTHER
+    return OrderMatch.POSSIBLE if None in known else OrderMatch.SAME
+
+
+async def find_order(
+    api: PartnerApi,
+    clock: Clock,
+    intent: Intent,
+    *,
+    sent_at: datetime,
+    known: Collection[str],
+    looks: tuple[float, ...] = LOOKS,
+) -> Reconciled:
+    """Look for the order of ``intent``.
+
+    ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong
+    to other intents.
+    """
+    certain = False
+    possible: tuple[Order, ...] = ()
+    for wait in looks:
+        await clock.sleep(wait)
+        try:
+            found, certain = await orders_since(api, intent, sent_at=sent_at, known=known)
+        except ClientError:
+            certain = False
+            continue
+        same = tuple(order for order, verdict in found if verdict is OrderMatch.SAME)
+        possible = tuple(order for order, verdict in found if verdict is OrderMatch.POSSIBLE)
+        if same:
+            return Reconciled(same, possible, certain=True)
+    return Reconciled((), possible, certain=certain)
+
+
+async def orders_since(
+    api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
+) -> tuple[list[tuple[Order, OrderMatch]], bool]:
+    """Every order since a create was sent that may be of ``intent``, read in full, and whether
+    these are all of them. ``sent_at`` is by the service's clock. Raises ClientError."""
+    since = sent_at - SKEW
+    listed, whole = await list_since(api, since)
+    judged = [
+        await _judge(api, intent, one, since) for one in listed if one.service_id not in known
+    ]
+    found: list[tuple[Order, OrderMatch]] = [
+        pair for pair in judged if pair[1] is not OrderMatch.OTHER
+    ]
+    return found, whole and api.server_now() - sent_at < WINDOW
+
+
+async def _judge(
+    api: PartnerApi, intent: Intent, order: Order, since: datetime
+) -> tuple[Order, OrderMatch]:
+    """Judge a listed order; one that does not say enough is read in full first."""
+    verdict = match(intent, order, since=since)
+    if verdict is OrderMatch.POSSIBLE:
+        order = await api.get_order(order.service_id)
+        verdict = match(intent, order, since=since)
+    return order, verdict
+
+
+async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
+    """Orders since a time, and whether these are all of them. One that moves to the next page
+    while the list is read is one order, as it was read last."""
+    orders: dict[str, Order] = {}
+    skipped = 0
+    for page in range(1, MAX_PAGES + 1):
+        answer = await api.list_orders(OrderQuery(from_=since, page=page, page_size=100))
+        orders.update((order.service_id, order) for order in answer.orders)
+        skipped += answer.skipped
+        if page >= answer.total_pages or answer.empty:
+            return list(orders.values()), skipped == 0
+    return list(orders.values()), False
+
+
+def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
+    """Not before the create was sent. A service that is late with its clock or generous with a
+    quote may make it after the quote ended; then another home may have made it as well."""
+    if order.created is None:
+        return None
+    if order.created < since:
+        return False
+    return True if order.created <= intent.valid_until + SKEW else None
+
+
+def _as_promised(intent: Intent, order: Order) -> bool | None:
+    """A fixed rate promised the output: of another one somebody has to look. That of a floating
+    one tells nothing apart."""
+    if not intent.fixed:
+        return True
+    if order.out_amount is None:
+        return None
+    return True if DOUBLE.plus(order.out_amount) == DOUBLE.plus(intent.amount_out) else None
+
+
+def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
+    """A refund address of somebody else; one that is not named says nothing."""
+    return not named or (asked is not None and same_address(kind, named, asked))
+
+
+def _as_fixed(intent: Intent, order: Order) -> bool | None:
+    """A floating order may leave the flag out; of a fixed one its absence says nothing."""
+    if "fixed" in order.model_fields_set:
+        return order.fixed is intent.fixed
+    return None if intent.fixed else True
+
+
+def _token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool | None:
+    named = token_id or (token.id if token is not None else None)
+    return None if named is None else named.lower() == wanted.id

@@ -1,22 +1,254 @@
-"""Unfinished business at the start: what a crash, a kill or a lost answer left open.
+"""What became of creates without a known outcome: looked for at the start, settled by hand where
+that does not tell.
 
-Runs before anything new may be created. An intent that never left is dropped; one that
-left is looked up at the service; an order whose repetition was interrupted is read again.
+The desk adopts an order by itself only when exactly one is certain. Where several are, or one
+lacks a field that would tell, the user compares them with what was confirmed and chooses; or
+says, after a look that saw everything, that none of them is it. Either way nothing is posted.
+
+At the start it runs before anything new may be created. An intent that never left is dropped; one
+that left is looked up at the service; an order whose repetition was interrupted is read again.
 """
 
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime, timedelta
+from decimal import Decimal
 
 from msgspec import Struct, field
 
-from swapdesk.client.concurrency import together
+from swapdesk.background import together
+from swapdesk.chain.addresses.checking import same_address
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError
+from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
+from swapdesk.flows.creation.order_verification import (
+    AMOUNT_TOLERANCE,
+    SKEW,
+    WINDOW,
+    Created,
+    CreateUnknown,
+    NotCreated,
+    OrderMatch,
+    match,
+    orders_since,
+)
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.intent_log import OrderTaken
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import JournaledOrder, StepState
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import IntentState, JournaledOrder, StepState
 from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
+from swapdesk.flows.orders.order_fields import route_of, short_id
+from swapdesk.flows.orders.order_status import cause_of
+from swapdesk.wire.orders import Order
+
+UNSAID = "the service does not say"
+
+_KNOWN_BY_NOW = "What became of this request is known by now."
+
+LOOK_AGE = timedelta(minutes=10)
+"""After this what a look found is too old to give an intent up on."""
+
+
+class CandidateRefused(Exception):
+    """Nothing was changed; the text is a sentence for the screen."""
+
+
+class Compared(Struct, frozen=True):
+    """One field of a candidate beside what was confirmed. ``same`` is None where it is unsaid."""
+
+    label: str
+    confirmed: str
+    found: str
+    same: bool | None
+
+
+class OrderCandidate(Struct, frozen=True):
+    """An order that contradicts the intent in nothing. ``certain``: every field was there."""
+
+    order: Order
+    certain: bool
+    facts: tuple[Compared, ...]
+
+    @property
+    def service_id(self) -> str:
+        return self.order.service_id
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Fields that are not as confirmed, though they rule the order out in nothing."""
+        return tuple(one.label for one in self.facts if one.same is False)
+
+    @property
+    def said(self) -> str:
+        """How far it is the same, in a few words."""
+        matched = "every field" if self.certain else "as far as said"
+        return f"{matched} but {', '.join(self.other)}" if self.other else matched
+
+
+class Look(Struct, frozen=True):
+    """What one look found. ``complete``: it saw every order since the create was sent, within
+    the 48 hours that the service remembers."""
+
+    intent: Intent
+    sent_at: datetime
+    looked_at: datetime
+    candidates: tuple[OrderCandidate, ...]
+    complete: bool
+
+    @property
+    def phrase(self) -> str:
+        """What is typed to give the intent up: the payment's own mark, so never by habit."""
+        return f"give up {self.intent.fingerprint[:4]}"
+
+    @property
+    def said(self) -> str:
+        """What the look found, in a sentence."""
+        count = len(self.candidates)
+        if not self.complete:
+            begin = "The service does not list every order since then any more"
+            rest = f"; {count} of those it lists may be this one." if count else "."
+            return begin + rest
+        if not count:
+            return "No order since then is this one."
+        word = "order" if count == 1 else "orders"
+        return f"{count} {word} since then may be this one."
+
+
+class Candidates:
+    """Looks for the orders of an intent of unknown outcome and settles it as the user says."""
+
+    def __init__(self, api: PartnerApi, journal: Journal, flow: ExchangeFlow, clock: Clock) -> None:
+        self._api = api
+        self._journal = journal
+        self._flow = flow
+        self._clock = clock
+
+    async def look(self, intent_id: str) -> Look:
+        """One look through all orders since the create was sent. Raises CandidateRefused."""
+        intent, sent_at = self._unknown(intent_id)
+        known = self._before(intent, sent_at)
+        try:
+            found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
+        except ClientError as error:
+            raise CandidateRefused(f"The service could not be asked: {error}.") from error
+        listed = [
+            OrderCandidate(order, verdict is OrderMatch.SAME, compared(intent, order))
+            for order, verdict in found
+        ]
+        # The one that is most like it stands first.
+        listed.sort(key=lambda one: (not one.certain, len(one.other), one.service_id))
+        return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
+
+    async def choose(self, look: Look, service_id: str) -> Created:
+        """Take the order for the intent. It is read again first and must still contradict
+        nothing; whether its address may be shown is decided as for any order."""
+        intent, _ = self._unknown(look.intent.id)
+        if all(one.service_id != service_id for one in look.candidates):
+            raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
+        try:
+            order = await self._api.get_order(service_id)
+        except ClientError as error:
+            raise CandidateRefused(f"The order could not be read: {error}.") from error
+        if match(intent, order, since=look.sent_at - SKEW) is OrderMatch.OTHER:
+            raise CandidateRefused("The order is not what was confirmed any more. Look again.")
+        try:
+            return await self._flow.take(intent, order)
+        except OrderTaken:
+            raise CandidateRefused("This order belongs to another payment of this desk.") from None
+        except JournalUnavailable:
+            raise CandidateRefused(NO_JOURNAL.cause) from None
+
+    def give_up(self, look: Look, typed: str) -> None:
+        """Stop looking, because the user says that none is it: the same payment may be asked
+        for again. Raises CandidateRefused without the exact phrase or after a look with gaps."""
+        intent, sent_at = self._unknown(look.intent.id)
+        forgotten = self._api.server_now() - sent_at >= WINDOW
+        if not look.complete and not forgotten:
+            raise CandidateRefused("The look did not see every order. Look again first.")
+        if self._clock.now() - look.looked_at > LOOK_AGE:
+            raise CandidateRefused("The look is too old. Look again first.")
+        if typed != look.phrase:
+            raise CandidateRefused(f'Not the same: type "{look.phrase}".')
+        try:
+            moved = self._journal.intents.abandon(intent.id)
+        except JournalUnavailable:
+            raise CandidateRefused(NO_JOURNAL.cause) from None
+        if not moved:
+            raise CandidateRefused(_KNOWN_BY_NOW)
+
+    def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
+        """The intent and when it was sent, if its outcome is unknown and it is this desk's."""
+        if intent_id in self._flow.running:
+            raise CandidateRefused("This order is created or looked for at this moment.")
+        try:
+            entry = self._journal.intents.get(intent_id)
+            step = self._journal.intents.step(intent_id)
+            if entry is None or step is None or step.sent_at is None:
+                raise CandidateRefused("The journal holds no such request.")
+            if entry.state is IntentState.OPEN and step.state is StepState.SENT:
+                raise CandidateRefused("This order is being created by another desk that runs now.")
+            if entry.state is not IntentState.UNKNOWN:
+                raise CandidateRefused(_KNOWN_BY_NOW)
+            if not self._journal.intents.adopt(intent_id):
+                raise CandidateRefused("Another desk that runs now looks after this request.")
+        except JournalUnavailable:
+            raise CandidateRefused(NO_JOURNAL.cause) from None
+        return entry.intent, step.server_at or step.sent_at
+
+    def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
+        """Orders that were there before, or that other intents became."""
+        before = self._journal.orders.index.created_before(sent_at - SKEW)
+        return before | self._flow.of_others(intent)
+
+
+def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
+    """The fields that tell one order from another, confirmed and found side by side."""
+    send, get = intent.token_in.symbol, intent.token_out.symbol
+    paid, received, address = order.in_amount, order.out_amount, order.receiver_address
+    near = intent.amount_in * AMOUNT_TOLERANCE
+    route = None if order.anonymous is None else route_of(order)
+    tag, state = order.receiver_tag or None, display_of(order)
+    return (
+        Compared(
+            "You send",
+            _amount(intent.amount_in, send),
+            _amount(paid, send),
+            None if paid is None else abs(paid - intent.amount_in) <= near,
+        ),
+        Compared(
+            "You get",
+            _amount(intent.amount_out, get),
+            _amount(received, get),
+            None if received is None else received >= intent.amount_out,
+        ),
+        Compared(
+            "Recipient",
+            grouped_address(intent.recipient),
+            UNSAID if address is None else grouped_address(address),
+            None
+            if address is None
+            else same_address(intent.token_out.kind, address, intent.recipient),
+        ),
+        Compared("Memo", intent.memo or "none", tag or "none", tag == (intent.memo or None)),
+        Compared(
+            "Route", intent.route, route or UNSAID, None if route is None else route == intent.route
+        ),
+        Compared("Asked at", clock_time(intent.frozen_at, zone=True), _when(order.created), None),
+        Compared("State", "", UNSAID if state is None else cause_of(order), None),
+    )
+
+
+def _amount(amount: Decimal | None, symbol: str) -> str:
+    return UNSAID if amount is None else f"{exact_amount(amount)} {symbol}"
+
+
+def _when(moment: datetime | None) -> str:
+    return UNSAID if moment is None else clock_time(moment, zone=True)
 
 
 class ResumeReport(Struct):

@@ -17,10 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.chain_lookup import Payment
-from swapdesk.client.chain_transfers import ChainTransfer, EvmBlocks
+from swapdesk.client.chain_lookup import ChainTransfer, EvmBlocks, Payment
 from swapdesk.client.sandbox_control import OrderLeg
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.demo.customers import (
@@ -37,23 +36,20 @@ from swapdesk.flows.demo.link_search import (
     compared_before,
     search_link,
 )
-from swapdesk.flows.demo.panes import found_lines
-from swapdesk.flows.demo.stage import Movement, PaneLine, Stage, StageRow
+from swapdesk.flows.demo.stage import Demo, Movement, PaneLine, Stage, StageRow, found_lines
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import check_memo, check_recipient
-from swapdesk.flows.quotes.amount_check import typed_amount
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import QuoteResult, typed_amount
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
-from swapdesk.flows.support.support_case import facts_of
+from swapdesk.flows.support.support_case import CaseSheet, facts_of, sheet_of
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wire.encoding.numbers import AmountError, from_base_units, short
 from swapdesk.wire.quotes import RouteType
@@ -94,23 +90,6 @@ class DemoChoice(Struct, frozen=True):
     speed: Decimal | None = None
     amount: str | None = None
     token: str | None = None
-
-
-class Demo(Struct, frozen=True):
-    """What is shown. ``buys`` is ``symbol.chain``, None for a private send."""
-
-    title: str
-    did: str
-    """What Alice did: ``created a private send``."""
-    buys: str | None
-    fault: str | None
-    """What happens to the order."""
-    rows: tuple[StageRow, ...]
-
-    @property
-    def private(self) -> bool:
-        """A private send, for which other customers use the sandbox meanwhile."""
-        return self.buys is None
 
 
 class Demonstration:

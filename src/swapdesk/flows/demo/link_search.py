@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 
 from msgspec import Struct
 
-from swapdesk.client.chain_transfers import ChainTransfer
+from swapdesk.client.chain_lookup import ChainTransfer
 from swapdesk.flows.notation import about_amount, counted, duration, percent, tracker_amount
 from swapdesk.wire.encoding.numbers import ROUGH
 

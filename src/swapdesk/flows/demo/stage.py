@@ -1,18 +1,25 @@
-"""One stage of a demonstration: its row of the table, and what was known when it came."""
+"""The stages of a demonstration: the tables, what was known when one came, and its texts: three
+panes, the path from Alice to Bob, and the link search.
+
+Screen and transcript show the same lines. Nothing is said that was not read or searched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Literal
 
 from msgspec import Struct, field
 
+from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
-from swapdesk.flows.notation import clock_time
+from swapdesk.flows.notation import clock_time, counted, short_address, tracker_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.support.order_search import Searched
+from swapdesk.flows.support.support_case import CaseSheet
 from swapdesk.wire.tokens import Token
 
 HOW_FAR = {
@@ -25,6 +32,24 @@ HOW_FAR = {
     "FALLBACK": 5,
 }
 """How far a leg is by its status; one that failed is nowhere on the way."""
+
+ALICE, CHAIN, SERVICE, SUPPORT = (
+    "What Alice did",
+    "What the chain shows",
+    "What the service knows",
+    "What support says",
+)
+LINK = "Link search"
+_TONES = {
+    "FINISHED": "done",
+    "FALLBACK": "done",
+    "WAITING": "waiting",
+    "FAILED": "trouble",
+    "REFUNDED": "trouble",
+    "EXPIRED": "trouble",
+}
+"""Of a leg; every other status moves."""
+_PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
@@ -41,6 +66,23 @@ class StageRow(Struct, frozen=True):
     reached: Callable[[Stage], bool]
     act: Literal["create", "pay", "find_order", "reply"] | None = None
     holder: tuple[int, str] | None = None
+
+
+class Demo(Struct, frozen=True):
+    """What is shown. ``buys`` is ``symbol.chain``, None for a private send."""
+
+    title: str
+    did: str
+    """What Alice did: ``created a private send``."""
+    buys: str | None
+    fault: str | None
+    """What happens to the order."""
+    rows: tuple[StageRow, ...]
+
+    @property
+    def private(self) -> bool:
+        """A private send, for which other customers use the sandbox meanwhile."""
+        return self.buys is None
 
 
 class Movement(Struct, frozen=True):
@@ -124,3 +166,346 @@ class Stage(Struct, frozen=True):
     def completed(self) -> bool:
         """Whether it ended with what was wanted."""
         return self.tracked.ended and self.legs[-1].status in ("FINISHED", "FALLBACK")
+
+
+def panes_of(stage: Stage, did: str) -> tuple[Pane, Pane, Pane]:
+    return _alice(stage, did), _chain(stage), _knows(stage)
+
+
+def _alice(stage: Stage, did: str) -> Pane:
+    amount = f"{tracker_amount(stage.amount, 'pay')} {stage.sold.symbol}"
+    lines = [
+        PaneLine(did, at=stage.created),
+        PaneLine(f"{amount} to Bob"),
+    ]
+    if stage.paid is None:
+        return Pane(ALICE, tuple(lines), "She has not paid yet.")
+    to = checksummed(stage.paid.receiver)
+    lines += [
+        PaneLine(f"paid {amount} to", at=stage.paid.at),
+        PaneLine(short_address(to), whole=to),
+    ]
+    if stage.fee is not None:
+        lines.append(PaneLine(f"fee {tracker_amount(stage.fee, 'pay')} {stage.coin}", tone="muted"))
+    if stage.letter:
+        lines.append(PaneLine("wrote to support:"))
+        lines.append(PaneLine(stage.letter, tone="muted"))
+        return Pane(ALICE, tuple(lines))
+    return Pane(
+        ALICE,
+        tuple(lines),
+        "Nothing since. Her wallet shows one payment, to an address used once.",
+    )
+
+
+def _chain(stage: Stage) -> Pane:
+    lines = [line for each in stage.moved for line in _transfer_lines(each)]
+    lines += [
+        PaneLine(f"{leg.bought.symbol} moves unseen", "—", "muted")
+        for leg in stage.legs
+        if leg.bought.chain not in stage.chains and leg.status in _PAYING
+    ]
+    if not lines:
+        return Pane(CHAIN, (), "Nothing of this order yet.")
+    search = stage.search
+    if search is None:
+        return Pane(CHAIN, tuple(lines))
+    if search.path:
+        ending = f"A path of {counted(len(search.path), 'payment')} leads from Alice to Bob."
+    elif stage.got is None:
+        ending = "Bob is not on the chain yet. No line leads from Alice to him."
+    else:
+        ending = "An exchange's wallet paid Bob. No line leads from Alice to him."
+    return Pane(CHAIN, tuple(lines), ending)
+
+
+def _transfer_lines(moved: Movement) -> Iterator[PaneLine]:
+    sender, receiver = checksummed(moved.sender), checksummed(moved.receiver)
+    yield PaneLine(
+        f"{_head(sender)} → {_head(receiver)}", whole=f"{sender} → {receiver}", at=moved.at
+    )
+    yield PaneLine(f"{tracker_amount(moved.amount)} {moved.symbol}", tone="strong")
+    where = f"{moved.chain} {moved.block}"
+    yield PaneLine(f"{where} · {_head(moved.hash)}", tone="muted", whole=f"{where} · {moved.hash}")
+
+
+def _head(text: str) -> str:
+    """``0x 7099``: as many characters as tell it from others in view."""
+    return f"{text[:2]} {text[2:6]}"
+
+
+def _knows(stage: Stage) -> Pane:
+    if stage.support:
+        return Pane(SUPPORT, stage.support)
+    several = len(stage.legs) > 1
+    found: list[PaneLine] = []
+    for number, leg in enumerate(stage.legs, 1):
+        found += _leg_lines(leg, f"leg {number}" if several else "order")
+    ending = "Only the service can join the two legs." if several else "One exchange has both ends."
+    return Pane(SERVICE, tuple(found), ending)
+
+
+def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
+    """Where support looked for an order, and what it found."""
+    return (
+        *(PaneLine(f"{one.place}: {one.said}", "searched", "muted") for one in searched),
+        PaneLine(sheet.order_id, "order", "strong"),
+        PaneLine(sheet.cause, "cause"),
+        PaneLine(sheet.money, "money"),
+        PaneLine(sheet.acts, "acts"),
+    )
+
+
+def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
+    tone = _TONES.get(leg.status, "moving")
+    word = leg.status.lower()
+    if leg.status == "CONFIRMING":
+        word = f"confirming {leg.confirmations or 0} of {leg.confirmations_needed}"
+    yield PaneLine(word, label, tone)
+    sold, bought = leg.sold, leg.bought
+    ends = (sold.symbol, bought.symbol)
+    if sold.symbol == bought.symbol:
+        ends = (sold.chain, bought.chain)
+    yield PaneLine(f"{leg.venue}, {ends[0]} to {ends[1]}")
+    yield PaneLine(f"in  {tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}")
+    if tone == "trouble":
+        return
+    out = tracker_amount(leg.bought.amount)
+    yield PaneLine(f"out {'' if leg.over else '≈ '}{out} {leg.bought.symbol}")
+
+
+def path_of(stage: Stage) -> tuple[PaneLine, ...]:
+    """Alice, each exchange with the coin between them, Bob; the tone is that of the step that
+    leads there. Empty where one exchange sees both ends, which hides nothing."""
+    if len(stage.legs) < 2:
+        return ()
+    places = [PaneLine("Alice", tone="done")]
+    for leg in stage.legs:
+        far, last = HOW_FAR.get(leg.status, 0), leg is stage.legs[-1]
+        comes = stage.paid is not None if leg is stage.legs[0] else places[-1].tone == "done"
+        places.append(PaneLine(leg.venue, tone=_step(done=far > 2, begun=far > 1 or comes)))
+        there = stage.got is not None if last else far > 4
+        name = "Bob" if last else leg.bought.symbol
+        places.append(PaneLine(name, tone=_step(done=there, begun=far > 2)))
+    return tuple(places)
+
+
+def _step(*, done: bool, begun: bool) -> str:
+    return "done" if done else "moving" if begun else "waiting"
+
+
+def link_pane(search: LinkSearch) -> Pane:
+    """What was searched, and what was found; what still matches stands
+    beside it."""
+    height = sum(last - first + 1 for first, last in search.blocks.values())
+    lines = [
+        PaneLine(f"{counted(height, 'block')} of {counted(len(search.blocks), 'chain')}", "read"),
+        PaneLine(f"{counted(search.transfers, 'payment')}, {counted(search.accounts, 'account')}"),
+        PaneLine(_found(len(search.path), "no path", "step"), "payments", _tone(search.path)),
+        PaneLine(_found(len(search.shared), "none in common", "account in common"), "accounts",
+                 _tone(search.shared)),
+        PaneLine(_found(len(search.equal), "none equal", "equal payment"), "amounts",
+                 _tone(search.equal)),
+    ]  # fmt: skip
+    return Pane(
+        LINK,
+        tuple(lines),
+        "Not searched: other chains, and the books of the exchanges and the service.",
+    )
+
+
+def _found(count: int, none: str, some: str) -> str:
+    return counted(count, some) if count else none
+
+
+def _tone(found: tuple[object, ...]) -> str:
+    return "trouble" if found else "done"
+
+
+def _always(stage: Stage) -> bool:
+    return True
+
+
+def _leg(number: int, status: str) -> Callable[[Stage], bool]:
+    """A leg has come to this status, or further."""
+    return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
+
+
+def _at_middle(stage: Stage) -> bool:
+    return _leg(0, "FINISHED")(stage) or _leg(1, "CONFIRMING")(stage)
+
+
+def _second_counts(stage: Stage) -> bool:
+    """The second exchange counts confirmations, from the second one on."""
+    return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
+
+
+def _paid_out(stage: Stage) -> bool:
+    return stage.legs[-1].over and stage.tracked.ended and stage.got is not None
+
+
+def _failed(stage: Stage) -> bool:
+    return stage.tracked.ended and stage.legs[0].status == "FAILED"
+
+
+PRIVATE = Demo(
+    title="Private send",
+    did="created a private send",
+    buys=None,
+    fault=None,
+    rows=(
+        StageRow(
+            "waiting",
+            "wait",
+            "Waiting for the deposit",
+            "Alice has an order and an address to pay. Nothing has moved yet.",
+            "The address is the first exchange's and was made for this order alone. The order"
+            " names Bob's address; only the service and the second exchange are told it.",
+            _always,
+            "create",
+            holder=(0, "WAITING"),
+        ),
+        StageRow(
+            "seen",
+            "seen",
+            "Deposit seen",
+            "Alice paid. The chain shows her account, the amount and an address used once.",
+            "This is the only payment that Alice makes. Everybody can read it for ever, and nobody"
+            " can see from it what it is for.",
+            _leg(0, "CONFIRMING"),
+            "pay",
+            holder=(0, "CONFIRMING"),
+        ),
+        StageRow(
+            "exchange 1",
+            "exch 1",
+            "First exchange in progress",
+            "The first exchange has its confirmations and changes her coins into another one.",
+            "Inside an exchange nothing is on a chain: it takes the deposit into its books. It"
+            " knows who paid, and not that Bob is to be paid.",
+            _leg(0, "EXCHANGING"),
+            holder=(0, "EXCHANGING"),
+        ),
+        StageRow(
+            "to middle",
+            "to mid",
+            "On the way to the middle",
+            "The first exchange pays the second one, from a wallet that pays many others.",
+            "The coin in the middle is another one, and mostly on another chain. Its amount follows"
+            " from the price of the moment, so that no figure of Alice's payment appears again.",
+            _leg(0, "SENDING"),
+            holder=(0, "SENDING"),
+        ),
+        StageRow(
+            "at middle",
+            "at mid",
+            "Arrived in the middle",
+            "What the second exchange receives comes from an exchange, not from Alice.",
+            "Where the middle is Monero, no amount and no account is public at all. Here it is a"
+            " coin of a local chain, so that you can follow it.",
+            _at_middle,
+            holder=(1, "CONFIRMING"),
+        ),
+        StageRow(
+            "second",
+            "second",
+            "Second exchange begins",
+            "The second exchange counts confirmations. For it, the customer is the service.",
+            "It knows Bob's address and never saw Alice's. Neither of the two exchanges has both"
+            " ends.",
+            _second_counts,
+            holder=(1, "CONFIRMING"),
+        ),
+        StageRow(
+            "exchange 2",
+            "exch 2",
+            "Second exchange in progress",
+            "The coins for Bob come from an exchange that never saw Alice. Her deposit went to"
+            " another one.",
+            "The second exchange pays from its own stock. The coins that Bob gets are not those"
+            " that Alice paid.",
+            _leg(1, "EXCHANGING"),
+            holder=(1, "EXCHANGING"),
+        ),
+        StageRow(
+            "to bob",
+            "to bob",
+            "On the way to Bob",
+            "The second exchange pays Bob, from a wallet that pays many others as well.",
+            "Explorers label such wallets with the name of the exchange. A watcher sees an exchange"
+            " that pays somebody.",
+            _leg(1, "SENDING"),
+            holder=(1, "SENDING"),
+        ),
+        StageRow(
+            "done",
+            "done",
+            "Bob is paid",
+            "Bob is paid. What a watcher can still compare is the amount and the time.",
+            "Privacy here is a crowd: the more payouts of about this amount in about this time, the"
+            " better. An odd amount, a quiet hour or a second payment to the same address make it"
+            " smaller.",
+            _paid_out,
+        ),
+    ),
+)
+
+STUCK = Demo(
+    title="Stuck order",
+    did="created a swap",
+    buys="eth.base",
+    fault="fail_after_deposit",
+    rows=(
+        StageRow(
+            "waiting",
+            "wait",
+            "Waiting for the deposit",
+            "An ordinary order; Alice is about to pay it.",
+            "The sandbox was told to let the exchange of this order fail once it is paid.",
+            _always,
+            "create",
+            holder=(0, "WAITING"),
+        ),
+        StageRow(
+            "seen",
+            "seen",
+            "Deposit seen",
+            "Alice paid exactly what the order says.",
+            "She did everything right; her transaction is in a block.",
+            _leg(0, "CONFIRMING"),
+            "pay",
+            holder=(0, "CONFIRMING"),
+        ),
+        StageRow(
+            "failed",
+            "failed",
+            "The exchange failed",
+            "The exchange has the deposit and will not pay. The order is over.",
+            "The chain shows that the money arrived, so nobody needs to take anybody's word.",
+            _failed,
+        ),
+        StageRow(
+            "found",
+            "found",
+            "Support finds the order",
+            "Alice writes, and names no order. Support pastes her message, and her hash leads to"
+            " it.",
+            "Customers paste what they have: a link, an address, an amount, a whole e-mail. Every"
+            " place that was searched says what it answered. i does the same at any time.",
+            _failed,
+            "find_order",
+        ),
+        StageRow(
+            "answered",
+            "answered",
+            "Support answers",
+            "The reply says where the money is and who acts, and promises nothing.",
+            "It is made of facts alone: each is named with its time below the diagnosis.",
+            _failed,
+            "reply",
+        ),
+    ),
+)
+
+
+DEMOS = {"private": PRIVATE, "stuck": STUCK}

@@ -13,7 +13,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.wallet_funding import (
     LOOK,
     MAYBE,
@@ -34,7 +34,7 @@ from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSignin
 from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wallet.transactions import HARMLESS, TransactionState
 from swapdesk.wire.encoding.numbers import ROUGH
 

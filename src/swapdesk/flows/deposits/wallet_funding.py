@@ -47,9 +47,15 @@ from swapdesk.flows.transactions.transactor import (
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    DepositPromise,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+)
+from swapdesk.wallet.protocol import AgentGone
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import EXECUTED, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import encode_json

@@ -25,7 +25,7 @@ from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
-from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.protocol import Refused, WalletError
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 GOES_ON = "the desk: it goes on where it stopped when it is started again"

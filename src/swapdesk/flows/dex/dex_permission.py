@@ -37,14 +37,15 @@ from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Entry, Look, Transactor, Watch
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     ChainStep,
     Payload,
+    Promise,
+    Purpose,
     SolanaPayload,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.dex import (

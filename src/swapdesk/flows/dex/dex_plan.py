@@ -21,8 +21,7 @@ from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.intents.intent import COIN_DECIMALS, DexTerms, Intent, TokenFacts, least_units
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.orders.told_transaction import OTHER_KINDS, NotThisSwap, whole
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, Promise, Purpose, TransactionPayload
 from swapdesk.wire.dex import Approval, ApproveAnswer, ApproveRequest
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.encoding.time_range import LATEST, within_range

@@ -63,9 +63,14 @@ from swapdesk.flows.transactions.delivery import Pace, decisive
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WalletError
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.promise import (
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+    TypedDataPayload,
+)
+from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature

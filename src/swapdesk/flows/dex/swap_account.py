@@ -20,8 +20,8 @@ from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import GIFT_LOOKS, GIFT_SECONDS
 from swapdesk.flows.wallet.wallet_words import sentence
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 

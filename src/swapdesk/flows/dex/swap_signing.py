@@ -25,7 +25,7 @@ from swapdesk.flows.signing.running_signings import RunningSignings, is_shut, op
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 
 _OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})

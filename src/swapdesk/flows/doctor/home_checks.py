@@ -1,28 +1,228 @@
-"""What stands on disk: directories, configuration, secrets, keys and journal."""
+"""What is found of the home (directories, configuration, secrets, keys, journal), and the commands
+that mend it, by how swapdesk was installed.
+
+``uv tool`` and pipx keep an environment without pip, and forget at the next upgrade whatever was
+put into it behind their back. What came from a directory, a file or a repository comes from there
+again: an index may have nothing of this name, or something else.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sqlite3
-from collections.abc import Iterator, Sequence
+import stat
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import Distribution, distributions
+from itertools import count
 from pathlib import Path
+from string import ascii_letters, digits
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from swapdesk.database_reading import reading
-from swapdesk.flows.doctor.finding import (
-    Finding,
-    edit,
-    ok,
-    set_aside,
-    shared,
-    shell_word,
-    written,
-    wrong,
-)
-from swapdesk.flows.doctor.installation import install
 from swapdesk.flows.journal.journal_migration import JournalRefused, refuse_others, version_of
-from swapdesk.paths import read_private
+from swapdesk.paths import UnsafePlace, read_private, refuse_shared
 from swapdesk.settings import Origin, Settings
 from swapdesk.toml_document import ConfigProblem, TomlDocument
+
+SAID_LIMIT = 400
+_PLAIN = frozenset(f"{ascii_letters}{digits}/._-".encode())
+
+State = Literal["ok", "wrong", "unchecked"]
+"""Unchecked: it could not be looked at, or there is nothing to look at."""
+
+NAME = "swapdesk"
+_RECEIPT = "uv-receipt.toml"
+
+
+class Finding(Struct, frozen=True):
+    """``said`` is one sentence; ``mend`` a command line for a shell, empty where nothing is
+    wrong. Both may hold texts of files and of the service."""
+
+    check: str
+    state: State
+    said: str
+    mend: str = ""
+
+
+def ok(check: str, said: str) -> Finding:
+    return Finding(check, "ok", _short(said))
+
+
+def wrong(check: str, said: str, mend: str) -> Finding:
+    return Finding(check, "wrong", _short(said), mend)
+
+
+def unchecked(check: str, said: str) -> Finding:
+    return Finding(check, "unchecked", _short(said))
+
+
+def _short(said: str) -> str:
+    return said if len(said) <= SAID_LIMIT else f"{said[: SAID_LIMIT - 1]}…"
+
+
+# Commands
+
+
+def shell_word(text: str | Path) -> str:
+    """The text as one word of bash and zsh that can be shown: nothing in it is run, and what a
+    terminal would act on is written as an escape."""
+    said = str(text)
+    if said.isprintable():
+        return shlex.quote(said)
+    raw = os.fsencode(said)
+    return "$'" + "".join(chr(b) if b in _PLAIN else f"\\x{b:02x}" for b in raw) + "'"
+
+
+def edit(file: Path, line: int | None = None) -> str:
+    """Opens a text file at the line that is wrong."""
+    return f"${{EDITOR:-vi}} +{line or 1} {shell_word(file)}"
+
+
+def set_aside(path: Path) -> str:
+    """Gives something, and what SQLite keeps beside it, a new directory."""
+    # No name that the glob finds.
+    names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
+    place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
+    return f"mkdir -m 700 {shell_word(place)} && mv {shell_word(path)}* {shell_word(place)}/"
+
+
+def as_root(command: str) -> str:
+    return command if os.geteuid() == 0 else f"sudo {command}"
+
+
+def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
+    """What is wrong with the kind, the owner or the mode of something private; None where
+    nothing is, or where it is not there."""
+    try:
+        status = path.lstat()
+        refuse_shared(path, status, directory=directory)
+    except FileNotFoundError:
+        return None
+    except UnsafePlace as error:
+        if path.is_symlink() and path.is_file():
+            # What stands in it is still needed, a journal most of all.
+            name, fresh = shell_word(path), shell_word(f"{path}.new")
+            mend = f"cp -L {name} {fresh} && chmod 600 {fresh} && mv {fresh} {name}"
+        elif path.is_dir() is not directory:
+            mend = set_aside(path)
+        else:
+            mend = _made_ours(path, status)
+        return wrong(check, f"{error}.", mend)
+    return None
+
+
+def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
+    """What is wrong with something that others may read, and nobody else may write; None where
+    nothing is, or where it is not there."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode) is not directory:
+        return wrong(
+            check, f"{path} is no {'directory' if directory else 'file'}.", set_aside(path)
+        )
+    if status.st_uid not in (os.getuid(), 0):
+        said = f"{path} belongs to another user."
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        said = f"Other users can write to {path}."
+    else:
+        return None
+    return wrong(check, said, _made_ours(path, status))
+
+
+def _made_ours(path: Path, status: os.stat_result) -> str:
+    name = shell_word(path)
+    if status.st_uid != os.getuid():
+        return as_root(f"chown -R {os.getuid()} {name}")
+    return f"chmod go-rwx {name}"
+
+
+def install(extra: str = "", *, prefix: Path | None = None) -> str:
+    """Adds what this swapdesk lacks, in the way it was installed itself. ``prefix``: of another
+    environment than the one that runs."""
+    place = Path(sys.prefix) if prefix is None else prefix
+    python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
+    paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
+    installed = _installed(paths)
+    editable, source = _source(installed)
+    wanted = _wanted(source, extra)
+    if (place / _RECEIPT).is_file():
+        # What it is asked for now is all it has then.
+        extras, beside = _asked_before(place / _RECEIPT)
+        wanted = _wanted(source, ",".join(sorted({*extras, *filter(None, [extra])})))
+        also = "".join(f"--with {shell_word(one)} " for one in beside)
+        return f"uv tool install {also}{'--editable ' if editable else ''}{wanted}"
+    if (place / "pipx_metadata.json").is_file():
+        option = "--editable " if editable else ""
+        return f"pipx inject --force {option}{shell_word(place.name)} {wanted}"
+    option = "-e " if editable else ""
+    if _installer(installed) == "uv":
+        return f"uv pip install --python {python} {option}{wanted}"
+    pip = f"{python} -m pip install {option}{wanted}"
+    if not any(Path(one, "pip").is_dir() for one in paths):
+        return f"{python} -m ensurepip && {pip}"
+    return pip
+
+
+def _asked_before(receipt: Path) -> tuple[set[str], list[str]]:
+    """The extras that ``uv tool`` was asked for, and the packages beside."""
+    extras: set[str] = set()
+    beside: list[str] = []
+    try:
+        for one in tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]:
+            if one["name"] == NAME:
+                extras.update(one.get("extras", ()))
+            else:
+                beside.append(one["name"] + one.get("specifier", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set(), []
+    return extras, beside
+
+
+def _installed(paths: Iterable[str]) -> Distribution | None:
+    """What an installer wrote; a directory of sources has a description as well."""
+    found = distributions(name=NAME, path=[*paths])
+    return next((one for one in found if _installer(one)), None)
+
+
+def _installer(installed: Distribution | None) -> str:
+    return ((installed and installed.read_text("INSTALLER")) or "").strip()
+
+
+def _source(installed: Distribution | None) -> tuple[bool, str]:
+    """Whether it is worked on where it lies, and where it came from (PEP 610); empty for an index,
+    and for what is not there any more."""
+    text = installed and installed.read_text("direct_url.json")
+    if not text:
+        return False, ""
+    try:
+        told = json.loads(text)
+        url = str(told["url"])
+        if (version := told.get("vcs_info")) is not None:
+            return False, f"{version['vcs']}+{url}@{version['commit_id']}"
+        editable = bool(told.get("dir_info", {}).get("editable"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False, ""
+    address = urlsplit(url)
+    if address.scheme != "file":
+        return False, url
+    path = unquote(address.path)
+    return (editable, path) if Path(path).exists() else (False, "")
+
+
+def _wanted(source: str, extra: str) -> str:
+    more = f"[{extra}]" if extra else ""
+    if not source:
+        return shell_word(f"{NAME}{more}")
+    return shell_word(f"{source}{more}" if source.startswith("/") else f"{NAME}{more} @ {source}")
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.chain_lookup import LookupFailed, NodeReader
 from swapdesk.client.credentials import Credentials, CredentialsError
 from swapdesk.client.errors import AccessError, ClientError
-from swapdesk.client.retry import RetryPolicy
+from swapdesk.client.transport import RetryPolicy
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_refresh import all_chains
 from swapdesk.flows.connection import (
@@ -20,16 +20,18 @@ from swapdesk.flows.connection import (
     live_connection,
     sandbox_connection,
 )
-from swapdesk.flows.doctor.finding import (
+from swapdesk.flows.doctor.home_checks import (
     Finding,
     as_root,
+    line_of_profile,
     ok,
+    secret_file,
     shared,
     shell_word,
+    type_secret,
     unchecked,
     wrong,
 )
-from swapdesk.flows.doctor.home_checks import line_of_profile, secret_file, type_secret
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.paths import Home

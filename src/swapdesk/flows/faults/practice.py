@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct
 
-from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.creation.confirm_intent import (
+    CreateChecks,
     NotLockable,
+    TypedBefore,
     lock_for_review,
     needs_refund_address,
 )
-from swapdesk.flows.creation.create_checks import CreateChecks, TypedBefore
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.faults.triggers import FaultDocument, Target, Triggers
 from swapdesk.flows.intents.intent import IntentKind

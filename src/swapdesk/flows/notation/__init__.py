@@ -6,85 +6,323 @@ Plain strings in, plain strings out: no colour, no widget, no locale. Amounts ar
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from swapdesk.chain.addresses.display import differing_groups, wrapped_address
+from swapdesk.chain.addresses.display import grouped as grouped_address
+from swapdesk.chain.addresses.display import groups as address_groups
+from swapdesk.chain.addresses.display import short as short_address
+from swapdesk.chain.addresses.display import ungrouped as ungrouped_address
 from swapdesk.clock import IsoTime, iso
-from swapdesk.flows.notation.addresses import (
-    address_groups,
-    differing_groups,
-    grouped_address,
-    short_address,
-    ungrouped_address,
-    wrapped_address,
-)
-from swapdesk.flows.notation.amounts import (
-    MINUS,
-    NOTHING,
-    about_amount,
-    align_on_point,
-    copied_amount,
-    counted,
-    difference,
-    exact_amount,
-    percent,
-    rate_both_ways,
-    table_amount,
-    tracker_amount,
-    usd,
-    usd_market,
-)
-from swapdesk.flows.notation.times import (
-    EXPIRED,
-    Elapsed,
-    Moment,
-    age,
-    as_of,
-    clock_time,
-    countdown,
-    date,
-    day,
-    duration,
-    elapsed,
-    expected,
-    expected_minutes,
-    short_clock,
-    written_seconds,
-)
 
 __all__ = [
-    "EXPIRED",
-    "MINUS",
-    "NOTHING",
-    "Elapsed",
     "IsoTime",
-    "Moment",
-    "about_amount",
     "address_groups",
-    "age",
-    "align_on_point",
-    "as_of",
-    "clock_time",
-    "copied_amount",
-    "countdown",
-    "counted",
-    "date",
-    "day",
-    "difference",
     "differing_groups",
-    "duration",
-    "elapsed",
-    "exact_amount",
-    "expected",
-    "expected_minutes",
     "grouped_address",
     "iso",
-    "percent",
-    "rate_both_ways",
     "short_address",
-    "short_clock",
-    "table_amount",
-    "tracker_amount",
     "ungrouped_address",
-    "usd",
-    "usd_market",
     "wrapped_address",
-    "written_seconds",
 ]
+
+MINUS = "−"
+"""U+2212, on screen only; copied values use the ASCII sign."""
+NOTHING = "—"
+"""Stands where there is no value."""
+
+Side = Literal["receive", "pay"]
+
+_DIGITS = 8
+_TRACKER_PLACES = 6
+_SMALLEST = Decimal("0.00000001")
+# Amounts have up to 39 digits; the default context of 28 would lose some.
+_WIDE = Context(prec=80)
+_ROUGHLY = Context(prec=4, rounding=ROUND_FLOOR)
+
+EXPIRED = "expired"
+_WRITTEN = re.compile(r"(\d{1,4})([smhd])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def exact_amount(amount: Decimal) -> str:
+    """Every digit as returned, grouped left of the point: what is paid, signed or confirmed."""
+    return _signed(f"{amount:,f}")
+
+
+def trimmed(amount: Decimal) -> str:
+    """Every digit that counts: exact, without closing zeros after the point."""
+    text = exact_amount(amount)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def copied_amount(amount: Decimal) -> str:
+    """Every digit without groups and with the ASCII sign, as another program reads it."""
+    return f"{amount:f}"
+
+
+def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
+    """Eight digits, at most eight of them after the point; whole numbers have no point.
+
+    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``.
+    """
+    if amount is None:
+        return NOTHING
+    if amount == amount.to_integral_value():
+        return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
+    if 0 < amount < _SMALLEST:
+        return f"<{_SMALLEST:f}"
+    whole = int(amount.copy_abs())
+    places = _DIGITS - (len(str(whole)) if whole else 0)
+    return _signed(f"{_rounded(amount, max(0, min(_DIGITS, places)), side):,f}")
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 order``, ``2 orders``, ``1,204 orders``; ``noun`` has a plural in s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
+    """As :func:`table_amount`, with at most six fraction digits and no closing zeros."""
+    if amount is None:
+        return NOTHING
+    text = table_amount(amount, side)
+    if "." not in text or text.startswith("<"):
+        return text
+    whole = int(amount.copy_abs())
+    places = min(_TRACKER_PLACES, max(0, _DIGITS - (len(str(whole)) if whole else 0)))
+    shorter = _rounded(amount, places, side)
+    if shorter == 0:
+        return f"<{Decimal(1).scaleb(-places):f}"
+    text = f"{shorter:,f}"
+    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def about_amount(amount: Decimal | None) -> str:
+    """An estimate with four digits that count: ``≈ 0.04123``, ``≈ 12,350``; ``—`` when unknown."""
+    if amount is None:
+        return NOTHING
+    return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
+
+
+def difference(amount: Decimal | None) -> str:
+    """A signed difference: ``−0.014777``, ``+2.5``, ``0`` for none."""
+    if amount is None:
+        return NOTHING
+    if amount == 0:
+        return "0"
+    unit = Decimal(1).scaleb(-_TRACKER_PLACES)
+    short = amount.quantize(unit, ROUND_HALF_EVEN, context=_WIDE)
+    if short == 0:
+        return f"<{unit:f}"
+    return _plus(short, f"{short.copy_abs():,f}")
+
+
+def usd(value: Decimal | None) -> str:
+    """``$48,210.00``; ``<$0.01`` for less than a cent; ``—`` when unknown."""
+    if value is None:
+        return NOTHING
+    if 0 < value.copy_abs() < Decimal("0.01"):
+        return "<$0.01"
+    cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
+    return f"{MINUS if cents < 0 else ''}${cents.copy_abs():,f}"
+
+
+def usd_market(value: Decimal | None) -> str:
+    """A market figure with one decimal and K, M, B or T: ``$61.8B``."""
+    if value is None:
+        return NOTHING
+    size = value.copy_abs()
+    for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
+        # 999,950 is one million once it has one decimal.
+        if size >= Decimal(unit) * Decimal("0.99995"):
+            short = (value / unit).quantize(Decimal("0.1"), ROUND_HALF_EVEN, context=_WIDE)
+            return f"{MINUS if short < 0 else ''}${short.copy_abs():,f}{letter}"
+    return usd(value)
+
+
+def percent(value: Decimal | None) -> str:
+    """A signed percentage from its value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
+    if value is None:
+        return NOTHING
+    if 0 < value.copy_abs() < Decimal("0.01"):
+        return "<0.01%"
+    short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
+    return "0.00%" if short == 0 else _plus(short, f"{short.copy_abs():,f}%")
+
+
+def rate_both_ways(
+    pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
+) -> tuple[str, str] | None:
+    """The rate of one quote in both directions, or None when either amount is not above zero."""
+    if pay <= 0 or get <= 0:
+        return None
+    forth = table_amount(_WIDE.divide(get, pay))
+    back = table_amount(_WIDE.divide(pay, get))
+    return f"1 {pay_symbol} ≈ {forth} {get_symbol}", f"1 {get_symbol} ≈ {back} {pay_symbol}"
+
+
+def align_on_point(texts: Sequence[str]) -> list[str]:
+    """Pad numbers so that their points stand in one column; all results are equally wide.
+
+    A whole number ends where the others have their point. A text that is not a number
+    (``—``, ``in price``) is put at the right edge.
+    """
+    parts = [split_at_point(text) for text in texts]
+    left = max((len(whole) for whole, _, number in parts if number), default=0)
+    right = max((len(rest) for _, rest, number in parts if number), default=0)
+    width = max(left + right, max((len(text) for text in texts), default=0))
+    return [
+        (whole.rjust(width - right) + rest.ljust(right)) if number else text.rjust(width)
+        for text, (whole, rest, number) in zip(texts, parts, strict=True)
+    ]
+
+
+def split_at_point(text: str) -> tuple[str, str, bool]:
+    """Left of the point, the point with what follows, and whether the text is a number."""
+    if not any(char.isdigit() for char in text):
+        return text, "", False
+    whole, point, rest = text.partition(".")
+    return whole, point + rest, True
+
+
+def _rounded(amount: Decimal, places: int, side: Side) -> Decimal:
+    mode = ROUND_FLOOR if side == "receive" else ROUND_CEILING
+    return amount.quantize(Decimal(1).scaleb(-places), mode, context=_WIDE)
+
+
+def _signed(text: str) -> str:
+    return MINUS + text[1:] if text.startswith("-") else text
+
+
+def _plus(value: Decimal, size: str) -> str:
+    return (MINUS if value < 0 else "+") + size
+
+
+class Elapsed(Struct, frozen=True):
+    """Time passed against time expected; ``late`` asks for the trouble colour."""
+
+    text: str
+    short: str
+    late: bool
+
+
+def duration(seconds: float) -> str:
+    """``40s``, ``14m``, ``1h05m``, ``2d03h``; rounded to the nearest unit shown."""
+    whole = max(0, round(seconds))
+    if whole >= 60:
+        whole = round(whole / 60) * 60
+    if whole >= 86400:
+        whole = round(whole / 3600) * 3600
+    return _floored(whole)
+
+
+def written_seconds(text: str) -> int | None:
+    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d`` as a person writes it; None for anything
+    else."""
+    found = _WRITTEN.fullmatch(text)
+    return int(found[1]) * _SECONDS[found[2]] if found is not None else None
+
+
+def expected(seconds: float | None) -> str:
+    """An expected duration: ``~14m``; ``—`` when nothing is promised."""
+    return "—" if seconds is None else f"~{duration(seconds)}"
+
+
+def expected_minutes(minutes: Decimal | float | None) -> str:
+    """As :func:`expected`, from the minutes of the wire (contract 6.7, 8.17)."""
+    return expected(None if minutes is None else float(minutes) * 60)
+
+
+def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
+    """``19m of ~27m``, ``27m over`` when late, only the time passed when nothing is expected."""
+    passed = _floored(seconds)
+    if expected_seconds is None:
+        return Elapsed(passed, passed, late=False)
+    over = seconds - expected_seconds
+    if over > 0:
+        text = f"{_floored(over)} over"
+        return Elapsed(text, text, late=True)
+    promised = duration(expected_seconds)
+    return Elapsed(f"{passed} of ~{promised}", f"{passed}/{promised}", late=False)
+
+
+def countdown(seconds: float) -> str:
+    """``m:ss`` below an hour, ``1h05m`` above, ``expired`` from zero on."""
+    if seconds <= 0:
+        return EXPIRED
+    whole = math.ceil(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02}"
+    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+
+
+def age(seconds: float) -> str:
+    """The largest whole unit: ``2s``, ``41m``, ``3h``, ``2d``."""
+    whole = max(0, int(seconds))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if whole >= size:
+            return f"{whole // size}{unit}"
+    return f"{whole}s"
+
+
+def clock_time(moment: datetime, *, zone: bool = False) -> str:
+    """``14:02:11``, with `` UTC`` where a screen names its zone."""
+    return f"{_utc(moment):%H:%M:%S}" + (" UTC" if zone else "")
+
+
+def short_clock(moment: datetime) -> str:
+    """``14:36``."""
+    return f"{_utc(moment):%H:%M}"
+
+
+def date(moment: datetime, now: datetime) -> str:
+    """``Mon 17 Nov``, with the year when it is not this one."""
+    there = _utc(moment)
+    text = f"{_DAYS[there.weekday()]} {there.day} {_MONTHS[there.month - 1]}"
+    return text if there.year == _utc(now).year else f"{text} {there.year}"
+
+
+def as_of(moment: datetime, now: datetime) -> str:
+    """``06:44``, ``24 Nov 06:44``: when something was true that may not be any more."""
+    there = _utc(moment)
+    if there.date() == _utc(now).date():
+        return short_clock(there)
+    year = "" if there.year == _utc(now).year else f" {there.year}"
+    return f"{there.day} {_MONTHS[there.month - 1]}{year} {short_clock(there)}"
+
+
+def day(moment: datetime, now: datetime) -> str:
+    """``today 11:20``, ``yesterday``, else the date."""
+    days = (_utc(now).date() - _utc(moment).date()).days
+    if days == 0:
+        return f"today {short_clock(moment)}"
+    return "yesterday" if days == 1 else date(moment, now)
+
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""An aware time, as documents hold it."""
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
+
+
+def _floored(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02}h"

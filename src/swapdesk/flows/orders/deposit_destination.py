@@ -34,7 +34,7 @@ from swapdesk.flows.orders.order_fields import (
 )
 from swapdesk.flows.orders.situations import deposit_on_chain
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
+from swapdesk.wire.encoding.numbers import NumberError, quantize, short, to_base_units
 from swapdesk.wire.orders import Order
 
 _PAYS = frozenset({TransactionRole.DEPOSIT, TransactionRole.BUNDLE})
@@ -140,7 +140,7 @@ def payable_amount(
         exact, how = nearest, "this is the same amount without the noise"
     else:
         exact, how = quantize(amount, decimals, up=True), "this is rounded up"
-    exact = _without_closing_zeros(exact)
+    exact = short(exact)
     said = copied_amount(amount)
     note = f"The service says {said} {symbol}. {symbol} has {decimals} decimals; {how}."
     return PayableAmount(exact, exact_amount(exact), note)
@@ -253,8 +253,3 @@ def _whole(amount: Decimal, decimals: int) -> bool:
     except NumberError:
         return False
     return True
-
-
-def _without_closing_zeros(amount: Decimal) -> Decimal:
-    text = f"{amount:f}"
-    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)

@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swapdesk.client.stream_events import StreamState
+from swapdesk.client.live import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of

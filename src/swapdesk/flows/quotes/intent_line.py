@@ -22,10 +22,8 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kind import AddressProblem, with_article
 from swapdesk.chain.addresses.payment_links import LinkedPayment, is_link, read_payment_link
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.coin_price import native_coin
-from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.catalog import Catalog, native_coin, resolve
+from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.notation import exact_amount, ungrouped_address, usd
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry

@@ -1,20 +1,25 @@
-"""What a quote is shown by: the columns of the quotes screen and of ``quote``; its JSON is
-``QuoteDocument`` of ``cli.quotes``.
+"""What a quote is shown by: the columns of the quotes screen and of ``quote``, the best of each
+kind of route, and why a route pays what it pays; its JSON is ``QuoteDocument`` of
+``cli.quotes``.
 
 A column is added here alone. The screen colours some cells; it takes heads, widths, sequence and
 the text of all others from this table, and so does the command.
 
-The same amount by each kind of route: what arrives, how long, who holds it, who knows.
-
-A kind that is missing says why. Nothing here is a promise: what is said of custody and
+A kind of route that is missing says why. Nothing here is a promise: what is said of custody and
 knowledge follows from how the kind of route works (contract 1.25).
+
+The lines of a route add up or say that they do not (contract 6.8: ``netAmountOut`` is ``amountOut``
+minus ``feeUsd``; gas is not in it). What the service does not state is said to be unknown and never
+set to zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
+from decimal import Decimal
+from enum import StrEnum
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -29,11 +34,30 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind, note_of
-from swapdesk.wire.quotes import RouteType
+from swapdesk.flows.quotes.ranking import (
+    RECHECK,
+    RankedQuote,
+    all_in,
+    all_in_places,
+    fee_in_output,
+    fees_kind,
+    note_of,
+    usd_in_output,
+)
+from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 
 NOTE_WIDTH = 6
 """Cells of the notes at least."""
+
+ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
+_HUNDRED = Decimal(100)
+_PLACES = 18
+_MARKUP_UNITS: dict[str, str] = {
+    MarkupType.PERCENTAGE: "%",
+    MarkupType.BASIS_POINTS: " bp",
+    MarkupType.ABSOLUTE: " absolute",
+}
 
 
 class ScreenColumn(Struct, frozen=True):
@@ -156,9 +180,6 @@ QUOTE_COLUMNS = (
 """From left to right."""
 
 
-ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
-
-
 class RouteTypeBest(Struct, frozen=True):
     """``best`` is the best valid route of its kind; without one ``missing`` says why."""
 
@@ -209,3 +230,294 @@ def _why(board: QuoteResult, kind: RouteType) -> str:
     if entry is not None:
         return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
     return "the service offers none for these tokens"
+
+
+class Known(StrEnum):
+    """Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
+
+    YOU = "you"
+    SERVICE = "service"
+    DERIVED = "derived"
+    UNKNOWN = "unknown"
+
+
+class Part(StrEnum):
+    """Where a step stands: before the lines, a line that is summed, their total, its check,
+    beside the total, or below it all."""
+
+    SEND = "send"
+    LINE = "line"
+    TOTAL = "total"
+    CHECK = "check"
+    OUTSIDE = "outside"
+    BELOW = "below"
+
+
+class Unit(StrEnum):
+    """What an amount is counted in."""
+
+    SOLD = "sold"
+    BOUGHT = "bought"
+    USD = "usd"
+    PERCENT = "percent"
+
+
+class SumVerdict(StrEnum):
+    """``SUMS`` within half a percent; ``DIFFERS``; ``GROSS``: a fee is stated and not in net;
+    ``UNSTATED``: net is less than what is paid out and nothing says why."""
+
+    SUMS = "sums"
+    DIFFERS = "differs"
+    GROSS = "gross"
+    UNSTATED = "unstated"
+
+
+class WaterfallStep(Struct, frozen=True):
+    """``amount`` in ``unit``, or ``word`` where there is none."""
+
+    PRINTED: ClassVar = {
+        "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
+        "word": "printed_word", "how": "how", "knownFrom": "known",
+    }  # fmt: skip
+
+    label: str
+    how: str
+    known: Known
+    part: Part
+    amount: Decimal | None = None
+    unit: Unit = Unit.BOUGHT
+    word: str = ""
+
+    @property
+    def printed_amount(self) -> Decimal | None:
+        return None if self.amount is None else _short(self.amount)
+
+    @property
+    def printed_unit(self) -> Unit | None:
+        return None if self.amount is None else self.unit
+
+    @property
+    def printed_word(self) -> str | None:
+        return self.word or None
+
+
+class Waterfall(Struct, frozen=True):
+    """From what is sent to what arrives, in order. ``lines`` is what the summed steps give, ``net``
+    what the service says.
+
+    ``gap`` is their difference in percent of what is paid out, None where that is nothing.
+    """
+
+    PRINTED: ClassVar = {
+        "verdict": "verdict", "lines": "printed_lines", "net": "net", "steps": "steps",
+    }  # fmt: skip
+
+    row: RankedQuote
+    steps: tuple[WaterfallStep, ...]
+    verdict: SumVerdict
+    lines: Decimal
+    net: Decimal
+    gap: Decimal | None
+
+    @property
+    def printed_lines(self) -> Decimal | None:
+        return _short(self.lines)
+
+    def of(self, part: Part) -> tuple[WaterfallStep, ...]:
+        return tuple(step for step in self.steps if step.part is part)
+
+
+def _short(amount: Decimal) -> Decimal:
+    """Eighteen decimals of a quotient; amounts of the answer alone are exact."""
+    exponent = amount.as_tuple().exponent
+    if isinstance(exponent, int) and exponent >= -_PLACES:
+        return amount
+    return ROUGH.quantize(amount, Decimal(1).scaleb(-_PLACES))
+
+
+def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
+    """The steps of one usable route of the board."""
+    quote = row.quote
+    out = quote.amount_out
+    assert out is not None  # a quote that states no amount is not usable
+    paid = WaterfallStep("Provider pays out", "amountOut", Known.SERVICE, Part.LINE, out)
+    fee = _fee(quote)
+    taken = fee.amount if fee.part is Part.LINE and fee.amount is not None else Decimal(0)
+    lines = ROUGH.add(out, taken)
+    verdict = _verdict(quote, row.key, lines)
+    away = ROUGH.subtract(row.key, lines)
+    gap = ROUGH.multiply(ROUGH.divide(away, out), _HUNDRED) if out > 0 else None
+    steps = [
+        _sends(board, row),
+        *_middle(board, quote),
+        paid,
+        fee,
+        _markup(quote),
+        _total(board, row),
+        _check(verdict, gap, summed=taken != 0),
+        *_outside(quote),
+        _all_in(board, row),
+        _value(board, row),
+    ]
+    return Waterfall(row, tuple(steps), verdict, lines, row.key, gap)
+
+
+def remark(found: Waterfall, lines: str, net: str) -> str:
+    """The sentence when the lines do not give what the service says, or nothing is left.
+
+    ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
+    """
+    if found.verdict is SumVerdict.DIFFERS:
+        size = percent(found.gap).lstrip("−+")
+        return (
+            f"Δ {size}: the lines give {lines}, the service says {net}."
+            " Ranked by the service's number."
+        )
+    if found.verdict is SumVerdict.GROSS:
+        return "The service took no fee out of this amount: it flatters the route."
+    if found.verdict is SumVerdict.UNSTATED:
+        return f"The service pays out {lines} and calls {net} net; it does not say why."
+    if found.net <= 0:
+        return "The fees take more than the provider pays out."
+    return ""
+
+
+def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    amount, price = board.amount_in(row), board.token_in.price
+    value = row.quote.amount_in_usd
+    if value is None and price is not None:
+        value = ROUGH.multiply(amount, price)
+    how = "no price known"
+    if value is not None:
+        how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
+    known = Known.SERVICE if board.wish.receive else Known.YOU
+    return WaterfallStep("You send", how, known, Part.SEND, amount, Unit.SOLD)
+
+
+def _middle(board: QuoteResult, quote: Quote) -> list[WaterfallStep]:
+    """Where the two legs of a private route meet. No quote names it (contract 6.17); it is known
+    where the hop was pinned (contract 6.17)."""
+    if quote.type != RouteType.PRIVATE:
+        return []
+    if board.wish.use_xmr is True:
+        return [
+            WaterfallStep("Middle", "the legs meet on Monero", Known.YOU, Part.SEND, word="XMR")
+        ]
+    how = "the service chooses where the legs meet"
+    return [WaterfallStep("Middle", how, Known.UNKNOWN, Part.SEND, word="not told")]
+
+
+def _fee(quote: Quote) -> WaterfallStep:
+    label = "Provider fee"
+    if quote.fee_usd is None:
+        inside = quote.type in (RouteType.STANDARD, RouteType.PRIVATE)
+        word, how = ("in price", "inside the rate") if inside else ("not stated", "no feeUsd")
+        return WaterfallStep(label, how, Known.UNKNOWN, Part.LINE, word=word)
+    if quote.fee_usd == 0:
+        return WaterfallStep(label, "feeUsd is 0", Known.SERVICE, Part.LINE, Decimal(0))
+    fee = fee_in_output(quote)
+    if fee is None:
+        return WaterfallStep(
+            label, "not in net: no price", Known.SERVICE, Part.OUTSIDE, quote.fee_usd, Unit.USD
+        )
+    how = f"{usd(quote.fee_usd)} ÷ {usd(ROUGH.divide(quote.fee_usd, fee))}"
+    if _gross(quote):
+        return WaterfallStep(label, f"{how}, not in net", Known.DERIVED, Part.OUTSIDE, -fee)
+    return WaterfallStep(label, how, Known.DERIVED, Part.LINE, -fee)
+
+
+def _gross(quote: Quote) -> bool:
+    """A fee is stated and net is the amount before it all the same."""
+    return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
+
+
+def _markup(quote: Quote) -> WaterfallStep:
+    label, inside = "Partner markup", "inside what is paid out"
+    applied, unit = quote.applied_api_markup, "%"
+    if applied is None:
+        applied = quote.api_markup_value
+        kind = quote.markup_type or MarkupType.PERCENTAGE
+        unit = _MARKUP_UNITS.get(kind, f" {kind}, an unknown unit")
+    if applied is None:
+        return WaterfallStep(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
+    if applied == 0:
+        return WaterfallStep(label, "none on this route", Known.SERVICE, Part.LINE, Decimal(0))
+    return WaterfallStep(
+        label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}"
+    )
+
+
+def _total(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    stated = row.quote.net_amount_out is not None
+    how = "netAmountOut" if stated else "amountOut, no net stated"
+    if board.wish.receive:
+        how = f"{how}, as you asked"
+    return WaterfallStep("You get, net", how, Known.SERVICE, Part.TOTAL, row.key)
+
+
+def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
+    if _gross(quote):
+        return SumVerdict.GROSS
+    out = quote.amount_out or Decimal(0)
+    if abs(ROUGH.subtract(net, lines)) <= ROUGH.multiply(abs(out), RECHECK):
+        return SumVerdict.SUMS
+    unstated = quote.fee_usd is None or (quote.fee_usd > 0 and fee_in_output(quote) is None)
+    return SumVerdict.UNSTATED if unstated else SumVerdict.DIFFERS
+
+
+def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
+    """``summed``: whether there is anything to add to what is paid out."""
+    how = {
+        SumVerdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
+        SumVerdict.DIFFERS: "the lines do not add up",
+        SumVerdict.GROSS: "gross: the fee is not in net",
+        SumVerdict.UNSTATED: "net is less, nothing says why",
+    }[verdict]
+    return WaterfallStep("Check", how, Known.DERIVED, Part.CHECK, gap, Unit.PERCENT)
+
+
+def _outside(quote: Quote) -> list[WaterfallStep]:
+    steps: list[WaterfallStep] = []
+    units = f"{quote.gas:,f} gas, " if quote.gas is not None else ""
+    taken = usd_in_output(quote, quote.gas_usd)
+    if quote.gas_usd is None and quote.type == RouteType.DEX:
+        steps.append(
+            WaterfallStep("Gas", f"{units}no price", Known.UNKNOWN, Part.OUTSIDE, word="gas ?")
+        )
+    elif quote.gas_usd is not None and taken is None:
+        how = f"{units}no price of the token"
+        steps.append(
+            WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, quote.gas_usd, Unit.USD)
+        )
+    elif quote.gas_usd is not None and taken is not None:
+        how = f"{units}{usd(quote.gas_usd)}"
+        steps.append(WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, -taken))
+    if quote.bridge_fee_usd is not None:
+        how, fee = "may be inside amountOut, unsaid", quote.bridge_fee_usd
+        steps.append(WaterfallStep("Bridge fee", how, Known.SERVICE, Part.OUTSIDE, fee, Unit.USD))
+    return steps
+
+
+def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    figure = all_in(row)
+    if figure is None:
+        return WaterfallStep(
+            "All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?"
+        )
+    place = all_in_places(board.ranking)[row.quote_id]
+    rank = f"rank stays {place}" if place == row.place else f"rank {row.place} → {place}"
+    if row.quote.gas_usd is None:
+        sum_ = "sent, no gas" if row.reverse else "net, no gas"
+    else:
+        sum_ = "sent + gas" if row.reverse else "net − gas"
+    unit = Unit.SOLD if row.reverse else Unit.BOUGHT
+    return WaterfallStep("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
+
+
+def _value(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    found = board.value_difference(row)
+    label = "Value difference"
+    if found.percent is None:
+        return WaterfallStep(label, "a price is missing", Known.UNKNOWN, Part.BELOW, word="?")
+    how = f"{usd(found.value_out_usd)} of {usd(found.value_in_usd)}"
+    return WaterfallStep(label, how, Known.DERIVED, Part.BELOW, found.percent, Unit.PERCENT)

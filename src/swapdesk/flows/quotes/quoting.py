@@ -1,14 +1,11 @@
 """Asking for quotes: one call, every route, its age and its end on the desk's clock.
 
-Nothing is asked by itself but what a key asked for and a 429 put off (``requote``): quotes
-are scarce, and every ask is a key press at a shown cost (contract 2.9).
+Nothing is asked by itself but what a key asked for and a 429 put off (:class:`AskingAgain`): quotes
+are scarce, and every ask is a key press at a shown cost (contract 2.9). Before it the digits of the
+amount and the limits of the pair are looked at (contract 6.1).
 
-The token between the two legs of a private swap, as far as the desk knows it beforehand.
-
-How much value a route loses, fees included, and how much consent that needs.
-
-Not a price impact: everything between what goes in and what comes out is in it. A price that
-is not known is never taken for "no loss".
+The value difference of a route is no price impact: everything between what goes in and what comes
+out is in it, fees included. A price that is not known is never taken for "no loss".
 """
 
 from __future__ import annotations
@@ -16,30 +13,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from math import ceil
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.client.errors import ClientError
+from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.quotes.amount_check import bounds_of
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
-from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.encoding.numbers import (
+    ROUGH,
+    AmountError,
+    as_double,
+    parse_amount,
+    survives_double,
+)
 from swapdesk.wire.encoding.time_range import within_range
-from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuote, Quote, RouteType
+from swapdesk.wire.quotes import (
+    Limits,
+    PairLimits,
+    PairLimitsQuery,
+    PrivateSendQuote,
+    Quote,
+    RouteType,
+)
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
-    from swapdesk.client.retry import OnRepeat
+    from swapdesk.client.transport import OnRepeat, Repeat
 
 
-DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
-"""Loss below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
+FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
+"""The route types the desk asks quotes for."""
 
 _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
     (Decimal(30), "refused"),
@@ -50,9 +60,92 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
 """Prices of the list may be a day old; a claim this much above them is no matter of age."""
-
-
 _MILLIONTH = Decimal("0.000001")
+VALIDITY = timedelta(seconds=60)
+"""How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
+LIMITS_AGE = 60.0
+_KEPT_LIMITS = 64
+_CLOCK_RESOLUTION = timedelta(seconds=2)
+"""Differences up to this are those of a ``Date`` without fractions."""
+XMR = "xmr"
+ASKS = 3
+"""So often one key press asks at most."""
+LONGEST_WAIT = 90.0
+"""Seconds that somebody waits for: of a later window only the time is told."""
+LATE = 5.0
+"""Seconds after which nobody waits any more: the page was not in view when the window opened."""
+
+
+class Bounds(Struct, frozen=True):
+    """Smallest and largest amount that some asked route takes; ``largest`` None for no bound."""
+
+    smallest: Decimal
+    largest: Decimal | None
+
+
+def typed_amount(text: str, token: Token) -> Decimal:
+    """The amount of ``token`` that a person typed. Raises AmountError."""
+    amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
+    if amount == 0:
+        raise AmountError("zero", "Type an amount above 0.", 0)
+    return amount
+
+
+def lost_digits(amount: Decimal) -> str | None:
+    """What the service makes of an amount with more digits than it keeps; None where it keeps
+    all of them."""
+    if survives_double(amount):
+        return None
+    sent = exact_amount(as_double(amount))
+    return f"The service keeps 15 digits. It will receive {sent}."
+
+
+def bounds_of(
+    limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES, *, receive: bool = False
+) -> Bounds | None:
+    """The widest bounds over the route types; None when no type has any.
+
+    ``receive``: of what arrives, where the service states that side (``minOut``, ``maxOut``).
+    """
+    known = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
+    sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in known]
+    smallest = [low for low, _ in sides if low is not None]
+    if not known or len(smallest) < len(known):
+        return None
+    largest = [high for _, high in sides if high is not None]
+    return Bounds(min(smallest), max(largest) if len(largest) == len(known) else None)
+
+
+def outside_limits(
+    amount: Decimal,
+    symbol: str,
+    limits: PairLimits | None,
+    types: Sequence[RouteType] = FLOATING_TYPES,
+    *,
+    receive: bool = False,
+) -> str | None:
+    """Why no route takes the amount (in reverse: pays it), or None when one may."""
+    bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
+    if bounds is None:
+        return None
+    if amount < bounds.smallest:
+        nearest = f"The smallest usable amount is {exact_amount(bounds.smallest)} {symbol}."
+    elif bounds.largest is not None and amount > bounds.largest:
+        nearest = f"The largest usable amount is {exact_amount(bounds.largest)} {symbol}."
+    else:
+        return None
+    verb = "pays" if receive else "takes"
+    return f"No route {verb} {exact_amount(amount)} {symbol}. {nearest}"
+
+
+def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
+    if kind is RouteType.PRIVATE:
+        return limits.private
+    return limits.cex if kind is RouteType.STANDARD else limits.dex
+
+
+DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
+"""Loss below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
@@ -128,15 +221,6 @@ def _value_out(row: RankedQuote) -> Decimal | None:
     if usd is None or gross is None or gross <= 0 or row.key == gross:
         return usd
     return ROUGH.divide(ROUGH.multiply(usd, row.key), gross)
-
-
-VALIDITY = timedelta(seconds=60)
-"""How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
-
-LIMITS_AGE = 60.0
-_KEPT_LIMITS = 64
-_CLOCK_RESOLUTION = timedelta(seconds=2)
-"""Differences up to this are those of a ``Date`` without fractions."""
 
 
 class QuoteResult(Struct, frozen=True):
@@ -381,9 +465,6 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
     )
 
 
-XMR = "xmr"
-
-
 def find_intermediate_token(catalog: Catalog, board: QuoteResult, row: RankedQuote) -> Token | None:
     """XMR where the hop of a private route was pinned to it; None where the service chooses.
 
@@ -395,3 +476,86 @@ def find_intermediate_token(catalog: Catalog, board: QuoteResult, row: RankedQuo
     rows = catalog.rows_of_symbol("XMR")
     found = (catalog.token(one.id) for one in rows)
     return next((t for t in found if t is not None and t.chain_data.kind == XMR), None)
+
+
+def follow_route(board: QuoteResult, before: RankedQuote) -> RankedQuote | None:
+    """The row of the same provider and route, None when it is gone or pays nothing.
+
+    Private routes name no provider: the best one of the same kind of rate stands for the one
+    chosen before.
+    """
+    row = board.ranking.follow(before)
+    if row is None and before.quote.swap is None:
+        kind = (before.quote.type, before.quote.fixed)
+        rows = board.ranking.rows
+        row = next((one for one in rows if (one.quote.type, one.quote.fixed) == kind), None)
+    return row if row is not None and row.pays else None
+
+
+def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
+    """How much less the newer quote pays, in reverse how much more it takes; in percent above
+    zero, None when it is not worse."""
+    worse = ROUGH.subtract(before.figure, after.figure)
+    worse = -worse if before.reverse else worse
+    if before.figure <= 0 or worse <= 0:
+        return None
+    return ROUGH.multiply(ROUGH.divide(worse, before.figure), Decimal(100))
+
+
+class AskingAgain:
+    """One question. Times are those of the desk's monotonic clock, in seconds."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._repeat: Repeat | None = None
+        self._due: float | None = None
+        self.most = 1
+        """How many calls each call of the next question may become, and be charged as."""
+
+    def begin(self, *, by_itself: bool = False) -> None:
+        """The question leaves: by a key, or ``by_itself`` once more."""
+        self._asked = self._asked + 1 if by_itself else 1
+        self._repeat = self._due = None
+
+    def may_repeat(self, repeat: Repeat) -> bool:
+        """Whether the client repeats a call. After a 429 it does not: the wait is told instead."""
+        if isinstance(repeat.error, RateLimited):
+            return False
+        self._repeat, self.most = repeat, repeat.of
+        return True
+
+    def answered(self) -> None:
+        """An answer came; only calls that had to be repeated make the next question dearer."""
+        if self._repeat is None:
+            self.most = 1
+
+    def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
+        """No answer came. ``budget_wait``: seconds until the desk's own count allows a call."""
+        if not isinstance(error, RateLimited) or self._asked >= ASKS:
+            return
+        wait = error.retry_after if error.retry_after is not None else budget_wait
+        if wait and wait <= LONGEST_WAIT:
+            self._due = now + wait
+
+    def left(self, now: float) -> float | None:
+        """Seconds until it is asked again by itself, None when it is not."""
+        return None if self._due is None else max(0.0, self._due - now)
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is to be asked now; asked about once a second while the page is in view."""
+        if self._due is None or now < self._due:
+            return False
+        waited_for, self._due = now - self._due <= LATE, None
+        return waited_for
+
+    def words(self, now: float) -> str:
+        """``again in 21 s``; empty when it is not asked again by itself."""
+        left = self.left(now)
+        return "" if left is None else f"again in {ceil(left)} s"
+
+    @property
+    def turn(self) -> str:
+        """``2 of 3`` of a question that is asked again, or whose call is; else empty."""
+        if self._repeat is not None:
+            return f"{self._repeat.attempt} of {self._repeat.of}"
+        return f"{self._asked} of {ASKS}" if self._asked > 1 else ""

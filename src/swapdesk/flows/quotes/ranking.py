@@ -1,12 +1,15 @@
-"""Which route pays most, and which routes cannot be used and why.
+"""Which route pays most, which routes cannot be used and why, and the order in which they are
+shown.
 
 Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8); reverse
 quotes pay out the same and are compared on ``amountIn``, lowest first. Only usable routes are
 ranked: a sort over everything would put an errored or filtered row first. A net amount above the
 amount that is paid out is not believed (contract 6.7, 6.21).
 
-What is said of a usable route beside its numbers: short words, and what they mean.
+All-in is net less gas, both in the output token (in reverse what is sent plus gas). It is never
+the default: ``netAmountOut`` leaves gas out (contract 6.8).
 
+Badges are short words beside the numbers of a usable route.
 ``fixed``: the rate cannot move. ``gross``: fees are not in the ranking. ``differs``: net does
 not follow from amount and fees. ``pays nothing``: net at or below zero. ``refund address``: one
 is required, on every fixed route too (contract 6.12).
@@ -20,9 +23,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from enum import StrEnum
 from typing import ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import ROUGH
@@ -51,6 +56,19 @@ _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs":
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
 """Of these it tells as much that a route does not have one."""
 _SAID_ONCE_FROM = 5
+
+TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
+"""Amounts are equal when they are to twelve digits: the service computes in doubles."""
+_COMPARED = frozenset(RouteType)
+_SHORT = Decimal("0.0001")
+_NO_END = "it does not say until when its rate is kept"
+_FILTERED: dict[str, str] = {
+    FilteredReason.PRICE_IMPACT: "filtered: price impact is too high",
+    FilteredReason.DIFFERENT_RECIPIENT: "filtered: it would pay a different recipient",
+}
+ALIKE_SHOWN = 3
+FEWEST_LEFT_OUT = 2
+"""A single row takes no more room than the row that would say that it is left out."""
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
@@ -138,18 +156,6 @@ def _follows(quote: Quote) -> bool:
         return True
     expected = ROUGH.subtract(out, fee)
     return abs(ROUGH.subtract(net, expected)) <= ROUGH.multiply(abs(out), RECHECK)
-
-
-TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
-"""Amounts are equal when they are to twelve digits: the service computes in doubles."""
-
-_COMPARED = frozenset(RouteType)
-_SHORT = Decimal("0.0001")
-_NO_END = "it does not say until when its rate is kept"
-_FILTERED: dict[str, str] = {
-    FilteredReason.PRICE_IMPACT: "filtered: price impact is too high",
-    FilteredReason.DIFFERENT_RECIPIENT: "filtered: it would pay a different recipient",
-}
 
 
 class UnusableQuote(Struct, frozen=True):
@@ -429,3 +435,139 @@ def _placed(
 def share_of(away: Decimal, best: Decimal) -> Decimal | None:
     """``away`` in percent of ``best``; None when the best is nothing."""
     return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None
+
+
+class QuoteOrder(StrEnum):
+    """``NET`` is the ranking itself; ``TIME`` keeps its places."""
+
+    NET = "net"
+    ALL_IN = "all-in"
+    TIME = "time"
+
+    @property
+    def following(self) -> QuoteOrder:
+        orders = list(QuoteOrder)
+        return orders[(orders.index(self) + 1) % len(orders)]
+
+
+class PlacedQuote(Struct, frozen=True):
+    """A route in the order that is shown.
+
+    ``figure`` is what the order compares, None where the gas is not known: such a row comes
+    last. The differences are those to the best row that is still valid, None without a figure.
+    """
+
+    row: RankedQuote
+    place: int
+    figure: Decimal | None
+    best: bool
+    vs_best_percent: Decimal | None
+    vs_best_amount: Decimal | None
+
+
+class Arrangement(Struct, frozen=True):
+    """What the keys of the table choose; ``only`` None shows every route type. ``whole``: of
+    routes that nobody can tell apart all are shown."""
+
+    order: QuoteOrder = QuoteOrder.NET
+    only: RouteType | None = None
+    whole: bool = False
+
+    @property
+    def all_in(self) -> bool:
+        return self.order is QuoteOrder.ALL_IN
+
+    def sorted_on(self) -> Arrangement:
+        """The next order: net, all-in, time."""
+        return replace(self, order=self.order.following)
+
+    def switched(self) -> Arrangement:
+        """All-in instead of net, and back."""
+        return replace(self, order=QuoteOrder.NET if self.all_in else QuoteOrder.ALL_IN)
+
+    def narrowed(self, only: RouteType | None) -> Arrangement:
+        """One route type, or all again when it is the one already."""
+        return replace(self, only=None if only is self.only else only)
+
+    def unfolded(self, whole: bool = True) -> Arrangement:
+        """With all routes that are alike, or with the first of them alone."""
+        return replace(self, whole=whole)
+
+    def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
+        """Those of ``placed`` that are not shown: of routes that name no provider, and so differ
+        in nothing but their amount, the first three of each kind of rate are, and the best one."""
+        if self.whole or self.only is RouteType.PRIVATE:
+            return ()
+        alike: dict[bool, list[PlacedQuote]] = {}
+        for one in placed:
+            if one.row.quote.type == RouteType.PRIVATE and one.row.quote.swap is None:
+                alike.setdefault(one.row.quote.fixed, []).append(one)
+        found = [one for rows in alike.values() for one in rows[ALIKE_SHOWN:] if not one.best]
+        if len(found) < FEWEST_LEFT_OUT:
+            return ()
+        places = {one.place for one in found}
+        return tuple(one for one in placed if one.place in places)
+
+    def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
+        """The rows to show. A filter hides rows and changes neither places nor the best."""
+        placed = _compared(ranking, self.all_in, now)
+        if self.order is QuoteOrder.TIME:
+            placed = sorted(placed, key=lambda one: time_key(one.row.quote))
+        return tuple(one for one in placed if self.only is None or one.row.quote.type == self.only)
+
+
+def all_in(row: RankedQuote) -> Decimal | None:
+    """Net less gas in the output token, in reverse the amount sent plus gas in its token.
+
+    None when an on-chain route does not say its gas, or no price turns it into the token.
+    Centralized routes have no gas of their own.
+    """
+    quote, gas = row.quote, row.quote.gas_usd
+    if gas is None:
+        return None if quote.type == RouteType.DEX else row.figure
+    if gas < 0:
+        return None
+    if gas == 0:
+        return row.figure
+    if row.reverse:
+        worth = quote.amount_in_usd
+        if worth is None or worth <= 0:
+            return None
+        return ROUGH.add(row.figure, ROUGH.divide(ROUGH.multiply(gas, row.figure), worth))
+    taken = usd_in_output(quote, gas)
+    return None if taken is None else ROUGH.subtract(row.figure, taken)
+
+
+def all_in_places(ranking: Ranking) -> dict[str, int]:
+    """Quote id to place by all-in; rows of unknown gas come last in their old order."""
+    return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
+
+
+def _by_all_in(ranking: Ranking) -> list[RankedQuote]:
+    def key(row: RankedQuote) -> tuple[bool, Decimal, int]:
+        figure = all_in(row)
+        if figure is None:
+            return True, Decimal(0), row.place
+        rounded = TIES.plus(figure)
+        return False, rounded if row.reverse else -rounded, row.place
+
+    return sorted(ranking.rows, key=key)
+
+
+def _compared(ranking: Ranking, by_all_in: bool, now: datetime) -> list[PlacedQuote]:
+    rows = _by_all_in(ranking) if by_all_in else list(ranking.rows)
+    figures = [all_in(row) if by_all_in else row.figure for row in rows]
+    valid = [at for at, row in enumerate(rows) if not row.expired(now) and figures[at] is not None]
+    best = valid[0] if valid else None
+    measure = (
+        figures[best] if best is not None else next((f for f in figures if f is not None), None)
+    )
+    placed: list[PlacedQuote] = []
+    for at, (row, figure) in enumerate(zip(rows, figures, strict=True)):
+        away = None
+        if figure is not None and measure is not None:
+            same = at == best or TIES.plus(figure) == TIES.plus(measure)
+            away = Decimal(0) if same else ROUGH.subtract(figure, measure)
+        percent = share_of(away, measure) if away is not None and measure is not None else None
+        placed.append(PlacedQuote(row, at + 1, figure, at == best, percent, away))
+    return placed

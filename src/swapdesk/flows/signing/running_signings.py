@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
-from swapdesk.wallet.errors import WalletError, WrongPassphrase
+from swapdesk.wallet.protocol import WalletError, WrongPassphrase
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import SignedTransaction
 

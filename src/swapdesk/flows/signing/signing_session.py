@@ -23,7 +23,7 @@ from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.secret import Secret
-from swapdesk.wallet.payload import Payload, TypedDataPayload
+from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
 

@@ -25,9 +25,8 @@ from msgspec.structs import replace
 from swapdesk import __version__
 from swapdesk.flows.notation import copied_amount, exact_amount, tracker_amount
 from swapdesk.flows.notation.hidden_amounts import DOTS, without_amounts
-from swapdesk.flows.support.case_sheet import CaseRecord, record_of
 from swapdesk.flows.support.pasted_secret import secret_in
-from swapdesk.flows.support.support_case import CaseFacts
+from swapdesk.flows.support.support_case import CaseFacts, CaseRecord, record_of
 from swapdesk.paths import write_private
 from swapdesk.settings import Settings
 from swapdesk.wire.encoding.codec import CodecError, refuse_deep

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal

@@ -8,8 +8,8 @@ too, so it is looked at again and again; of a batch for a whole group at once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -31,6 +31,18 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
+    """What the journal answers; ``otherwise``, as a rule what is known already, where it cannot be
+    read."""
+    try:
+        return ask()
+    except JournalUnavailable as error:
+        log.error("the journal cannot be read: %s", error)
+        return otherwise
 
 
 class BatchPayments(Protocol):
@@ -87,12 +99,7 @@ class BatchedOrders:
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
         if not tracked.in_batch:
-            try:
-                made = self._batches.made(group)
-            except JournalUnavailable as error:
-                log.error("the journal cannot be read: %s", error)
-                return tracked
-            if not made:
+            if not told_by_journal(lambda: self._batches.made(group), False):
                 return tracked
             tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
         return self.with_payment(tracked, seen)
@@ -102,11 +109,9 @@ class BatchedOrders:
         group, payments = seen.multi_id, self._payments
         if group is None or payments is None or not _unpaid(tracked):
             return tracked
-        try:
-            payment = payments.of(group, tracked.service_id)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return tracked
+        payment = told_by_journal(
+            lambda: payments.of(group, tracked.service_id), tracked.batch_payment
+        )
         if payment == tracked.batch_payment:
             return tracked
         return replace(tracked, batch_payment=payment)

@@ -19,22 +19,21 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from swapdesk.background import BackgroundTasks, Defect
-from swapdesk.client.api import PartnerApi
+from swapdesk.client.api import OrderPage, PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.client.live import OrderStream
-from swapdesk.client.order_page import OrderPage
-from swapdesk.client.stream_events import (
+from swapdesk.client.live import (
     OrderMissing,
     OrderSeen,
     OrdersListed,
+    OrderStream,
     StateChanged,
     StreamEvent,
     StreamState,
 )
-from swapdesk.client.stream_events import Source as Sighting
+from swapdesk.client.live import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
+from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -59,6 +58,7 @@ from swapdesk.flows.tracking.self_paid_orders import (
     BatchPayments,
     awaits_own_deposit,
     read_swap_payment,
+    told_by_journal,
 )
 from swapdesk.wire.orders import DisplayStatus, Order, OrderQuery
 
@@ -445,36 +445,30 @@ class Tracker:
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""
         before = self._away or {}
-        try:
-            self._away = self._journal.orders.away()
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return []
+        self._away = told_by_journal(self._journal.orders.away, self._away)
+        after = self._away or {}
         moved = [
             service_id
-            for service_id in before.keys() | self._away.keys()
-            if before.get(service_id) != self._away.get(service_id) and service_id in self._known
+            for service_id in before.keys() | after.keys()
+            if before.get(service_id) != after.get(service_id) and service_id in self._known
         ]
         for service_id in moved:
-            self._put(replace(self._known[service_id], away=self._away.get(service_id)))
+            self._put(replace(self._known[service_id], away=after.get(service_id)))
         return moved
 
     def _look_at_chain_payments(self) -> list[str]:
         """Read what chains showed, also to another desk; the ids of orders that this says
         something new of."""
         before, self._looked = self._payments or {}, self._clock.monotonic()
-        try:
-            self._payments = self._journal.orders.payments()
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return []
+        self._payments = told_by_journal(self._journal.orders.payments, self._payments)
+        after = self._payments or {}
         moved = [
             service_id
-            for service_id, payments in self._payments.items()
+            for service_id, payments in after.items()
             if before.get(service_id) != payments and service_id in self._known
         ]
         for service_id in moved:
-            self._put(replace(self._known[service_id], payments=self._payments[service_id]))
+            self._put(replace(self._known[service_id], payments=after[service_id]))
         return moved
 
     def _shown(self, service_id: str) -> tuple[PaidOnChain, ...]:
@@ -687,29 +681,24 @@ class Tracker:
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
         """What this desk, another one or a command sent for each order, asked for at once."""
-        try:
-            found = self._journal.transactions.deposits(names) if names else {}
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
+        sent = self._journal.transactions.deposits
+        found = told_by_journal(lambda: sent(names), None) if names else None
+        if found is None:
             return {}
         return {name: own_payment(found.get(name, ())) for name in names}
 
     def _paid_at(self, order: Order) -> datetime | None:
         """When the service saw the deposit, as far as the journal has that."""
-        try:
-            history = self._journal.orders.history
-            return history.deposit_seen(order.service_id) if deposit_arrived(order) else None
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return None
+        seen = self._journal.orders.history.deposit_seen
+        arrived = deposit_arrived(order)
+        return told_by_journal(lambda: seen(order.service_id), None) if arrived else None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""
-        try:
-            payment = read_swap_payment(self._journal.swaps, tracked.intent, tracked.order)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return tracked
+        payment = told_by_journal(
+            lambda: read_swap_payment(self._journal.swaps, tracked.intent, tracked.order),
+            tracked.swap_payment,
+        )
         if payment == tracked.swap_payment:
             return tracked
         return replace(tracked, swap_payment=payment)

@@ -17,9 +17,8 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 State = TransactionState

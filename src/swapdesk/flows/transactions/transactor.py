@@ -14,10 +14,8 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import rule_next
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.promise import Payload, Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.review import CHAIN_UNREAD, Review, RuleFinding, Severity
 from swapdesk.wallet.transactions import (
     HARMLESS,

@@ -37,9 +37,15 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.payload import ChainStep, TypedDataPayload
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wallet.promise import (
+    Asset,
+    ChainStep,
+    DepositPromise,
+    Promise,
+    Purpose,
+    TypedDataPayload,
+)
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wallet.review import Review, Severity
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 from swapdesk.wallet.spending import plain_amount

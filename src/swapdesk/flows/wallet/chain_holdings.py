@@ -15,10 +15,9 @@ from swapdesk.chain.deployments import CALL_ASSETS
 from swapdesk.flows.wallet.wallet_words import unread_next
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 if TYPE_CHECKING:

@@ -33,9 +33,8 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import DeskReadsOnly, Refused
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import DeskReadsOnly, RefusalCode, Refused
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 

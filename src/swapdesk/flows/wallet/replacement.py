@@ -22,10 +22,8 @@ from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WalletError
-from swapdesk.wallet.payload import Payload, TransactionPayload
-from swapdesk.wallet.promise import Asset, Purpose
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
+from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 

@@ -21,8 +21,7 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Review
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, rule_next
-from swapdesk.wallet.errors import AgentGone, AgentMissing, DeskReadsOnly, Refused, WalletError
-from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.protocol import (
+    AgentGone,
+    AgentMissing,
+    DeskReadsOnly,
+    RefusalCode,
+    Refused,
+    WalletError,
+)
 from swapdesk.wallet.review import Severity
 
 _NEXT = {

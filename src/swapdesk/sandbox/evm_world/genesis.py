@@ -384,9 +384,9 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
     parties = parties_of(key)
     found = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
-        found[_octets(address)] = Allocation(0, artefact(name).code, storage)
+        found[octets(address)] = Allocation(0, artefact(name).code, storage)
     for name in (TREASURY, SOLVER, RELAYER, BUNDLER):
-        found[_octets(parties[name])] = Allocation(balance=COINS)
+        found[octets(parties[name])] = Allocation(balance=COINS)
     for wallet, units in _coins(chain).items():
         # What an exchange pays for gas is not of what it trades with.
         found[sandbox_key(key, wallet).address] = Allocation(balance=COINS + units)
@@ -459,7 +459,7 @@ def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, A
             units[address_of_wallet(wallet)] += reserve
         coins = units.total() if contract.kind == TokenContractKind.WRAPPED else 0
         storage = token_storage(contract, token.row.symbol, token.row.decimals, units, allowed)
-        found[_octets(address_of(token))] = Allocation(coins, artefact(contract.kind).code, storage)
+        found[octets(address_of(token))] = Allocation(coins, artefact(contract.kind).code, storage)
     return found
 
 
@@ -513,5 +513,5 @@ def _treasury(token: WorldToken, held: int) -> int:
     return left
 
 
-def _octets(address: str) -> bytes:
+def octets(address: str) -> bytes:
     return bytes.fromhex(address[2:])

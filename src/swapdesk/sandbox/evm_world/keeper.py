@@ -27,6 +27,7 @@ from swapdesk.sandbox.evm_world.genesis import (
     Pool,
     address_of,
     balance_slot,
+    octets,
     pools_of,
 )
 from swapdesk.sandbox.market import Market
@@ -257,7 +258,7 @@ def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]
     accounts = watched.live.accounts
     states = [_state(accounts, pool) for pool in watched.pools]
     held = {
-        address: accounts.get_storage(_octets(address), slot)
+        address: accounts.get_storage(octets(address), slot)
         for address, slot in watched.places.items()
     }
     return plan(states, prices, held)
@@ -266,14 +267,9 @@ def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]
 def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
     slots = artefact("Pool").slots
     reserve0, reserve1 = (
-        accounts.get_storage(_octets(pool.address), slots[name])
-        for name in ("reserve0", "reserve1")
+        accounts.get_storage(octets(pool.address), slots[name]) for name in ("reserve0", "reserve1")
     )
     return PoolState(pool, reserve0, reserve1)
-
-
-def _octets(address: str) -> bytes:
-    return bytes.fromhex(address[2:])
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:

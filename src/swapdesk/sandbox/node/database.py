@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -94,6 +94,16 @@ class Database:
             raise
         self.connection.execute("COMMIT")
 
+    def insert(self, table: str, columns: Mapping[str, object]) -> None:
+        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+        query = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
+        self.connection.execute(query, tuple(columns.values()))
+
+    def change(self, table: str, row: int, columns: Mapping[str, object]) -> None:
+        changes = ", ".join(f"{name} = ?" for name in columns)
+        query = f"UPDATE {table} SET {changes} WHERE id = ?"  # noqa: S608 (names are ours)
+        self.connection.execute(query, (*columns.values(), row))
+
     def get(self, name: str) -> str | None:
         row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row["value"])
@@ -152,14 +162,9 @@ class AccountRows:
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = _nobody
+        self._database = database
         self._connection = database.connection
         self._clock = clock
-
-    def insert(self, columns: dict[str, object]) -> None:
-        names = ", ".join(columns)
-        marks = ", ".join("?" * len(columns))
-        query = f"INSERT INTO accounts ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
-        self._connection.execute(query, tuple(columns.values()))
 
     def by_key(self, venue: str, key: str) -> sqlite3.Row | None:
         return self._one("SELECT * FROM accounts WHERE venue = ? AND key = ?", venue, key)
@@ -224,9 +229,7 @@ class AccountRows:
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
-        changes = ", ".join(f"{name} = ?" for name in columns)
-        query = f"UPDATE accounts SET {changes} WHERE id = ?"  # noqa: S608 (names are ours)
-        self._connection.execute(query, (*columns.values(), row["id"]))
+        self._database.change("accounts", row["id"], columns)
         if not columns.keys() <= _NOT_TOLD:
             self.tell(row)
 

@@ -22,8 +22,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
-from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.node.database import Database, OtherWorld
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.tables import PAYOUT_WALLETS, VENUE_ROWS, ChainRow
 from swapdesk.sandbox.world import (
@@ -222,14 +222,6 @@ class Payment(Struct, frozen=True, kw_only=True):
     due_now: int | None = None
 
 
-class LedgerRefusal(Exception):
-    """The ledger says no; nothing was moved. ``code`` is what a caller is told."""
-
-    def __init__(self, message: str, code: RpcCode = RpcCode.REFUSED) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class Ledger:
     """All chains in one database. Writing methods run inside a transaction of the caller."""
 
@@ -298,7 +290,7 @@ class Ledger:
     def _move(self, token: WorldToken, sender: str, receiver: str, units: int) -> None:
         held = self.balance(token.token_id, sender)
         if held < units:
-            raise LedgerRefusal(f"{sender} holds too little {token.row.symbol}")
+            raise Problem(f"{sender} holds too little {token.row.symbol}")
         self._set(token.token_id, sender, held - units)
         self._set(token.token_id, receiver, self.balance(token.token_id, receiver) + units)
 
@@ -321,15 +313,15 @@ class Ledger:
         at: Moment,
     ) -> Payment:
         """Move units; the same cause moves once. On an embedded chain it is signed and leaves once
-        this is durable. Raises LedgerRefusal."""
+        this is durable. Raises Problem."""
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
             if (done.token, done.receiver, done.tag, done.units) != asked:
-                raise LedgerRefusal("this key already paid something else")
+                raise Problem("this key already paid something else")
             return done
         if units <= 0:
-            raise LedgerRefusal("a transfer moves at least one unit")
+            raise Problem("a transfer moves at least one unit")
         if token.row.chain in self.embedded:
             return self._sign(token, sender, receiver, units, cause)
         self._move(token, sender, receiver, units)
@@ -412,17 +404,13 @@ class Ledger:
 
     def _add(self, payment: Payment) -> Payment:
         columns = asdict(payment) | {"id": None, "units": str(payment.units)}
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        query = f"INSERT INTO payments ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
-        self._connection.execute(query, tuple(columns.values()))
+        self._database.insert("payments", columns)
         added = self.paid(payment.cause)
         assert added is not None
         return added
 
     def change(self, payment: Payment, **columns: object) -> None:
-        changes = ", ".join(f"{name} = ?" for name in columns)
-        query = f"UPDATE payments SET {changes} WHERE id = ?"  # noqa: S608 (names are ours)
-        self._connection.execute(query, (*columns.values(), payment.id))
+        self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
         """Deposits on an embedded chain that have their confirmations are due now."""

@@ -27,7 +27,7 @@ from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
-from swapdesk.sandbox.node.ledger import ChainWallets, Ledger, LedgerRefusal, Payment
+from swapdesk.sandbox.node.ledger import ChainWallets, Ledger, Payment
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
 from swapdesk.sandbox.node.params import (
     AccountOf,
@@ -44,14 +44,13 @@ from swapdesk.sandbox.node.params import (
 )
 from swapdesk.sandbox.node.solana.node import SolanaNode, SolanaWallets
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
-from swapdesk.sandbox.node.venue_accounts import VenueAccounts, selected_by
+from swapdesk.sandbox.node.venue_accounts import VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import load_key
 from swapdesk.sandbox.tables import EVM_CHAINS, PAYOUT_WALLETS, VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.timestamps import rfc3339
-from swapdesk.wire.faults import NODE_FAULTS, FaultRefused, fault_of
 from swapdesk.wire.model import RequestModel
 
 if TYPE_CHECKING:
@@ -158,14 +157,14 @@ class Node:
         """The result of one method, or what is awaited for it; everything due is done before, but
         for who only watches.
 
-        Raises LedgerRefusal.
+        Raises Problem.
         """
         if method is not LedgerMethod.VENUE_LEGS:
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
                 if self.chain_faults.meets(chain, NODE_DOWN):
-                    raise LedgerRefusal(f"the node of {chain} does not answer", RpcCode.DOWN)
+                    raise Problem(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
     def close(self) -> None:
@@ -240,19 +239,10 @@ class Node:
         return self._transfer(sent)
 
     def _add_fault(self, params: FaultAdd) -> None:
-        if params.fault not in NODE_FAULTS:
-            raise LedgerRefusal("there is no such fault")
-        try:
-            fault = fault_of(params.fault, selected_by(params)[:1])
-        except FaultRefused as refused:
-            raise LedgerRefusal(str(refused)) from None
+        """The control has looked whether there is such a fault, and what it selects."""
         if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
-        elif fault.chains and params.chain not in fault.chains:
-            raise LedgerRefusal(f"only an embedded chain does that: {', '.join(fault.chains)}")
-        elif params.chain not in chains_by_name():
-            raise LedgerRefusal("there is no such chain")
         else:
             waiting = self.accounts.faults.waiting
             waiting.set(params.fault, "chain", params.chain, times=params.times)
@@ -268,7 +258,7 @@ class Node:
 
     def _embedded(self) -> Embedding:
         if self.chains is None:
-            raise LedgerRefusal("no chain is embedded here")
+            raise Problem("no chain is embedded here")
         return self.chains
 
     def _pay(
@@ -276,7 +266,7 @@ class Node:
     ) -> dict[str, object] | Awaitable[dict[str, object] | None] | None:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
-            raise LedgerRefusal("the faucet holds no such token")
+            raise Problem("the faucet holds no such token")
         if params.payer is None:
             return self._paid(token, params, self.ledger.faucet(token.chain))
         _embedded_chain(token.row.chain)
@@ -312,7 +302,7 @@ class Node:
     def _wallets(self, params: ChainOf) -> list[str]:
         row = chains_by_name().get(params.chain)
         if row is None:
-            raise LedgerRefusal("there is no such chain")
+            raise Problem("there is no such chain")
         return [
             self.ledger.hot_wallet(venue.code, row, number)
             for venue in VENUE_ROWS
@@ -347,7 +337,7 @@ def _cause(params: FaucetPay) -> str:
 
 def _embedded_chain(chain: str) -> str:
     if chain not in EVM_CHAINS:
-        raise LedgerRefusal(f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
+        raise Problem(f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
     return chain
 
 
@@ -410,8 +400,8 @@ class NodeApp:
         try:
             result = self._node.call(method, params)
             return await result if isawaitable(result) else result
-        except LedgerRefusal as refused:
-            raise Problem(str(refused), refused.code) from None
+        except Problem:
+            raise
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s failed", method)

@@ -17,11 +17,11 @@ from decimal import ROUND_DOWN
 
 from swapdesk.sandbox.market import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.node.database import AccountRows, Database
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import (
     ChainWallets,
     IncomingPayment,
     Ledger,
-    LedgerRefusal,
     Payment,
 )
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
@@ -139,14 +139,14 @@ class Settlement:
         done = self._ledger.paid(cause)
         if done is not None:
             if (done.receiver, done.tag) != (address, tag):
-                raise LedgerRefusal("what arrived was sent elsewhere")
+                raise Problem("what arrived was sent elsewhere")
             return done
         if row["status"] != LegStatus.FAILED or row["arrived"] is None:
-            raise LedgerRefusal("the exchange holds no deposit of this leg to send on")
+            raise Problem("the exchange holds no deposit of this leg to send on")
         source, held = self._holder(row), self._held(row, int(row["arrived"]))
         sent = self._refund(row, source, (address, tag), held, cause, at)
         if sent is None:
-            raise LedgerRefusal("what arrived is too little to be sent on")
+            raise Problem("what arrived is too little to be sent on")
         self._rows.settle(row, status=LegStatus.REFUNDED)
         return sent
 

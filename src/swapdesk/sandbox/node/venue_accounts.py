@@ -16,7 +16,8 @@ from itertools import count
 from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.faults import About, ActiveFaults
 from swapdesk.sandbox.node.database import AccountRows, Database, faults_of, written
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Payment
+from swapdesk.sandbox.node.evm.json_rpc import Problem
+from swapdesk.sandbox.node.ledger import Ledger, Payment
 from swapdesk.sandbox.node.params import FaultAdd, OpenLeg
 from swapdesk.sandbox.node.settlement import ChainBooks, Settlement
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
@@ -66,7 +67,7 @@ class OrderFaults:
     def add(self, fault: FaultAdd) -> None:
         """Apply it to the leg that exists, else wait for the next ``times`` legs opened.
 
-        Raises LedgerRefusal when the order or the exchange has nothing the fault could meet.
+        Raises Problem when the order or the exchange has nothing the fault could meet.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:
@@ -124,18 +125,18 @@ class OrderFaults:
         if legs:
             return legs[-1]
         if self._rows.legs_of(service_id):
-            raise LedgerRefusal(f"this order has no {side} leg")
+            raise Problem(f"this order has no {side} leg")
         return None
 
     def _apply(self, name: str, row: sqlite3.Row) -> None:
         """To a leg that exists."""
         status = LegStatus(row["status"])
         if status not in _MAY_YET:
-            raise LedgerRefusal(f"too late: this leg is {status.name}")
+            raise Problem(f"too late: this leg is {status.name}")
         here = self._clock.moment()
         if name == EXPIRE:
             if status is not LegStatus.WAITING:
-                raise LedgerRefusal("the deposit has arrived: this leg no longer expires")
+                raise Problem("the deposit has arrived: this leg no longer expires")
             self._rows.change(row, expires=here.now, due_now=here.now)
         elif name not in ON_DEPOSIT or status in _NOT_CREDITED:
             self._rows.change(row, fault=written({*faults_of(row), name}))
@@ -152,7 +153,7 @@ class OrderFaults:
         marked = [row for row in rows if HOLD in faults_of(row)]
         waiting = self.waiting.waiting((HOLD,), (selected_by(fault),))
         if not (begun or marked or waiting):
-            raise LedgerRefusal("nothing is on hold here")
+            raise Problem("nothing is on hold here")
         for row in marked:
             self._rows.change(row, fault=written(faults_of(row) - {HOLD}))
         for row in begun:
@@ -171,12 +172,10 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """The selector and its value. Raises LedgerRefusal unless there is one."""
-    named = {"serviceId": fault.service_id, "venue": fault.venue, "chain": fault.chain}
-    chosen = [(selector, value) for selector, value in named.items() if value is not None]
-    if len(chosen) != 1:
-        raise LedgerRefusal("a fault selects one order, one exchange or one chain")
-    return chosen[0]
+    """The selector and its value: of an order, or of an exchange."""
+    if fault.venue is not None:
+        return "venue", fault.venue
+    return "serviceId", fault.service_id or ""
 
 
 _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
@@ -185,7 +184,7 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Address and tag of a new leg. Raises LedgerRefusal where every static address of the exchange
+    """Address and tag of a new leg. Raises Problem where every static address of the exchange
     on the chain waits for an open leg.
 
     On a chain with memos most exchanges have one address for all and a memo for each leg;
@@ -198,9 +197,7 @@ def deposit_place(
             address = _address(ledger, chain, place, "static deposit", venue.code, name, number)
             if not rows.held(name, address):
                 return address, None
-        raise LedgerRefusal(
-            "all static deposit addresses are held by open orders", RpcCode.NO_ADDRESS
-        )
+        raise Problem("all static deposit addresses are held by open orders", RpcCode.NO_ADDRESS)
     if name in ledger.embedded or not (chain.needs_memo and venue.memo_deposits):
         place = f"deposit {venue.code} {key}"
         return _address(ledger, chain, place, "deposit", venue.code, key), None
@@ -225,7 +222,7 @@ _VENUES = {row.code: row for row in VENUE_ROWS}
 
 
 class VenueAccounts:
-    """Accounts of all exchanges over one ledger. Raises LedgerRefusal for what cannot be."""
+    """Accounts of all exchanges over one ledger. Raises Problem for what cannot be."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: WorldClock) -> None:
         self._database = database
@@ -245,21 +242,22 @@ class VenueAccounts:
         if found is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
             if any(found[name] != getattr(leg, name) for name in same):
-                raise LedgerRefusal("this key opened another leg")
+                raise Problem("this key opened another leg")
             return _instruction(found)
         token_in, token_out = _traded(leg.venue, leg.token_in), _traded(leg.venue, leg.token_out)
         if int(leg.units_in) == 0 or int(leg.units_out) == 0:
-            raise LedgerRefusal("a leg has an amount on both sides")
+            raise Problem("a leg has an amount on both sides")
         wallet = self._ledger.hot_wallet(leg.venue, token_out.chain, leg.payout_wallet or 0)
         if self._ledger.balance(leg.token_out, wallet) < int(leg.units_out):
-            raise LedgerRefusal("the exchange holds too little of the token bought")
+            raise Problem("the exchange holds too little of the token bought")
         with self._database.transaction():
             chain = token_in.chain
             address, tag = deposit_place(
                 self._rows, self._ledger, chain, _VENUES[leg.venue], leg.key
             )
             expires = int(leg.expires.timestamp() * 1000)
-            self._rows.insert(
+            self._database.insert(
+                "accounts",
                 {
                     "venue": leg.venue,
                     "key": leg.key,
@@ -282,11 +280,11 @@ class VenueAccounts:
                     "payout_wallet": leg.payout_wallet or 0,
                     "due_now": expires,
                     **self.faults.open_leg(leg.venue, leg.key),
-                }
+                },
             )
             row = self._rows.by_key(leg.venue, leg.key)
         if row is None:
-            raise LedgerRefusal("the leg was not kept")
+            raise Problem("the leg was not kept")
         return _instruction(row)
 
     def find(self, venue: str, key: str) -> dict[str, object] | None:
@@ -334,7 +332,7 @@ class VenueAccounts:
         """Have what arrived for a failed leg sent to an address."""
         row = self._rows.by_key(venue, key)
         if row is None:
-            raise LedgerRefusal("the exchange knows no such leg")
+            raise Problem("the exchange knows no such leg")
         with self._database.transaction():
             return self._settlement.send_on(row, address, tag, self._clock.moment())
 
@@ -363,7 +361,7 @@ class VenueAccounts:
         is_last = self._rows.count(deposit)
         row = self._rows.by_id(deposit["account"])
         if row is None:
-            raise LedgerRefusal("a deposit of no leg")
+            raise Problem("a deposit of no leg")
         if deposit["late"]:
             self._settlement.return_late(row, deposit, at)
         elif is_last and row["status"] == LegStatus.CONFIRMING:
@@ -373,7 +371,7 @@ class VenueAccounts:
 def _traded(venue_code: str, token_id: str) -> WorldToken:
     token, venue = world_tokens().get(token_id), _VENUES.get(venue_code)
     if token is None or venue is None or not trades(venue, token):
-        raise LedgerRefusal("the exchange does not trade this token")
+        raise Problem("the exchange does not trade this token")
     return token
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
-from swapdesk.chain.rpc.evm_answers import Transaction
+from swapdesk.chain.rpc.evm import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
@@ -49,8 +49,7 @@ from swapdesk.wire.dex import (
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import OrderStatusCode
+from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

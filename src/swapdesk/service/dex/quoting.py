@@ -15,11 +15,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
-from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.chain.rpc.evm import EvmUncertain
 from swapdesk.chain.rpc.solana import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather
+from swapdesk.service.quoting.bounds import KeptSearches
 from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.store.records import StoredQuote
@@ -28,8 +29,7 @@ from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexPrice, DexQ
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
-from swapdesk.wire.pair_limits import Limits
-from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
@@ -253,8 +253,6 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
     return row, None
 
 
-KEPT_SECONDS = 30.0
-"""For so long limits are told again without asking the venues."""
 USUAL_USD = Decimal(100)
 """Where the search begins, and one token where it has no price."""
 
@@ -266,27 +264,20 @@ _HALVINGS = 6
 
 
 class DexLimits:
-    """Looks for both ends of a pair."""
+    """Looks for both ends of a pair; what is found stands as the bounds of other routes do."""
 
-    def __init__(self, quoting: DexQuoting, clock: Clock) -> None:
+    def __init__(
+        self, quoting: DexQuoting, searches: KeptSearches[tuple[str, str], Limits]
+    ) -> None:
         self._quoting = quoting
-        self._clock = clock
-        self._kept: dict[tuple[str, str], tuple[float, Limits | None]] = {}
+        self._searches = searches
 
     async def find(self, token_in: Token, token_out: Token) -> Limits | None:
         """The limits of a pair now; None where no on-chain route takes any amount."""
         if not (token_in.has_dex and token_out.has_dex):
             return None
-        pair = (token_in.id, token_out.id)
-        until, known = self._kept.get(pair, (0.0, None))
-        if self._clock.monotonic() < until:
-            return known
-        found = await _Search(self._quoting, token_in, token_out).limits()
-        self._kept = {
-            each: kept for each, kept in self._kept.items() if kept[0] > self._clock.monotonic()
-        }
-        self._kept[pair] = (self._clock.monotonic() + KEPT_SECONDS, found)
-        return found
+        search = _Search(self._quoting, token_in, token_out)
+        return await self._searches.find((token_in.id, token_out.id), search.limits)
 
 
 class _Search:

@@ -1,8 +1,8 @@
 """Groups of orders: created together, funded together (contract 9.1 to 9.19).
 
 ``groups`` reads each order of a request, prices it by itself and writes all down in one commit;
-the worker opens them. ``PayableOrders`` says which orders await a deposit. ``funding`` builds
-what funds them: operations on EVM chains, whose signatures it takes, transactions on Solana.
+the worker opens them. ``funding`` finds those that await a deposit, and builds what funds them:
+operations on EVM chains, whose signatures it takes, transactions on Solana.
 
 A bundle is kept as ``pending`` with the nonce that any other build of these orders would have.
 Submitting moves it by compare-and-set with the signatures in the row; only then does

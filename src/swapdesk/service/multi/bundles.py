@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from swapdesk.chain.user_operation import read_operation
+from swapdesk.chain.smart_account import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling import Bundler, BundleRefused, BundlerUnreachable, Landed
 from swapdesk.service.store.records import (
@@ -87,7 +87,7 @@ class BundleWatch:
         left = 0
         for bundle in await self._store.bundles_under_way():
             try:
-                settled = await self.follow(bundle)
+                settled = await self._follow(self._bundler, bundle)
             except StoreUnavailable:
                 raise
             except Exception:
@@ -97,10 +97,10 @@ class BundleWatch:
             left += not settled
         return left
 
-    async def follow(self, bundle: StoredBundle) -> bool:
+    async def _follow(self, bundler: Bundler, bundle: StoredBundle) -> bool:
         """Whether the bundle has an outcome now."""
         try:
-            landed = [await self._landed(bundle, batch) for batch in bundle.batches]
+            landed = [await bundler.landed(bundle.chain, batch.hash) for batch in bundle.batches]
             if not any(landed):
                 match self._intervene(bundle.multi_id):
                     case "hold":
@@ -112,7 +112,7 @@ class BundleWatch:
                     case None:
                         pass
             outcomes = [
-                one or await self._handed_in(bundle, batch)
+                one or await self._handed_in(bundler, bundle, batch)
                 for one, batch in zip(landed, bundle.batches, strict=True)
             ]
         except BundlerUnreachable as silence:
@@ -133,22 +133,18 @@ class BundleWatch:
             return await self._settle(bundle, "failed", wrong[0])
         return await self._settle(bundle, "confirmed", None, hashes[-1])
 
-    async def _landed(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | None:
-        if self._bundler is None:
-            raise BundlerUnreachable("none is configured")
-        return await self._bundler.landed(bundle.chain, batch.hash)
-
-    async def _handed_in(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | str | None:
+    async def _handed_in(
+        self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
+    ) -> Landed | str | None:
         """Hand a batch in, again as well: as it landed, or why it never will, None while it may."""
-        if self._bundler is None:
-            raise BundlerUnreachable("none is configured")
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
-            await self._bundler.submit(bundle.chain, operation)
+            await bundler.submit(bundle.chain, operation)
         except BundleRefused as refused:
             # It may have landed between the two questions.
-            return await self._landed(bundle, batch) or self._given_up(bundle, refused)
-        return await self._landed(bundle, batch)
+            landed = await bundler.landed(bundle.chain, batch.hash)
+            return landed or self._given_up(bundle, refused)
+        return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
         """Why an operation that was refused will never be taken; None while it may be."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.rpc.solana import Blockhash, SolanaError
+from swapdesk.chain.smart_account import EntryPointVersion, operation_json, signed_digest
 from swapdesk.chain.solana import (
     ComputeLimit,
     ComputePrice,
@@ -35,7 +36,6 @@ from swapdesk.chain.solana import (
     token_account,
     unsigned,
 )
-from swapdesk.chain.user_operation import EntryPointVersion, operation_json, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.bundling import (
@@ -48,7 +48,7 @@ from swapdesk.service.bundling import (
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.bundles import BundleWatch
-from swapdesk.service.multi.groups import GroupDesk, PayableOrders, already_submitted
+from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.draft import is_address
 from swapdesk.service.store.records import (
     BundleUnderWay,
@@ -59,6 +59,7 @@ from swapdesk.service.store.records import (
     StoredOrder,
 )
 from swapdesk.wire.encoding.codec import validate
+from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     MOST_DEPOSITS,
@@ -71,6 +72,8 @@ from swapdesk.wire.multi import (
     SolanaTransactionData,
     UserOperation,
 )
+from swapdesk.wire.orders import OrderStatusCode
+from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +83,9 @@ _KIND = "sol"
 _UNITS = 450_000
 """Compute units of ten deposits that each open a token account, with room."""
 _MICRO_LAMPORTS = 1_000
-
-
 _TRIES = 5
+_SET_UP_SECONDS = 8.0
+_LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
@@ -98,7 +101,6 @@ class FundingDesk:
         self,
         store: Store,
         groups: GroupDesk,
-        payable: PayableOrders,
         bundler: Bundler | None,
         clock: Clock,
         watch: BundleWatch,
@@ -107,7 +109,6 @@ class FundingDesk:
     ) -> None:
         self._store = store
         self._groups = groups
-        self._payable = payable
         self._bundler = bundler
         self._clock = clock
         self._watch = watch
@@ -159,12 +160,12 @@ class FundingDesk:
         """One operation for each token, with what its owner has to send before.
 
         Stored in place of what was built before and not submitted; the nonces are the same, so
-        that at most one of both is ever executed. Raises as ``PayableOrders.find``,
+        that at most one of both is ever executed. Raises as ``_payable``,
         VALIDATION_ERROR when the bundler will not have it, SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.bundles_of_group(group.partner_id, group.multi_id)
         claimed = frozenset(each for bundle in earlier for each in bundle.claimed)
-        orders = await self._payable.find(group, service_ids, claimed)
+        orders = await self._payable(group, service_ids, claimed)
         payments = [self._payment(order) for order in orders]
         try:
             built = await bundler.build(group.chain, group.multi_id, owner, payments)
@@ -177,7 +178,7 @@ class FundingDesk:
         try:
             await self._store.save_bundle(bundle)
         except BundleUnderWay:
-            raise already_submitted() from None
+            raise _already_submitted() from None
         return MultiTransactions(
             multi_id=group.multi_id,
             chain=EVM,
@@ -186,11 +187,73 @@ class FundingDesk:
             sa_current_balance=str(built.account_balance),
         )
 
+    async def _payable(
+        self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
+    ) -> list[StoredOrder]:
+        """In the order of the group. ``claimed`` are paid by an earlier bundle.
+
+        Without ``wanted`` all that await a deposit; orders still being set up are waited for, a
+        few seconds. Raises ALREADY_SUBMITTED for claimed ones, VALIDATION_ERROR on
+        ``serviceIds`` for others that cannot be paid, and when none can.
+        """
+        orders = await self._set_up(group)
+        now = self._clock.now()
+        if wanted is None:
+            open_now = [each for each in orders if _reason(each, now) is None]
+            found = [each for each in open_now if each.service_id not in claimed]
+            if not found and open_now:
+                raise _already_submitted()
+            if not found:
+                raise invalid("serviceIds", "no order of this group awaits a deposit")
+        else:
+            found = self._chosen(orders, wanted, claimed, now)
+        for each in found:
+            token = self._token(each)
+            if not token.has_bundler:
+                raise invalid(
+                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", each.service_id
+                )
+        return found
+
+    def _chosen(
+        self,
+        orders: list[StoredOrder],
+        wanted: Sequence[str],
+        claimed: Collection[str],
+        now: datetime,
+    ) -> list[StoredOrder]:
+        known = {each.service_id: each for each in orders}
+        for service_id in wanted:
+            if service_id not in known:
+                raise invalid("serviceIds", "is no order of this group", service_id)
+        if any(service_id in claimed for service_id in wanted):
+            raise _already_submitted()
+        for service_id in wanted:
+            reason = _reason(known[service_id], now)
+            if reason is not None:
+                raise invalid("serviceIds", reason, service_id)
+        return [each for each in orders if each.service_id in set(wanted)]
+
+    async def _set_up(self, group: StoredGroup) -> list[StoredOrder]:
+        until = self._clock.monotonic() + _SET_UP_SECONDS
+        while True:
+            orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
+            waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
+            if not waiting or self._clock.monotonic() >= until:
+                return orders
+            await self._clock.sleep(_LOOK_SECONDS)
+
+    def _token(self, order: StoredOrder) -> Token:
+        """What an order sells."""
+        return self._catalog.token_of_order(order.token_in_id)
+
+    def _units(self, order: StoredOrder) -> int:
+        """What its deposit is, in the token's smallest unit."""
+        return to_base_units(order.amount_in, self._token(order).decimals)
+
     def _payment(self, order: StoredOrder) -> OperationPayment:
-        token = self._payable.token(order)
-        return OperationPayment(
-            token.address, str(order.deposit_address), self._payable.units(order)
-        )
+        token = self._token(order)
+        return OperationPayment(token.address, str(order.deposit_address), self._units(order))
 
     def _bundle(
         self,
@@ -255,7 +318,7 @@ class FundingDesk:
         node = self._nodes.get(group.chain)
         if node is None:
             raise _unavailable("chain")
-        orders = await self._payable.find(group, service_ids)
+        orders = await self._payable(group, service_ids)
         try:
             recent = await node.latest_blockhash()
         except SolanaError as silence:
@@ -283,7 +346,7 @@ class FundingDesk:
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
         """What pays an order. A token account that its receiver lacks is opened at the sender's
         cost."""
-        token, units = self._payable.token(order), self._payable.units(order)
+        token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:
             return [Transfer(payer, receiver, units).build()]
@@ -318,6 +381,24 @@ class FundingDesk:
     def _name(self, group: StoredGroup) -> str:
         chain = self._catalog.chain(group.chain)
         return group.chain if chain is None else chain.name
+
+
+def _reason(order: StoredOrder, now: datetime) -> str | None:
+    """Why an order cannot be paid now."""
+    if order.status < OrderStatusCode.WAITING:
+        return "is still being set up"
+    if order.status != OrderStatusCode.WAITING or order.deposit_address is None:
+        return "awaits no deposit"
+    if order.expires <= now:
+        return "has expired"
+    return None
+
+
+def _already_submitted() -> ServiceError:
+    return ServiceError(
+        ErrorCode.ALREADY_SUBMITTED,
+        "These orders are paid by a bundle that was submitted already. Look at its status.",
+    )
 
 
 def _check(bundle: StoredBundle, signatures: list[str], now: datetime) -> None:

@@ -1,8 +1,7 @@
 """Groups of orders: created in one commit, opened by the worker, shown to their owner alone.
 
 Each order of a group is checked and priced by itself; what only one order is about is its error
-and leaves the others alone. ``PayableOrders`` says which orders await a deposit, and what each
-deposit is. Filters: contract 9.2.
+and leaves the others alone. Filters: contract 9.2.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -42,9 +41,7 @@ from swapdesk.service.store.records import (
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
-from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import (
     LegProviders,
     MultiExchange,
@@ -55,103 +52,10 @@ from swapdesk.wire.multi import (
     MultiOrderResult,
     RouteFilters,
 )
-from swapdesk.wire.orders import Order, OrderStatusCode
+from swapdesk.wire.orders import ExchangeRequest, Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
-_SET_UP_SECONDS = 8.0
 _ANSWER_SECONDS = 5.0
-_LOOK_SECONDS = 0.1
-
-
-class PayableOrders:
-    """Finds the orders that a bundle, or a transaction, is to pay."""
-
-    def __init__(self, store: Store, catalog: ServiceCatalog, clock: Clock) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
-
-    async def find(
-        self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
-    ) -> list[StoredOrder]:
-        """In the order of the group. ``claimed`` are paid by an earlier bundle.
-
-        Without ``wanted`` all that await a deposit; orders still being set up are waited for, a
-        few seconds. Raises ALREADY_SUBMITTED for claimed ones, VALIDATION_ERROR on
-        ``serviceIds`` for others that cannot be paid, and when none can.
-        """
-        orders = await self._set_up(group)
-        now = self._clock.now()
-        if wanted is None:
-            open_now = [each for each in orders if _reason(each, now) is None]
-            found = [each for each in open_now if each.service_id not in claimed]
-            if not found and open_now:
-                raise already_submitted()
-            if not found:
-                raise invalid("serviceIds", "no order of this group awaits a deposit")
-        else:
-            found = self._chosen(orders, wanted, claimed, now)
-        for each in found:
-            token = self.token(each)
-            if not token.has_bundler:
-                raise invalid(
-                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", each.service_id
-                )
-        return found
-
-    def _chosen(
-        self,
-        orders: list[StoredOrder],
-        wanted: Sequence[str],
-        claimed: Collection[str],
-        now: datetime,
-    ) -> list[StoredOrder]:
-        known = {each.service_id: each for each in orders}
-        for service_id in wanted:
-            if service_id not in known:
-                raise invalid("serviceIds", "is no order of this group", service_id)
-        if any(service_id in claimed for service_id in wanted):
-            raise already_submitted()
-        for service_id in wanted:
-            reason = _reason(known[service_id], now)
-            if reason is not None:
-                raise invalid("serviceIds", reason, service_id)
-        return [each for each in orders if each.service_id in set(wanted)]
-
-    async def _set_up(self, group: StoredGroup) -> list[StoredOrder]:
-        until = self._clock.monotonic() + _SET_UP_SECONDS
-        while True:
-            orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
-            waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
-            if not waiting or self._clock.monotonic() >= until:
-                return orders
-            await self._clock.sleep(_LOOK_SECONDS)
-
-    def token(self, order: StoredOrder) -> Token:
-        """What an order sells."""
-        return self._catalog.token_of_order(order.token_in_id)
-
-    def units(self, order: StoredOrder) -> int:
-        """What its deposit is, in the token's smallest unit."""
-        return to_base_units(order.amount_in, self.token(order).decimals)
-
-
-def _reason(order: StoredOrder, now: datetime) -> str | None:
-    """Why an order cannot be paid now."""
-    if order.status < OrderStatusCode.WAITING:
-        return "is still being set up"
-    if order.status != OrderStatusCode.WAITING or order.deposit_address is None:
-        return "awaits no deposit"
-    if order.expires <= now:
-        return "has expired"
-    return None
-
-
-def already_submitted() -> ServiceError:
-    return ServiceError(
-        ErrorCode.ALREADY_SUBMITTED,
-        "These orders are paid by a bundle that was submitted already. Look at its status.",
-    )
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
@@ -231,58 +135,6 @@ class Accepted(Struct, frozen=True):
         return self.quotes[0]
 
 
-class OrderAsking:
-    """Reads orders against the venues and the market."""
-
-    def __init__(self, venues: Venues, engine: QuoteEngine, desk: OrderDesk) -> None:
-        self._venues = venues
-        self._engine = engine
-        self._desk = desk
-
-    async def accept(
-        self,
-        caller: Caller,
-        order: MultiOrderRequest,
-        group: RouteFilters | None,
-        token_in: Token,
-        token_out: Token,
-    ) -> Accepted:
-        """Raises ServiceError for what is wrong with this order alone: VALIDATION_ERROR,
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it."""
-        check_filters(order.filters, self._venues)
-        private, fixed = bool(order.anonymous), bool(order.fixed)
-        if token_in.id == token_out.id:
-            if not private:
-                message = "must differ from 'from'; the same token needs anonymous"
-                raise invalid("to", message, order.to)
-            require_self_private(token_in, order.from_)
-        question = RouteQuestion(
-            token_in,
-            token_out,
-            in_units(token_in, order.amount),
-            Terms(fixed, False, caller.partner.default_markup),
-            choice_of(order, group),
-            frozenset({"private" if private else "standard"}),
-            markup_optional=True,
-        )
-        asked = Asked(
-            question,
-            caller.partner.partner_id,
-            private_send=token_in.id == token_out.id,
-            markup_told=False,
-        )
-        if fixed and order.refund_address is None:
-            raise invalid("refundAddress", "is required for a fixed rate")
-        request = _as_exchange(order)
-        check_destinations(request, token_in, token_out)
-        await self._desk.check_given_out(request, token_in, token_out)
-        quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
-        if not quotes:
-            raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
-        check_refund(request, quotes[0])
-        return Accepted(request, tuple(quotes))
-
-
 def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
     """What a create of this order alone would say; there is no quote that it could name."""
     return ExchangeRequest(
@@ -324,11 +176,11 @@ class GroupDesk:
         self._store = store
         self._catalog = catalog
         self._venues = venues
+        self._engine = engine
         self._desk = desk
         self._worker = worker
         self._clock = clock
         self._rng = rng
-        self._asking = OrderAsking(venues, engine, desk)
 
     async def create(
         self,
@@ -354,9 +206,7 @@ class GroupDesk:
             order, (token_in, token_out) = request.orders[number], pairs[number]
             async with places:
                 try:
-                    return await self._asking.accept(
-                        caller, order, request.filters, token_in, token_out
-                    )
+                    return await self._accept(caller, order, request.filters, token_in, token_out)
                 except ServiceError as error:
                     return error
 
@@ -370,6 +220,51 @@ class GroupDesk:
             self._catalog.enabled_token(order.from_, f"orders.{number}.from"),
             self._catalog.enabled_token(order.to, f"orders.{number}.to"),
         )
+
+    async def _accept(
+        self,
+        caller: Caller,
+        order: MultiOrderRequest,
+        group: RouteFilters | None,
+        token_in: Token,
+        token_out: Token,
+    ) -> Accepted:
+        """An order read against the venues and the market.
+
+        Raises ServiceError for what is wrong with this order alone: VALIDATION_ERROR,
+        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it."""
+        check_filters(order.filters, self._venues)
+        private, fixed = bool(order.anonymous), bool(order.fixed)
+        if token_in.id == token_out.id:
+            if not private:
+                message = "must differ from 'from'; the same token needs anonymous"
+                raise invalid("to", message, order.to)
+            require_self_private(token_in, order.from_)
+        question = RouteQuestion(
+            token_in,
+            token_out,
+            in_units(token_in, order.amount),
+            Terms(fixed, False, caller.partner.default_markup),
+            choice_of(order, group),
+            frozenset({"private" if private else "standard"}),
+            markup_optional=True,
+        )
+        asked = Asked(
+            question,
+            caller.partner.partner_id,
+            private_send=token_in.id == token_out.id,
+            markup_told=False,
+        )
+        if fixed and order.refund_address is None:
+            raise invalid("refundAddress", "is required for a fixed rate")
+        request = _as_exchange(order)
+        check_destinations(request, token_in, token_out)
+        await self._desk.check_given_out(request, token_in, token_out)
+        quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
+        if not quotes:
+            raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
+        check_refund(request, quotes[0])
+        return Accepted(request, tuple(quotes))
 
     async def _begin(
         self,

@@ -11,6 +11,6 @@ crash interrupts the worker finishes by the same key. A private order opens its 
 that the first pays straight to the second's deposit address.
 
 A venue that gives up a deposit leaves a move in the row (``recovery``): which leg, who holds the
-money, who takes over (``Takeover``), under which key. Floating orders move to another venue,
+money, who takes over, under which key. Floating orders move to another venue,
 fixed ones go back; a private fixed order that fails part-way buys back the token that was sent.
 """

@@ -30,7 +30,7 @@ from swapdesk.service.orders.draft import (
     unusable,
     usable,
 )
-from swapdesk.service.orders.order_routes import Repricing
+from swapdesk.service.orders.order_routes import repriced
 from swapdesk.service.orders.presentation import (
     Presentation,
     find_orders,
@@ -52,8 +52,13 @@ from swapdesk.service.store.records import (
 )
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
+from swapdesk.wire.orders import (
+    ExchangeRequest,
+    Order,
+    OrderQuery,
+    OrderStatusCode,
+    PrivateSendRequest,
+)
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
@@ -90,7 +95,8 @@ class OrderDesk:
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.rotation = PayoutRotation(store, venues, clock, rng)
-        self._repricing = Repricing(venues, engine)
+        self._venues = venues
+        self._engine = engine
         self.dex = dex
         self.opening = Opening(store, catalog, venues, engine, clock)
         self.presentation = Presentation(catalog, venues)
@@ -157,7 +163,7 @@ class OrderDesk:
         check_destinations(request, token_in, token_out)
         await self.check_given_out(request, token_in, token_out)
         check_refund(request, quote)
-        return await self._repricing.apply(quote, request, token_in, token_out)
+        return await repriced(self._venues, self._engine, quote, request, token_in, token_out)
 
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token

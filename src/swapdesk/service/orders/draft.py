@@ -24,8 +24,7 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import LegStatus, OrderStatusCode
+from swapdesk.wire.orders import ExchangeRequest, LegStatus, OrderStatusCode, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 
@@ -49,7 +48,7 @@ def is_address(text: str, token: Token) -> bool:
 def _check_address(field: str, text: str, token: Token) -> None:
     problem = _problem(text, token)
     if problem is not None:
-        raise _refusal(field, problem, text)
+        raise invalid(field, problem, text)
 
 
 def _problem(text: str, token: Token) -> str | None:
@@ -91,15 +90,11 @@ def _check_memo(field: str, text: str | None, token: Token) -> None:
     chain = token.chain_data
     verdict = check_memo(chain.kind, text, False, chain_name=chain.name, symbol=token.symbol)
     if not verdict.ok:
-        raise _refusal(field, verdict.reason or "Not a memo of this chain.", text)
+        raise invalid(field, verdict.reason or "Not a memo of this chain.", text)
     if verdict.normalized != text:
         # The words that waive a memo are a desk's; what stands here would be sent.
         other = f"Write it as {verdict.normalized}." if verdict.normalized else "Leave it out."
-        raise _refusal(field, f"Not a {memo_label(chain.kind)} as it is sent. {other}", text)
-
-
-def _refusal(field: str, reason: str, text: str) -> ServiceError:
-    return invalid(field, reason, text)
+        raise invalid(field, f"Not a {memo_label(chain.kind)} as it is sent. {other}", text)
 
 
 Purpose = Literal["exchange", "private_send"]

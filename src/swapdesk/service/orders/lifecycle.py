@@ -12,7 +12,6 @@ import logging
 import uuid
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -260,7 +259,8 @@ class Worker:
         for number, row in enumerate(rows, start=1):
             due = now if number < len(rows) or moving(row) else self._due(row, now)
             if row.status == OrderStatusCode.FINISHED and row.commission is None:
-                row = replace(row, commission=self._commission(row))
+                partner = self._directory.partners.get(row.partner_id)
+                row = replace(row, commission=commission_of(row, partner, self._venues))
             if not await self._store.advance_order(
                 replace(row, due_at=due), expected_version=version
             ):
@@ -270,10 +270,6 @@ class Worker:
             await self._store.postpone_order(
                 order.service_id, owner=self._owner, due_at=self._due(order, now), attempt=0
             )
-
-    def _commission(self, order: StoredOrder) -> Decimal:
-        partner = self._directory.partners.get(order.partner_id)
-        return commission_of(order, partner, self._venues)
 
     async def _reports(self, order: StoredOrder) -> tuple[LegReport, LegReport | None]:
         first = await self._report(order, order.legs[0], leg_key(order, "in"))
@@ -289,10 +285,7 @@ class Worker:
         return first, second or LegReport(LegStatus.WAITING)
 
     async def _report(self, order: StoredOrder, code: str, key: str) -> LegReport | None:
-        venue = self._venues.by_code(code)
-        if venue is None:
-            raise Transient(f"venue {code} is not configured")
-        return await venue.report(key)
+        return await self._venues.asked(code).report(key)
 
     async def _later(self, order: StoredOrder, attempt: int) -> None:
         now = self._clock.now()

@@ -14,8 +14,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import is_address
 from swapdesk.service.orders.states import centralized
@@ -29,8 +27,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.exchanges import PrivateSendRequest
-from swapdesk.wire.orders import OrderStatusCode
+from swapdesk.wire.orders import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
@@ -183,146 +180,85 @@ def needing_refund_address(venues: Venues) -> set[str]:
     return {v.provider.short_name for v in venues if v.traits.requires_refund_address}
 
 
-class NextRoute:
-    """Finds routes around venues that refused, on the terms of the quote."""
-
-    def __init__(
-        self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine, clock: Clock
-    ) -> None:
-        self._catalog = catalog
-        self._venues = venues
-        self._routes = routes
-        self._clock = clock
-
-    async def after(self, order: StoredOrder, position: Position, code: str) -> StoredOrder | None:
-        """The order on its next best route, at -1 until it is open; None when no venue is left.
-
-        ``code`` is the venue that refused the leg at ``position``.
-        """
-        refused = [*codes_of(order, "refusals"), f"{position}:{code}"]
-        opened = codes_of(order, "openedInVain")
-        if position == "in" and order.route == "private":
-            opened = [*opened, order.legs[1]]
-        if self._clock.now() >= order.expires:
-            return None
-        quoted = order.detail.get("quotedInAmount")
-        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
-        wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
-        codes = [venue.provider.short_name for venue in self._venues]
-        avoided = [*refused, *(f"in:{each}" for each in wary)]
-        route = await self._routes.best_legs(
-            self._catalog.token_of_order(order.token_in_id),
-            self._catalog.token_of_order(order.token_out_id),
-            amount,
-            centralized(order.route),
-            exclude=routes_with(avoided, opened, codes, centralized(order.route)),
-            markup=order.markup,
-            choice=order.choice,
-            partner_id=order.partner_id,
-        )
-        if route is None:
-            return None
-        return replace(
-            order,
-            status=int(OrderStatusCode.NEW),
-            modified=self._clock.now(),
-            legs=route.legs,
-            amount_in=route.amount_in,
-            amount_out=route.amount_out,
-            # The estimate of a private pair, not of the venues that were found.
-            minutes=order.minutes if order.route == "private" else route.minutes,
-            middle_token_id=route.middle_token_id,
-            middle_amount=route.middle_amount,
-            payout_wallet=route.payout_wallet,
-            detail={
-                "quotedInAmount": format(order.amount_in, "f"),
-                "quotedOutAmount": format(order.amount_out, "f"),
-                **order.detail,
-                "refusals": ",".join(refused),
-                "openedInVain": ",".join(opened),
-            },
-        )
-
-
 _FILTERS = ("in_included", "in_excluded", "out_included", "out_excluded")
 
 
-class Repricing:
-    """Turns a quote into the one its create asks for."""
+async def repriced(
+    venues: Venues,
+    routes: QuoteEngine,
+    quote: StoredQuote,
+    request: PrivateSendRequest,
+    token_in: Token,
+    token_out: Token,
+) -> StoredQuote:
+    """The quote itself, or the one that its create asks for.
 
-    def __init__(self, venues: Venues, routes: QuoteEngine) -> None:
-        self._venues = venues
-        self._routes = routes
-
-    async def apply(
-        self, quote: StoredQuote, request: PrivateSendRequest, token_in: Token, token_out: Token
-    ) -> StoredQuote:
-        """The quote itself, or re-priced.
-
-        Raises INVALID_SWAP when it cannot be, VALIDATION_ERROR for a code of no provider.
-        """
-        markup = quote.markup if request.markup is None else request.markup
-        choice = _asked(quote, leg_filters(request, self._venues))
-        if markup == quote.markup and _same(choice, quote.choice):
-            return quote
-        if quote.fixed or quote.route == "dex":
-            raise ServiceError(
-                ErrorCode.INVALID_SWAP,
-                "This quote keeps its markup and its filters. Ask for a new quote.",
-            )
-        barred = frozenset() if request.refund_address is not None else self._wary(quote)
-        # The venues that were chosen come first; others only when these do not fit any more.
-        route = None
-        if choice.admits(quote.legs):
-            kept = _only(choice, quote)
-            route = await self._best(quote, token_in, token_out, markup, kept, barred)
-        if route is None:
-            route = await self._best(quote, token_in, token_out, markup, choice, barred)
-        if route is None:
-            raise ServiceError(
-                ErrorCode.INVALID_SWAP, "No route of this type fits the markup and filters now."
-            )
-        return replace(
-            quote,
-            legs=route.legs,
-            amount_in=route.amount_in,
-            amount_out=route.amount_out,
-            amount_in_usd=in_usd(token_in, route.amount_in),
-            amount_out_usd=in_usd(token_out, route.amount_out),
-            minutes=quote.minutes if quote.route == "private" else route.minutes,
-            middle_token_id=route.middle_token_id,
-            middle_amount=route.middle_amount,
-            markup=markup,
-            rates=route.rates,
-            payout_wallet=route.payout_wallet,
-            choice=choice,
+    Raises INVALID_SWAP when it cannot be, VALIDATION_ERROR for a code of no provider.
+    """
+    markup = quote.markup if request.markup is None else request.markup
+    choice = _asked(quote, leg_filters(request, venues))
+    if markup == quote.markup and _same(choice, quote.choice):
+        return quote
+    if quote.fixed or quote.route == "dex":
+        raise ServiceError(
+            ErrorCode.INVALID_SWAP,
+            "This quote keeps its markup and its filters. Ask for a new quote.",
         )
-
-    def _wary(self, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
-        """Routes whose first venue opens nothing without a refund address."""
-        codes = [venue.provider.short_name for venue in self._venues]
-        wary = [f"in:{code}" for code in needing_refund_address(self._venues)]
-        return routes_with(wary, (), codes, centralized(quote.route))
-
-    async def _best(
-        self,
-        quote: StoredQuote,
-        token_in: Token,
-        token_out: Token,
-        markup: Decimal,
-        choice: RouteChoice,
-        barred: frozenset[tuple[str, ...]],
-    ) -> PricedRoute | None:
-        return await self._routes.best_legs(
-            token_in,
-            token_out,
-            quote.amount_in,
-            centralized(quote.route),
-            exclude=barred,
-            markup=markup,
-            choice=choice,
-            partner_id=quote.partner_id,
+    barred = frozenset() if request.refund_address is not None else _wary(venues, quote)
+    # The venues that were chosen come first; others only when these do not fit any more.
+    route = None
+    if choice.admits(quote.legs):
+        kept = _only(choice, quote)
+        route = await _best(routes, quote, token_in, token_out, markup, kept, barred)
+    if route is None:
+        route = await _best(routes, quote, token_in, token_out, markup, choice, barred)
+    if route is None:
+        raise ServiceError(
+            ErrorCode.INVALID_SWAP, "No route of this type fits the markup and filters now."
         )
+    return replace(
+        quote,
+        legs=route.legs,
+        amount_in=route.amount_in,
+        amount_out=route.amount_out,
+        amount_in_usd=in_usd(token_in, route.amount_in),
+        amount_out_usd=in_usd(token_out, route.amount_out),
+        minutes=quote.minutes if quote.route == "private" else route.minutes,
+        middle_token_id=route.middle_token_id,
+        middle_amount=route.middle_amount,
+        markup=markup,
+        rates=route.rates,
+        payout_wallet=route.payout_wallet,
+        choice=choice,
+    )
+
+
+def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
+    """Routes whose first venue opens nothing without a refund address."""
+    codes = [venue.provider.short_name for venue in venues]
+    wary = [f"in:{code}" for code in needing_refund_address(venues)]
+    return routes_with(wary, (), codes, centralized(quote.route))
+
+
+async def _best(
+    routes: QuoteEngine,
+    quote: StoredQuote,
+    token_in: Token,
+    token_out: Token,
+    markup: Decimal,
+    choice: RouteChoice,
+    barred: frozenset[tuple[str, ...]],
+) -> PricedRoute | None:
+    return await routes.best_legs(
+        token_in,
+        token_out,
+        quote.amount_in,
+        centralized(quote.route),
+        exclude=barred,
+        markup=markup,
+        choice=choice,
+        partner_id=quote.partner_id,
+    )
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:

@@ -96,7 +96,12 @@ class Presentation:
         that state (contract 8.3).
         """
         if row.status == OrderStatusCode.DELETED:
-            return _deleted(row)
+            return Order(
+                service_id=row.service_id,
+                status=row.status,
+                status_label=OrderStatusCode.DELETED.name,
+                display_status=row.display_status,
+            )
         token_in = self._catalog.token(row.token_in_id)
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
@@ -176,15 +181,6 @@ def transaction_link(chain: Chain, transaction_hash: str) -> str:
     if "{txHash}" in template:
         return template.replace("{txHash}", segment)
     return template + segment
-
-
-def _deleted(row: StoredOrder) -> Order:
-    return Order(
-        service_id=row.service_id,
-        status=row.status,
-        status_label=OrderStatusCode.DELETED.name,
-        display_status=row.display_status,
-    )
 
 
 def _newest_link(row: StoredOrder, token_in: Token | None, token_out: Token | None) -> str:

@@ -34,102 +34,11 @@ from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import PricedRoute, rescaled
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder, LegReport, Rejected, Transient
-from swapdesk.service.venues.registry import GuardedVenue, Venues
+from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
-
-
-class Takeover:
-    """Chooses venues for single legs of orders that exist."""
-
-    def __init__(self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine) -> None:
-        self._catalog = catalog
-        self._venues = venues
-        self._routes = routes
-
-    async def choose(
-        self, order: StoredOrder, position: Position, amount: Decimal
-    ) -> PricedRoute | None:
-        """The best venue for the leg, of those not tried yet; None when there is none."""
-        shunned = {*codes_of(order, "moves"), *order.legs}
-        if position != "in" or order.refund_address is None:
-            shunned |= needing_refund_address(self._venues)
-        choice = self._choice(order, position)
-        shunned |= set(choice.in_excluded or ())
-        token_in, token_out = self.ends(order, position)
-        return await self._routes.best_legs(
-            token_in,
-            token_out,
-            amount,
-            "standard",
-            exclude=frozenset((code,) for code in shunned),
-            markup=terms_of(order, position).markup,
-            choice=RouteChoice(swaps=choice.swaps),
-            partner_id=order.partner_id,
-        )
-
-    @staticmethod
-    def _choice(order: StoredOrder, position: Position) -> RouteChoice:
-        """The filters of this leg, as those of a route over it alone."""
-        asked = order.choice
-        if position == "back":
-            return EVERY_ROUTE
-        if order.route == "standard":
-            return RouteChoice(swaps=asked.swaps)
-        if position == "in":
-            return RouteChoice(swaps=asked.in_included, in_excluded=asked.in_excluded)
-        return RouteChoice(swaps=asked.out_included, in_excluded=asked.out_excluded)
-
-    def leg(
-        self,
-        order: StoredOrder,
-        position: Position,
-        key: str,
-        amounts: tuple[Decimal, Decimal],
-        second: tuple[str, str | None] | None,
-    ) -> LegOrder:
-        """What the venue is asked to open; ``second`` is where the next leg waits, if there is one.
-
-        The money is on its way already, so the leg floats and waits as long as a second leg.
-        """
-        token_in, token_out = self.ends(order, position)
-        if position == "back":
-            payout: tuple[str, str | None] = (order.refund_address or "", order.refund_tag)
-        else:
-            payout = second or (order.receiver_address, order.receiver_tag)
-        refund: tuple[str | None, str | None] = (None, None)
-        if position == "in":
-            refund = (order.refund_address, order.refund_tag)
-        elif position == "out":
-            refund = (intermediate_refund(order, token_in), None)
-        return LegOrder(
-            key=key,
-            token_in=token_in,
-            token_out=token_out,
-            amount_in=amounts[0],
-            amount_out=amounts[1],
-            payout_address=payout[0],
-            payout_tag=payout[1],
-            refund_address=refund[0],
-            refund_tag=refund[1],
-            expires=order.expires + SECOND_LEG_PATIENCE,
-            terms=replace(terms_of(order, position), fixed=False, receive=False),
-        )
-
-    def ends(self, order: StoredOrder, position: Position) -> tuple[Token, Token]:
-        """The tokens a leg takes and pays."""
-        token_in = self._catalog.token_of_order(order.token_in_id)
-        token_out = self._catalog.token_of_order(order.token_out_id)
-        if order.route == "standard":
-            return token_in, token_out
-        middle = self._catalog.token_of_order(order.middle_token_id)
-        return {
-            "in": (token_in, middle),
-            "out": (middle, token_out),
-            "back": (middle, token_in),
-        }[position]
 
 
 _UNDER_WAY = (
@@ -171,9 +80,10 @@ class Recovery:
     def __init__(
         self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine, clock: Clock
     ) -> None:
+        self._catalog = catalog
         self._venues = venues
+        self._routes = routes
         self._clock = clock
-        self._takeover = Takeover(catalog, venues, routes)
 
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
@@ -207,19 +117,21 @@ class Recovery:
         position = moving(order)
         if position is None:
             return order
-        code = self._taking(order, position)
-        taking, key = self._venue(code), leg_key(order, position)
+        code = order.legs[_number(position)]
+        if position == "back":
+            code = str(order.detail["backCode"])
+        taking, key = self._venues.asked(code), leg_key(order, position)
         place = await taking.find(key)
         if place is None:
             amounts = (_amount(order, "moveIn"), _amount(order, "moveOut"))
             second = await self._second_place(order) if position == "in" else None
-            leg = self._takeover.leg(order, position, key, amounts, second)
+            leg = self._leg(order, position, key, amounts, second)
             try:
                 place = await taking.open(leg)
             except (Rejected, Transient) as refusal:
                 log.info("order %s: %s does not take over: %s", order.service_id, code, refusal)
                 return await self._without(order, position, code)
-        giving = self._venue(str(order.detail["moveFrom"]))
+        giving = self._venues.asked(str(order.detail["moveFrom"]))
         await giving.send_on(str(order.detail["moveKey"]), place.address, place.tag)
         kept = {name: value for name, value in order.detail.items() if name not in _WRITTEN}
         return replace(order, detail=kept, modified=self._clock.now())
@@ -247,7 +159,7 @@ class Recovery:
         """The order with the best venue for the leg; ``moveFrom`` and ``moveIn`` are written."""
         if len(codes_of(order, "moves")) > _MOVES:
             return None
-        route = await self._takeover.choose(order, position, _amount(order, "moveIn"))
+        route = await self._best(order, position, _amount(order, "moveIn"))
         if route is None:
             return None
         code = route.legs[0]
@@ -275,6 +187,88 @@ class Recovery:
             usd = rescaled(usd, route.amount_out, order.amount_out)
         return replace(changed, amount_out=route.amount_out, amount_out_usd=usd, payout_wallet=None)
 
+    async def _best(
+        self, order: StoredOrder, position: Position, amount: Decimal
+    ) -> PricedRoute | None:
+        """The best venue for the leg, of those not tried yet; None when there is none."""
+        shunned = {*codes_of(order, "moves"), *order.legs}
+        if position != "in" or order.refund_address is None:
+            shunned |= needing_refund_address(self._venues)
+        choice = self._choice(order, position)
+        shunned |= set(choice.in_excluded or ())
+        token_in, token_out = self._ends(order, position)
+        return await self._routes.best_legs(
+            token_in,
+            token_out,
+            amount,
+            "standard",
+            exclude=frozenset((code,) for code in shunned),
+            markup=terms_of(order, position).markup,
+            choice=RouteChoice(swaps=choice.swaps),
+            partner_id=order.partner_id,
+        )
+
+    @staticmethod
+    def _choice(order: StoredOrder, position: Position) -> RouteChoice:
+        """The filters of this leg, as those of a route over it alone."""
+        asked = order.choice
+        if position == "back":
+            return EVERY_ROUTE
+        if order.route == "standard":
+            return RouteChoice(swaps=asked.swaps)
+        if position == "in":
+            return RouteChoice(swaps=asked.in_included, in_excluded=asked.in_excluded)
+        return RouteChoice(swaps=asked.out_included, in_excluded=asked.out_excluded)
+
+    def _leg(
+        self,
+        order: StoredOrder,
+        position: Position,
+        key: str,
+        amounts: tuple[Decimal, Decimal],
+        second: tuple[str, str | None] | None,
+    ) -> LegOrder:
+        """What the venue is asked to open; ``second`` is where the next leg waits, if there is one.
+
+        The money is on its way already, so the leg floats and waits as long as a second leg.
+        """
+        token_in, token_out = self._ends(order, position)
+        if position == "back":
+            payout: tuple[str, str | None] = (order.refund_address or "", order.refund_tag)
+        else:
+            payout = second or (order.receiver_address, order.receiver_tag)
+        refund: tuple[str | None, str | None] = (None, None)
+        if position == "in":
+            refund = (order.refund_address, order.refund_tag)
+        elif position == "out":
+            refund = (intermediate_refund(order, token_in), None)
+        return LegOrder(
+            key=key,
+            token_in=token_in,
+            token_out=token_out,
+            amount_in=amounts[0],
+            amount_out=amounts[1],
+            payout_address=payout[0],
+            payout_tag=payout[1],
+            refund_address=refund[0],
+            refund_tag=refund[1],
+            expires=order.expires + SECOND_LEG_PATIENCE,
+            terms=replace(terms_of(order, position), fixed=False, receive=False),
+        )
+
+    def _ends(self, order: StoredOrder, position: Position) -> tuple[Token, Token]:
+        """The tokens a leg takes and pays."""
+        token_in = self._catalog.token_of_order(order.token_in_id)
+        token_out = self._catalog.token_of_order(order.token_out_id)
+        if order.route == "standard":
+            return token_in, token_out
+        middle = self._catalog.token_of_order(order.middle_token_id)
+        return {
+            "in": (token_in, middle),
+            "out": (middle, token_out),
+            "back": (middle, token_in),
+        }[position]
+
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
@@ -285,7 +279,7 @@ class Recovery:
         if side == "out" or order.refund_address is None:
             return None
         try:
-            await self._venue(order.legs[0]).send_on(
+            await self._venues.asked(order.legs[0]).send_on(
                 leg_key(order, "in"), order.refund_address, order.refund_tag
             )
         except Rejected as refusal:
@@ -296,22 +290,10 @@ class Recovery:
     async def _second_place(self, order: StoredOrder) -> tuple[str, str | None] | None:
         if order.route == "standard":
             return None
-        place = await self._venue(order.legs[1]).find(leg_key(order, "out"))
+        place = await self._venues.asked(order.legs[1]).find(leg_key(order, "out"))
         if place is None:
             raise Transient("the second leg is not known to its venue")
         return place.address, place.tag
-
-    @staticmethod
-    def _taking(order: StoredOrder, position: Position) -> str:
-        if position == "back":
-            return str(order.detail["backCode"])
-        return order.legs[_number(position)]
-
-    def _venue(self, code: str) -> GuardedVenue:
-        venue = self._venues.by_code(code)
-        if venue is None:
-            raise Transient(f"venue {code} is not configured")
-        return venue
 
 
 def _number(position: Position) -> int:

@@ -8,7 +8,6 @@ A venue returns for a key what it created before, so a second deposit is never o
 from __future__ import annotations
 
 import logging
-from datetime import datetime
 from decimal import Decimal
 
 from msgspec.structs import replace
@@ -17,14 +16,15 @@ from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.draft import account_of
 from swapdesk.service.orders.order_routes import (
-    NextRoute,
     Position,
     codes_of,
     first_leg,
+    needing_refund_address,
     only_leg,
+    routes_with,
     second_leg,
 )
-from swapdesk.service.orders.states import display, rank
+from swapdesk.service.orders.states import centralized, moved
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import in_usd
 from swapdesk.service.store.records import Store, StoredOrder
@@ -87,7 +87,6 @@ class Opening:
         self._catalog = catalog
         self._venues = venues
         self.routes = routes
-        self._next = NextRoute(catalog, venues, routes, clock)
         self._clock = clock
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
@@ -113,7 +112,7 @@ class Opening:
                 rerouted = (
                     None
                     if order.fixed
-                    else await self._next.after(order, refusal.position, refusal.code)
+                    else await self._next_route(order, refusal.position, refusal.code)
                 )
                 code = refusal.failure if order.fixed else ErrorCode.PROVIDER_EXCHANGE_FAILED
             else:
@@ -126,6 +125,57 @@ class Opening:
             if self._clock.monotonic() >= until:
                 raise OpeningUnknown("no time for another venue")
             ask_first = False
+
+    async def _next_route(
+        self, order: StoredOrder, position: Position, code: str
+    ) -> StoredOrder | None:
+        """The order on its next best route, at -1 until it is open; None when no venue is left.
+
+        ``code`` is the venue that refused the leg at ``position``.
+        """
+        refused = [*codes_of(order, "refusals"), f"{position}:{code}"]
+        opened = codes_of(order, "openedInVain")
+        if position == "in" and order.route == "private":
+            opened = [*opened, order.legs[1]]
+        if self._clock.now() >= order.expires:
+            return None
+        quoted = order.detail.get("quotedInAmount")
+        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
+        wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
+        codes = [venue.provider.short_name for venue in self._venues]
+        avoided = [*refused, *(f"in:{each}" for each in wary)]
+        route = await self.routes.best_legs(
+            self._catalog.token_of_order(order.token_in_id),
+            self._catalog.token_of_order(order.token_out_id),
+            amount,
+            centralized(order.route),
+            exclude=routes_with(avoided, opened, codes, centralized(order.route)),
+            markup=order.markup,
+            choice=order.choice,
+            partner_id=order.partner_id,
+        )
+        if route is None:
+            return None
+        return replace(
+            order,
+            status=int(OrderStatusCode.NEW),
+            modified=self._clock.now(),
+            legs=route.legs,
+            amount_in=route.amount_in,
+            amount_out=route.amount_out,
+            # The estimate of a private pair, not of the venues that were found.
+            minutes=order.minutes if order.route == "private" else route.minutes,
+            middle_token_id=route.middle_token_id,
+            middle_amount=route.middle_amount,
+            payout_wallet=route.payout_wallet,
+            detail={
+                "quotedInAmount": format(order.amount_in, "f"),
+                "quotedOutAmount": format(order.amount_out, "f"),
+                **order.detail,
+                "refusals": ",".join(refused),
+                "openedInVain": ",".join(opened),
+            },
+        )
 
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
@@ -195,7 +245,7 @@ class Opening:
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         return replace(
-            self._at(order, OrderStatusCode.WAITING, now),
+            moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),
             in_status=int(LegStatus.WAITING),
             out_status=None if second is None else int(LegStatus.WAITING),
             deposit_address=pay.address,
@@ -213,7 +263,7 @@ class Opening:
         """A DEX order has no deposit: its transaction was made before it was begun."""
         now = self._clock.now()
         return replace(
-            self._at(order, OrderStatusCode.WAITING, now),
+            moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),
             in_status=int(LegStatus.WAITING),
             due_at=now,
             detail={**order.detail, "inCreated": rfc3339(now)},
@@ -226,24 +276,12 @@ class Opening:
             Decimal(text) if isinstance(text, str) else None for text in quoted
         )
         return replace(
-            self._at(order, OrderStatusCode.FAILED, now),
+            moved(order, OrderStatusCode.FAILED, order.in_status, order.out_status, now),
             amount_in=amount_in or order.amount_in,
             amount_out=amount_out or order.amount_out,
             in_status=int(LegStatus.FAILED),
             failure_code=code.value,
             due_at=None,
-        )
-
-    @staticmethod
-    def _at(order: StoredOrder, status: OrderStatusCode, now: datetime) -> StoredOrder:
-        shown = display(status, order.in_status, order.out_status, order.route)
-        return replace(
-            order,
-            status=int(status),
-            display_status=shown.value,
-            rank=rank(shown),
-            modified=now,
-            attempt=0,
         )
 
     async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:

@@ -235,12 +235,14 @@ def rows_of_return(
             "refundChain": chain,
             "refundAmount": _text(report.amount_out),
         }
-        return [replace(_at(row, OrderStatusCode.REFUNDED, row.in_status, out, now), detail=detail)]
+        return [
+            replace(moved(row, OrderStatusCode.REFUNDED, row.in_status, out, now), detail=detail)
+        ]
     if report.status in (*_GIVEN_UP, LegStatus.REFUNDED):
         detail = row.detail | {"actionRequired": True}
         failed = int(LegStatus.FAILED)
         return [
-            replace(_at(row, OrderStatusCode.FAILED, row.in_status, failed, now), detail=detail)
+            replace(moved(row, OrderStatusCode.FAILED, row.in_status, failed, now), detail=detail)
         ]
     return []
 
@@ -255,7 +257,7 @@ def _passing(row: StoredOrder, status: OrderStatusCode, now: datetime) -> Stored
         OrderStatusCode.EXCHANGING: LegStatus.EXCHANGING,
         OrderStatusCode.ANONYMIZING: LegStatus.FINISHED,
     }.get(status, LegStatus(row.in_status))
-    return _at(row, status, int(in_status), row.out_status, now)
+    return moved(row, status, int(in_status), row.out_status, now)
 
 
 def _told(
@@ -271,7 +273,7 @@ def _told(
     if status == OrderStatusCode.ANONYMIZING and first.status == LegStatus.SENDING:
         in_status = int(LegStatus.FINISHED)  # the second venue has the money already
     out_status = row.out_status if second is None else int(second.status)
-    changed = _at(row, status, in_status, out_status, now)
+    changed = moved(row, status, in_status, out_status, now)
     paying = first if second is None else second
     # Before the deposit a venue's figure only follows the market; what was ordered stands.
     settled = deposit_seen(first) and paying.amount_out is not None
@@ -345,9 +347,10 @@ def _flagged(
     return [replace(row, detail=detail, modified=now, attempt=0)]
 
 
-def _at(
+def moved(
     row: StoredOrder, status: OrderStatusCode, in_status: int, out_status: int | None, now: datetime
 ) -> StoredOrder:
+    """The row in another state, with what is displayed of it."""
     shown = display(status, in_status, out_status, row.route)
     return replace(
         row,

@@ -6,7 +6,7 @@ priced first. ``gather`` is how long the venues are waited for. Markup is taken 
 that pays the receiver.
 
 ``bounds`` finds the amounts a private route takes, and those that can be asked for by the amount
-received; ``GET /minMax`` states both and quotes keep them (``AmountRule``).
+received; ``GET /minMax`` states both and quotes keep them.
 ``PayoutRotation`` draws the payout wallet of a private route from those that did not pay the
-partner's recent orders. ``Reach`` tries the figure of a refusal on whole routes before it is told.
+partner's recent orders. The figure of a refusal is tried on whole routes before it is told.
 """

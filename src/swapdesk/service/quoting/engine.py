@@ -24,6 +24,7 @@ from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, Asking
 from swapdesk.service.quoting.bounds import (
+    KeptSearches,
     PrivateBounds,
     ReceiveBounds,
     lowered,
@@ -35,7 +36,6 @@ from swapdesk.service.quoting.pricing import (
     PayoutRotation,
     Priced,
     Pricing,
-    Reach,
     best_per_pair,
     ranked,
 )
@@ -54,17 +54,19 @@ from swapdesk.service.quoting.routes import (
     swap_cap,
     unpriced,
 )
-from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
+from swapdesk.service.quoting.rows import Asked
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
+    Limits,
+    PairLimits,
+    PairLimitsQuery,
     PrivateSendQuery,
     PrivateSendQuoteList,
     Quote,
@@ -75,64 +77,6 @@ from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
 """An amount this many times inside the bounds of a priced route is inside those of the pair."""
-
-
-class AmountRule:
-    """Judges the routes of an answer by the bounds of their pair."""
-
-    def __init__(
-        self, pricing: Pricing, bounds: PrivateBounds, received: ReceiveBounds, clock: Clock
-    ) -> None:
-        self._pricing = pricing
-        self._bounds = bounds
-        self._received = received
-        self._clock = clock
-
-    async def judged(self, question: RouteQuestion) -> Priced:
-        """What is priced, with the bounds of the pair; routes are refused with the figure of
-        ``GET /minMax`` when the amount is outside: private ones for an amount sent, both for an
-        amount received.
-
-        The rule is the same whether the bounds were asked for before or not. Bounds speak of
-        all routes, so questions with filters are answered by their routes alone, and so are
-        fixed ones by the amount sent. Everything is asked for at once, since every private row
-        states the bounds.
-        """
-        pair = question.token_in, question.token_out
-        markup = question.terms.markup
-        searches: list[asyncio.Task[VenueLimits | None]] = []
-        if "private" in question.types and question.choice.swaps is None:
-            searches.append(asyncio.create_task(self._bounds.find(*pair)))
-        received = sorted(question.types) if _whole_side(question) else []
-        for route in received:
-            searches.append(asyncio.create_task(self._received.find(*pair, route, markup)))
-        try:
-            answer = await self._pricing.price(question)
-            if not (answer.private or received):
-                return answer
-            await self._wait(searches, answer.waited)
-            found = [search.result() if search.done() else None for search in searches]
-        finally:
-            for search in searches:
-                search.cancel()
-        # Where a search takes too long, what was found last stands.
-        of_received = found[len(found) - len(received) :]
-        of_pair = found[0] or self._bounds.last(*pair) if len(found) > len(received) else None
-        if isinstance(of_pair, PairBounds) and answer.private:
-            private = _kept(answer.private, question, of_pair)
-            answer = replace(answer, private=private, bounds=of_pair)
-        for route, limits in zip(received, of_received, strict=True):
-            limits = limits or self._received.last(*pair, route, markup)
-            if limits is not None:
-                routes = getattr(answer, route)
-                answer = replace(answer, **{route: _inside(routes, question, limits)})
-        return answer
-
-    async def _wait(self, searches: list[asyncio.Task[VenueLimits | None]], waited: float) -> None:
-        if searches:
-            with contextlib.suppress(TimeoutError):
-                left = max(DEADLINE - waited, RESERVE)
-                await within(self._clock, left, asyncio.wait(searches))
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
@@ -185,9 +129,6 @@ def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     ) and any(amount * _CLEAR <= route.limits.maximum for route in found)
 
 
-__all__ = ["QUOTE_VALID", "PricedRoute", "QuoteEngine"]
-
-
 class QuoteEngine:
     """Prices routes over the venues; ``intermediaries``: token ids a private route may hop over."""
 
@@ -211,14 +152,10 @@ class QuoteEngine:
         self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)
         self._onchain = DexQuoting(catalog, venues, clock, rng)
-        self._reach = Reach(self._pricing, clock)
         self._rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
         self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
-        self._amount_rule = AmountRule(
-            self._pricing, self.private_bounds, self.receive_bounds, clock
-        )
-        self.onchain_limits = DexLimits(self._onchain, clock)
+        self.onchain_limits = DexLimits(self._onchain, KeptSearches(clock))
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""
@@ -309,8 +246,7 @@ class QuoteEngine:
         found = [
             each
             for each in priced(answer.routes)
-            if each.legs not in exclude
-            and not loses_too_much(
+            if not loses_too_much(
                 in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
             )
         ]
@@ -434,19 +370,64 @@ class QuoteEngine:
         cap = swap_cap(question.token_in)
         if cap is not None and not question.terms.receive and question.amount > cap:
             return await self._over_cap(question, cap)
-        answer = await self._amount_rule.judged(question)
+        answer = await self._by_bounds(question)
         private = await self._rotation.rotated(
             answer.private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         answer = replace(answer, private=alike(private, answer.bounds))
-        return answer, await self._reach.refusal(answer, question)
+        return answer, await self._pricing.refusal(answer, question)
+
+    async def _by_bounds(self, question: RouteQuestion) -> Priced:
+        """What is priced, with the bounds of the pair; routes are refused with the figure of
+        ``GET /minMax`` when the amount is outside: private ones for an amount sent, both for an
+        amount received.
+
+        The rule is the same whether the bounds were asked for before or not. Bounds speak of
+        all routes, so questions with filters are answered by their routes alone, and so are
+        fixed ones by the amount sent. Everything is asked for at once, since every private row
+        states the bounds.
+        """
+        pair = question.token_in, question.token_out
+        markup = question.terms.markup
+        searches: list[asyncio.Task[VenueLimits | None]] = []
+        if "private" in question.types and question.choice.swaps is None:
+            searches.append(asyncio.create_task(self.private_bounds.find(*pair)))
+        received = sorted(question.types) if _whole_side(question) else []
+        for route in received:
+            searches.append(asyncio.create_task(self.receive_bounds.find(*pair, route, markup)))
+        try:
+            answer = await self._pricing.price(question)
+            if not (answer.private or received):
+                return answer
+            left = max(DEADLINE - answer.waited, RESERVE)
+            if searches:
+                with contextlib.suppress(TimeoutError):
+                    await within(self._clock, left, asyncio.wait(searches))
+            found = [search.result() if search.done() else None for search in searches]
+        finally:
+            for search in searches:
+                search.cancel()
+        # Where a search takes too long, what was found last stands.
+        of_received = found[len(found) - len(received) :]
+        of_pair = (
+            found[0] or self.private_bounds.last(*pair) if len(found) > len(received) else None
+        )
+        if isinstance(of_pair, PairBounds) and answer.private:
+            private = _kept(answer.private, question, of_pair)
+            answer = replace(answer, private=private, bounds=of_pair)
+        for route, limits in zip(received, of_received, strict=True):
+            limits = limits or self.receive_bounds.last(*pair, route, markup)
+            if limits is not None:
+                routes = getattr(answer, route)
+                answer = replace(answer, **{route: _inside(routes, question, limits)})
+        return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
         """The routes of an amount above ``cap``, all refused, and the refusal. It names what the
         asked routes take, which may be less than the cap."""
         most = replace(question, amount=cap)
-        refused = (await self._amount_rule.judged(most)).refused_above(cap)
-        refusal = await self._reach.refusal(refused, question)
+        refused = (await self._by_bounds(most)).refused_above(cap)
+        refusal = await self._pricing.refusal(refused, question)
         if refusal is None or refusal.code is not ErrorCode.QUOTE_OVER_LIMIT:
             refusal = rows.out_of_bounds(
                 Cause.ABOVE,

@@ -106,6 +106,45 @@ class Pricing:
         )
         return Priced(standard, private, max(waited, waited_too))
 
+    async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
+        """The refusal when the amount is all that is wrong everywhere, else None.
+
+        An amount over two legs is refused by one of them, which knows nothing of the other; its
+        figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
+        """
+        found = beyond(answer, question)
+        if found is None:
+            return None
+        if not answer.private or question.plain:
+            return found.refusal
+        tried = [found.figure]
+        left = max(DEADLINE - answer.waited, RESERVE)
+        with contextlib.suppress(TimeoutError):
+            await within(self._clock, left, self._tried(found, tried))
+        return replace(found, figure=tried[-1]).refusal
+
+    async def _tried(self, found: Beyond, tried: list[Decimal]) -> None:
+        """Go inside until a route is priced; the last of ``tried`` is what to tell."""
+        up = found.cause is Cause.BELOW
+        for margin in _MARGINS:
+            inside = ROUGH.add(1, margin if up else -margin)
+            exact = ROUGH.multiply(tried[-1], inside)
+            places = found.question.stated.decimals
+            if margin:
+                places = min(places, _DIGITS - 1 - exact.adjusted())
+            amount = quantize(exact, places, up=up)
+            tried.append(amount)
+            question = replace(found.question, amount=amount)
+            answer = await self.price(question)
+            if priced(answer.routes):
+                return
+            again = beyond(answer, question)
+            if again is None:
+                continue
+            if again.cause is not found.cause:
+                return
+            tried.append(again.figure)
+
     async def _standard(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
         if "standard" not in question.types:
             return [], 0.0
@@ -403,50 +442,3 @@ def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
         return Beyond(question, Cause.BELOW, min(least))
     most = answer.largest
     return None if most is None else Beyond(question, Cause.ABOVE, most)
-
-
-class Reach:
-    """Tries the figures of refusals before they are told."""
-
-    def __init__(self, pricing: Pricing, clock: Clock) -> None:
-        self._pricing = pricing
-        self._clock = clock
-
-    async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """The refusal when the amount is all that is wrong everywhere, else None.
-
-        An amount over two legs is refused by one of them, which knows nothing of the other; its
-        figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
-        """
-        found = beyond(answer, question)
-        if found is None:
-            return None
-        if not answer.private or question.plain:
-            return found.refusal
-        tried = [found.figure]
-        left = max(DEADLINE - answer.waited, RESERVE)
-        with contextlib.suppress(TimeoutError):
-            await within(self._clock, left, self._try(found, tried))
-        return replace(found, figure=tried[-1]).refusal
-
-    async def _try(self, found: Beyond, tried: list[Decimal]) -> None:
-        """Go inside until a route is priced; the last of ``tried`` is what to tell."""
-        up = found.cause is Cause.BELOW
-        for margin in _MARGINS:
-            inside = ROUGH.add(1, margin if up else -margin)
-            exact = ROUGH.multiply(tried[-1], inside)
-            places = found.question.stated.decimals
-            if margin:
-                places = min(places, _DIGITS - 1 - exact.adjusted())
-            amount = quantize(exact, places, up=up)
-            tried.append(amount)
-            question = replace(found.question, amount=amount)
-            answer = await self._pricing.price(question)
-            if priced(answer.routes):
-                return
-            again = beyond(answer, question)
-            if again is None:
-                continue
-            if again.cause is not found.cause:
-                return
-            tried.append(again.figure)

@@ -26,9 +26,9 @@ from swapdesk.service.quoting.routes import (
 from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
     AmountType,
     FilteredReason,

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 

@@ -30,7 +30,7 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.service.venues.onchain.adapter import DexVenue
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)
@@ -96,10 +96,6 @@ _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 class TimedOut(Transient):
     """The venue did not answer in time; for a quote that means nothing happened."""
-
-
-class CircuitOpen(Transient):
-    """The venue failed often lately and is not asked for the moment."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
@@ -225,7 +221,7 @@ class GuardedVenue:
         answer = self._flights.under_way(key)
         if answer is None:
             if not self._breaker.admits():
-                raise CircuitOpen("not asked: failed repeatedly a moment ago")
+                raise Transient("not asked: failed repeatedly a moment ago")
             answer = self._flights.start(key, self._priced(token_in, token_out, amount, terms))
             answer.add_done_callback(self._settled)
         # One waiter that gives up must not end the flight of the others.
@@ -315,6 +311,13 @@ class Venues:
     def by_code(self, code: str) -> GuardedVenue | None:
         """The venue of a provider code (``shortName``), enabled or not."""
         return self._by_code.get(code)
+
+    def asked(self, code: str) -> GuardedVenue:
+        """The venue of an order's leg. Raises Transient where it is not configured now."""
+        venue = self.by_code(code)
+        if venue is None:
+            raise Transient(f"venue {code} is not configured")
+        return venue
 
     def dex(self, code: str) -> DexVenue | None:
         """The on-chain venue of a provider code."""

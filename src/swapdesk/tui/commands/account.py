@@ -1,7 +1,5 @@
 """Verbs of the account."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 SHOW_ACCOUNT = Verb(

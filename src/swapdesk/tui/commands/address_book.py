@@ -1,7 +1,5 @@
 """Verbs of the address book."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 ADDRESS_BOOK = Verb(

@@ -1,7 +1,5 @@
 """Verbs of settling a create of unknown outcome."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 TAKE_ORDER = Verb(

@@ -1,7 +1,5 @@
 """Verbs of the form and its locked intent."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 CREATE = Verb(

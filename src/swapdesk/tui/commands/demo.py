@@ -1,7 +1,5 @@
 """Verbs of a demonstration."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 SHOW_DEMO = Verb(

@@ -1,7 +1,5 @@
 """Verbs of the deposit card."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 FUND = Verb(

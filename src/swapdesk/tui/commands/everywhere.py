@@ -2,8 +2,6 @@
 or the screen does them, in a method of their name. Verbs that open a page stand in the module of
 that page."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 NEW_SWAP = Verb("new-swap", "n", "new swap", "Start a swap on the first screen.", place=10)

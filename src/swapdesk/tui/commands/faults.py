@@ -1,7 +1,5 @@
 """Verbs of the page that lets things go wrong in the sandbox."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 FAULTS = Verb(

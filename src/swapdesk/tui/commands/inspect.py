@@ -1,7 +1,5 @@
 """Verbs of the page that finds an order and answers for it."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 INSPECT = Verb(

@@ -1,7 +1,5 @@
 """Verbs of one order."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 COPY_FACT = Verb("copy-fact", "y", "copy", "Copy the value under the cursor, without spaces.")

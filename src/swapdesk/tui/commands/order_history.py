@@ -1,7 +1,5 @@
 """Verbs of the history of one order."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 EARLIER_UPDATE = Verb(

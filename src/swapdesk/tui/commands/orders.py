@@ -1,7 +1,5 @@
 """Verbs of the tracker."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 ORDERS = Verb(

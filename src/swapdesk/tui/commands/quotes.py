@@ -1,7 +1,5 @@
 """Verbs of the quote comparison and of the waterfall."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 REVIEW = Verb(

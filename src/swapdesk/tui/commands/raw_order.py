@@ -1,7 +1,5 @@
 """Verbs of the raw view of an order."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 COPY_ALL = Verb("copy-all", "y", "copy all", "Copy the document as it is shown.")

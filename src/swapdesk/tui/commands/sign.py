@@ -1,7 +1,5 @@
 """Verbs of the screen that signs."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 SIGN = Verb("sign", "s", "sign", "Sign exactly what stands here.", writes=True, money=True)

@@ -1,7 +1,5 @@
 """Verbs of the first screen."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 ASK_QUOTES = Verb("ask-quotes", "enter", "ask for quotes", "Ask for the quotes of every route.")

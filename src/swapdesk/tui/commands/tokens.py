@@ -1,7 +1,5 @@
 """Verbs of the token search."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 TOKENS = Verb(

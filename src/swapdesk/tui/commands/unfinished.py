@@ -1,7 +1,5 @@
 """Verbs of the notice about unfinished business."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 OPEN_FOUND = Verb("open-found", "enter", "open", "Open the order under the cursor.")

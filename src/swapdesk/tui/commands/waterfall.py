@@ -1,7 +1,5 @@
 """Verbs of the waterfall where it takes the body."""
 
-from __future__ import annotations
-
 from swapdesk.tui.commands.command import Verb
 
 REVIEW = Verb(

@@ -13,9 +13,16 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
+    from textual.await_complete import AwaitComplete
+    from textual.driver import Driver
+    from textual.message import Message
+    from textual.screen import Screen
+    from textual.widget import AwaitMount
+
     from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.tui.commands.command import Verb
     from swapdesk.tui.screens.swap import SwapScreen
+    from swapdesk.tui.session import Session
 
 NOT_STARTED = "This page needs the desk, whose start failed."
 STARTING = "The desk is starting. This is open in a moment."
@@ -98,15 +105,6 @@ class Navigation:
         self.push(OrdersScreen(self._session, read_filter(filter_line)))
 
 
-if TYPE_CHECKING:
-    from textual.await_complete import AwaitComplete
-    from textual.message import Message
-    from textual.screen import Screen
-    from textual.widget import AwaitMount
-
-    from swapdesk.tui.session import Session
-
-
 class DeskHost(Protocol):
     """The application, as its controllers need it."""
 
@@ -131,10 +129,6 @@ class DeskHost(Protocol):
     def run_worker(
         self, work: Awaitable[Any], *, group: str, exclusive: bool = ..., exit_on_error: bool = ...
     ) -> object: ...
-
-
-if TYPE_CHECKING:
-    from textual.driver import Driver
 
 
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."

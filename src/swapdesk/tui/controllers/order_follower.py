@@ -16,12 +16,9 @@ from swapdesk.tui.messages import BusinessSettled, OrdersChanged, PastKnown
 from swapdesk.tui.spans import printable
 
 if TYPE_CHECKING:
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
-
-
-if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.controllers.navigation import DeskHost, Navigation
 
 

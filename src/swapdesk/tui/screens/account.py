@@ -11,9 +11,21 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.account.chart import bar_rows, month_name, month_of, scale_of, stepped
-from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges
-from swapdesk.flows.account.reading import READS, AccountReading, account_csv, account_export_name
+from swapdesk.flows.account.reading import (
+    OF_PAYER,
+    READS,
+    AccountReading,
+    LimitGauge,
+    account_csv,
+    account_export_name,
+    bar_rows,
+    forecast,
+    limit_gauges,
+    month_name,
+    month_of,
+    scale_of,
+    stepped,
+)
 from swapdesk.flows.notation import clock_time, duration, usd
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.tracking.announcements import failure_of_error

@@ -18,13 +18,14 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.creation.confirm_intent import (
+    Checked,
     Consent,
     NotLockable,
+    TypedBefore,
     consent_for,
     lock_for_review,
     still_stands,
 )
-from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
@@ -37,9 +38,8 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.payees.recipients import Challenge, challenge_for
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, follow_route, lost_percent
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.quotes.requote import AskingAgain, follow_route, lost_percent
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     quote_ended,
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.wallet.accounts import Account
-    from swapdesk.wallet.errors import WalletError
+    from swapdesk.wallet.protocol import WalletError
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
@@ -197,7 +197,7 @@ class PayingAccount:
         """What is confirmed beside the intent; None for every other route."""
         if not row.on_chain or self.account is None:
             return None
-        from swapdesk.flows.catalog.coin_price import coin_price
+        from swapdesk.flows.catalog.catalog import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
         chain, asked = board.token_in.chain_data, board.wish.slippage
@@ -708,7 +708,7 @@ class CreateScreen(Page):
     async def _own_accounts(self) -> None:
         """A wallet that cannot be asked has none to name; nothing here depends on it."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         board = self.state.board
         try:
@@ -722,7 +722,7 @@ class CreateScreen(Page):
 
     async def _swap_account(self) -> None:
         from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         board, found = self.state.board, None
         quote_id = self.state.row.quote_id
@@ -741,7 +741,7 @@ class CreateScreen(Page):
 
     async def _account_again(self, account: SwapAccount) -> None:
         from swapdesk.flows.dex.swap_account import read_again
-        from swapdesk.wallet.errors import WalletError
+        from swapdesk.wallet.protocol import WalletError
 
         try:
             found = await read_again(self.desk, account, self.state.board.token_in)

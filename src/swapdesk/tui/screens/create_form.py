@@ -22,8 +22,8 @@ from textual.message import Message
 
 from swapdesk.chain.addresses.payment_links import is_link
 from swapdesk.chain.addresses.payments import short_memo_label, uses_memo
-from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
+from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
@@ -35,6 +35,7 @@ from swapdesk.flows.notation import (
     rate_both_ways,
     short_address,
     table_amount,
+    trimmed,
     usd,
 )
 from swapdesk.flows.payees.recipients import (
@@ -47,7 +48,6 @@ from swapdesk.flows.payees.recipients import (
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -14,10 +15,8 @@ from textual.widget import Widget
 from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
-from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.panes import link_pane, panes_of, path_of
-from swapdesk.flows.demo.stage import Pane, PaneLine, Stage
+from swapdesk.flows.demo.stage import DEMOS, Pane, PaneLine, Stage, link_pane, panes_of, path_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time, copied_amount, counted, short_clock
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -50,7 +49,7 @@ from swapdesk.tui.screens.deposit import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
-from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, TrackState
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, TrackState, track_lines
 
 BEGINS = (
     "Other customers of the sandbox come first, so that Bob's payment has others beside it. Alice"
@@ -123,11 +122,11 @@ class DemoScreen(Page):
         END,
     )
     DEFAULT_CSS = """
-    DemoScreen StageTrack { margin: 1 0 0 0; }
+    DemoScreen #track { height: 2; margin: 1 0 0 0; }
     DemoScreen #said { margin: 1 0 0 0; }
     DemoScreen #path { margin: 1 0 0 0; }
     DemoScreen #compared { margin: 1 0 0 0; }
-    DemoScreen.-short StageTrack, DemoScreen.-short #said,
+    DemoScreen.-short #track, DemoScreen.-short #said,
     DemoScreen.-short #path, DemoScreen.-short #compared { margin: 0; }
     """
 
@@ -146,7 +145,7 @@ class DemoScreen(Page):
         self._title, self._sentence = FittedLines(id="title"), FittedLines(id="said")
         self._path = FittedLines(id="path")
         self._compared = FittedLines(id="compared")
-        self._track = StageTrack(self._track_state())
+        self._track = FittedLines(id="track")
         self._panes = PaneColumns()
         self._body = BodyReading(self._panes)
 
@@ -235,7 +234,7 @@ class DemoScreen(Page):
             return
         self._say_frame()
         stage = self._stage
-        self._track.show(self._track_state())
+        self._track.show(partial(track_lines, self._track_state()))
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))

@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.payments import memo_label, short_memo_label
-from swapdesk.flows.creation.minimum_received import lower_output, moved_output
+from swapdesk.flows.creation.order_verification import lower_output, moved_output
 from swapdesk.flows.deposits.deposit_phase import (
     DepositCode,
     DepositPhase,

@@ -27,11 +27,17 @@ from swapdesk.flows.support.case_file import (
     program_facts,
     write_case_file,
 )
-from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
 from swapdesk.flows.support.replies import SECRET_REPLY
-from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
+from swapdesk.flows.support.support_case import (
+    CaseFacts,
+    CaseSheet,
+    calls_about,
+    facts_of,
+    line_again,
+    sheet_of,
+)
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.inspect import (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -74,10 +75,14 @@ from swapdesk.tui.screens.order_actions import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
-from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
 from swapdesk.tui.widgets.overlay import SpokenOverlay
-from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, Timeline, TrackState
+from swapdesk.tui.widgets.stage_line import (
+    TrackState,
+    timeline_lines,
+    track_lines,
+)
 from swapdesk.wire.orders import DisplayStatus, Order
 
 if TYPE_CHECKING:
@@ -123,7 +128,7 @@ class OrderScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
     OrderScreen #legs { height: auto; }
-    OrderScreen #legs Timeline { width: 1fr; }
+    OrderScreen #track { height: 2; }
     OrderScreen.-not-known .known { display: none; }
     """
 
@@ -138,10 +143,8 @@ class OrderScreen(Page):
         self._said = TextRows(id="said")
         self._head = HeadLine(classes="known")
         self._check = TextRows(classes="known")
-        self._track = StageTrack(
-            TrackState(StageState(0, 5, StageMark.WAITING), [""] * 5), classes="known"
-        )
-        self._first, self._second = Timeline(id="first"), Timeline(id="second")
+        self._track = FittedLines(id="track", classes="known")
+        self._first, self._second = FittedLines(id="first"), FittedLines(id="second")
         self._facts_label = SectionLabel("Facts", classes="known")
         self._facts = DetailRows(selectable=True, classes="known")
 
@@ -226,7 +229,7 @@ class OrderScreen(Page):
         said = check or told_line(summary)
         self._check.show([said] if said else [])
         names, short = stage_names(tracked, summary)
-        self._track.show(TrackState(stage_of(summary), names, short))
+        self._track.show(partial(track_lines, TrackState(stage_of(summary), names, short)))
         self._show_legs(tracked)
         facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
         self._facts.show(facts)
@@ -259,11 +262,11 @@ class OrderScreen(Page):
         created = tracked.order.created
         away = created is not None and created.date() != now.date()
         zone = "UTC" if not away or created is None else f"UTC, {date(created, now)}"
-        second = self._legs[1] if len(self._legs) > 1 else None
-        first = self._legs[0]
-        self._first.show(first, f"{first.word} · {zone}")
-        self._second.display = second is not None
-        self._second.show(second, second.word if second is not None else "")
+        first, *second = self._legs
+        self._first.show(partial(timeline_lines, first, f"{first.word} · {zone}"))
+        self._second.display = bool(second)
+        for leg in second:
+            self._second.show(partial(timeline_lines, leg, leg.word))
 
     def _show_unknown(self) -> None:
         self._said.display = True

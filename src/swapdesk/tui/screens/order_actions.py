@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.creation.create_checks import NotAgain, came_to_nothing, same_again
+from swapdesk.flows.creation.confirm_intent import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import (
     ExportForm,

@@ -11,8 +11,7 @@ from textual.widget import Widget
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.support.case_sheet import record_of
-from swapdesk.flows.support.support_case import calls_about, facts_of
+from swapdesk.flows.support.support_case import calls_about, facts_of, record_of
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.order_history import BACK, COPY_UPDATE, EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.page import Page

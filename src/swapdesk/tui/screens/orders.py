@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -57,8 +58,8 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import SectionLabel
-from swapdesk.tui.widgets.order_table import STEP, OrderList, OrderPane, OrderSide, Shown
+from swapdesk.tui.widgets.lines_view import FittedLines, SectionLabel
+from swapdesk.tui.widgets.order_table import STEP, OrderList, OrderPane, Shown, side_lines
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -114,7 +115,7 @@ class OrdersScreen(Page):
         self._field = FilterField(id="filter")
         self._label = SectionLabel("", id="label")
         self._pane = OrderPane(id="pane")
-        self._side = OrderSide()
+        self._side = FittedLines(id="side")
         self._filter: FilterLine = kept
         self._sorting = Sorting.DEADLINE
         self._changed: set[str] = set()
@@ -280,7 +281,7 @@ class OrdersScreen(Page):
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
-            self._side.clear()
+            self._side.show(None)
             funds = self.funds()
             self.set_money(funds.where, "you: n starts a swap", where_short=funds.short)
             self.step_changed("none")
@@ -291,7 +292,7 @@ class OrdersScreen(Page):
         self._label.display = self._pane.display = not wide
         if wide:
             facts = order_facts(tracked, summary, now, live=self.session.live)
-            self._side.show(tracked, summary, created, facts)
+            self._side.show(partial(side_lines, tracked, summary, created, facts))
         else:
             self._label.show(tracked.short_id, created)
             self._pane.show(tracked, summary)

@@ -11,13 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from swapdesk.flows.quotes.quote_presets import OPTIONS, QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import (
+    OPTIONS,
     PLAIN,
     Named,
     QuoteOptions,
+    QuotePresets,
     WishRefused,
     options_in_words,
+    read_options,
+    written_options,
 )
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session

@@ -28,9 +28,17 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
-from swapdesk.flows.quotes.quote_columns import compare_route_types, provider_name
-from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
+from swapdesk.flows.quotes.quote_columns import (
+    Part,
+    SumVerdict,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    compare_route_types,
+    provider_name,
+    remark,
+    waterfall,
+)
 from swapdesk.flows.quotes.quote_request import (
     Named,
     QuoteOptions,
@@ -39,18 +47,15 @@ from swapdesk.flows.quotes.quote_request import (
     cost_in_words,
     options_in_words,
 )
-from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote, former_places
-from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.quotes.waterfall import (
-    Part,
-    SumVerdict,
-    Unit,
-    Waterfall,
-    WaterfallStep,
-    remark,
-    waterfall,
+from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult
+from swapdesk.flows.quotes.ranking import (
+    Arrangement,
+    QuoteOrder,
+    RankedQuote,
+    UnusableQuote,
+    former_places,
 )
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -96,11 +101,10 @@ from swapdesk.tui.spans import (
     spread,
     wrapped,
 )
-from swapdesk.tui.widgets.detail_rows import RecordView
+from swapdesk.tui.widgets.detail_rows import record_rows
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
-    WaysView,
     badge_notes,
     compared_symbol,
     note_width,
@@ -109,12 +113,13 @@ from swapdesk.tui.widgets.quote_table import (
     reason_text,
     route_word,
     unusable_at,
+    ways_lines,
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
-    from swapdesk.flows.creation.create_checks import TypedBefore
+    from swapdesk.flows.creation.confirm_intent import TypedBefore
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -166,8 +171,8 @@ class QuotesScreen(Page):
     QuotesScreen .side { display: none; padding: 1 0; overflow-y: auto; scrollbar-size: 0 0; }
     QuotesScreen.-explained .side { display: block; }
     QuotesScreen.-short .side { padding: 0; }
-    QuotesScreen WaysView { display: none; }
-    QuotesScreen.-tall WaysView { display: block; }
+    QuotesScreen #ways { display: none; margin: 1 0 0 0; }
+    QuotesScreen.-tall #ways { display: block; }
     """
 
     def __init__(
@@ -196,9 +201,9 @@ class QuotesScreen(Page):
         self._heads = quote_columns(request)
         self._table = LineTable(self._heads, id="quotes")
         self._below = TextRows(classes="below")
-        self._ways = WaysView()
+        self._ways = FittedLines(id="ways")
         self._why = FittedLines()
-        self._record = RecordView()
+        self._record = FittedLines()
         self._records: dict[str, ProviderRecord] | None = None
         self._side = Vertical(self._why, self._record, classes="side")
 
@@ -371,7 +376,8 @@ class QuotesScreen(Page):
             )
             symbol = compared_symbol(board.wish)
             head = "You send" if board.wish.receive else "You get, net"
-            self._ways.show(compare_route_types(board, self.now()), head, symbol)
+            ways = compare_route_types(board, self.now())
+            self._ways.show(partial(ways_lines, ways, head, symbol) if ways else None)
         passed = None
         if self._asked_at is not None:
             passed = self.session.clock.monotonic() - self._asked_at
@@ -436,15 +442,13 @@ class QuotesScreen(Page):
     def _show_record(self) -> None:
         """What became of this desk's orders at the provider under the cursor, on wide screens."""
         row, link = self.row, self.link
-        if row is None or row.quote.swap is None or link is None or not self._panel_open:
-            self._record.show(None, named=False)
-            return
-        if not link.tracker.past_known:
-            self._record.show(None, named=False)
+        shown = self._panel_open and link is not None and link.tracker.past_known
+        if row is None or row.quote.swap is None or link is None or not shown:
+            self._record.show(None)
             return
         if self._records is None:
             self._records = provider_records(link.tracker.orders())
-        self._record.show(self._records.get(row.quote.swap), named=True)
+        self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
@@ -646,7 +650,7 @@ class QuotesScreen(Page):
         self._table.action_choose()
 
     def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.creation.create_checks import TypedBefore
+        from swapdesk.flows.creation.confirm_intent import TypedBefore
 
         if self._typed is None:
             self._typed = TypedBefore(self.recipient)

@@ -68,7 +68,7 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.payload import (
+from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
     TransactionPayload,

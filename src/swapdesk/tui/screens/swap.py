@@ -24,9 +24,9 @@ from swapdesk.flows.notation import (
     percent,
     short_address,
     tracker_amount,
+    trimmed,
     usd,
 )
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.account import SHOW_ACCOUNT
 from swapdesk.tui.commands.batch import BATCH
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.catalog.catalog import Catalog
-    from swapdesk.flows.catalog.token_row import TokenRow
+    from swapdesk.flows.catalog.token_list import TokenRow
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.intents.intent import Intent
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracking.recent_activity import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
-    from swapdesk.wire.pair_limits import PairLimits
+    from swapdesk.wire.quotes import PairLimits
     from swapdesk.wire.tokens import Token
 
 LIMITS_AFTER = 0.3
@@ -351,7 +351,7 @@ class SwapLine:
 
     def outside(self) -> str | None:
         """Why no route takes the amount, as far as the limits of the pair are known."""
-        from swapdesk.flows.quotes.amount_check import outside_limits
+        from swapdesk.flows.quotes.quoting import outside_limits
 
         line = self.line
         if line is None or line.amount is None or line.token_in is None:
@@ -364,7 +364,7 @@ class SwapLine:
     def nearest(self) -> str:
         """The bound that the amount is over or under, in a few words; empty within the limits."""
         from swapdesk.flows.notation import exact_amount
-        from swapdesk.flows.quotes.amount_check import bounds_of
+        from swapdesk.flows.quotes.quoting import bounds_of
 
         line, limits = self.line, self._limits
         if limits is None or line is None or line.amount is None:
@@ -962,8 +962,8 @@ def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
 
 
 def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) -> Line:
-    from swapdesk.flows.quotes.amount_check import bounds_of
     from swapdesk.flows.quotes.intent_line import BOUGHT_KEY, SOLD_KEY
+    from swapdesk.flows.quotes.quoting import bounds_of
 
     parts: list[Line] = [[Span(line.derived, "muted")]] if line.derived else []
     if have is not None and line.token_in is not None and line.share is None:

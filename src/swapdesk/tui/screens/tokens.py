@@ -17,12 +17,13 @@ from swapdesk.flows.catalog.search import (
     LONGEST_TYPED,
     CanDo,
     TokenRow,
+    TokenSearch,
     Verdict,
     imitated_by,
     lookalikes,
     named_contract,
+    pair_for_limits,
 )
-from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
 from swapdesk.flows.notation import (
     NOTHING,
     age,
@@ -31,9 +32,9 @@ from swapdesk.flows.notation import (
     percent,
     short_address,
     tracker_amount,
+    trimmed,
     usd_market,
 )
-from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenList
     from swapdesk.flows.catalog.token_safety import TokenCheck
-    from swapdesk.wire.pair_limits import Limits, PairLimits
+    from swapdesk.wire.quotes import Limits, PairLimits
     from swapdesk.wire.tokens import Token
 
 LIMIT = 200

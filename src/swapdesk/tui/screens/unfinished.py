@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.creation.candidates import CandidateRefused, Candidates, Look, OrderCandidate
+from swapdesk.flows.creation.resume import CandidateRefused, Candidates, Look, OrderCandidate
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import OpenFinding, findings, intent_words

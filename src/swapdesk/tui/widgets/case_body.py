@@ -20,7 +20,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.request_lines import LoggedCall
-from swapdesk.flows.support.case_sheet import CaseMoment, CaseRecord, CaseSheet
+from swapdesk.flows.support.support_case import CaseMoment, CaseRecord, CaseSheet
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.display import known_page
 from swapdesk.flows.notation import wrapped_address
-from swapdesk.flows.quotes.provider_record import ProviderRecord, record_lines
+from swapdesk.flows.quotes.recent import ProviderRecord, record_lines
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, rule, spread, width_of, wrapped
@@ -191,24 +191,7 @@ def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
     return [[head if at == 0 else indent, *row] for at, row in enumerate(rows)]
 
 
-class RecordView(LinesView):
-    """Draws the record of the provider under the cursor; nothing without one."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._shown: tuple[ProviderRecord | None] | None = None
-
-    def show(self, record: ProviderRecord | None, *, named: bool) -> None:
-        """``named`` is whether the route names its provider at all."""
-        shown = (record,) if named else None
-        if shown != self._shown:
-            self._shown = shown
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        if self._shown is None:
-            return []
-        rows: list[Line] = [rule(width)]
-        for label, value in record_lines(*self._shown):
-            rows.append(spread([Span(label)], [Span(value, "muted")], width))
-        return rows
+def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
+    """The record of a provider under a rule."""
+    said = record_lines(record)
+    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]

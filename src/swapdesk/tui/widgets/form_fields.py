@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.notation import address_groups, differing_groups
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID, GlyphState
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, wrapped
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.text_field import TextField
 
 
@@ -63,38 +64,17 @@ def check_lines(check: Check, width: int) -> list[Line]:
     return wrapped(line, width, indent=2)
 
 
-class FieldLabel(LinesView):
+def label_lines(label: str, note: LineLike, width: int) -> list[Line]:
     """``Recipient  gets the ETH, on Ethereum``."""
-
-    def __init__(self, label: str, note: LineLike = "", **place: Any) -> None:
-        super().__init__(**place)
-        self.label, self.note = label, note
-
-    def show(self, label: str, note: LineLike) -> None:
-        self.label, self.note = label, note
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        note = line_of(self.note, "muted")
-        head = Span(self.label, "foreground", bold=True)
-        return [cut([head, Span("  "), *note] if note else [head], width)]
+    said = line_of(note, "muted")
+    head = Span(label, "foreground", bold=True)
+    return [cut([head, Span("  "), *said] if said else [head], width)]
 
 
-class Checks(LinesView):
+def result_lines(checks: Sequence[Check], extra: Sequence[Line], width: int) -> list[Line]:
     """The sentences under a field."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self.checks: tuple[Check, ...] = ()
-        self.extra: tuple[Line, ...] = ()
-
-    def show(self, checks: Sequence[Check], extra: Sequence[Line] = ()) -> None:
-        self.checks, self.extra = tuple(checks), tuple(extra)
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        rows = [row for check in self.checks for row in check_lines(check, width)]
-        return [*rows, *(cut(line, width) for line in self.extra)]
+    rows = [row for check in checks for row in check_lines(check, width)]
+    return [*rows, *(cut(line, width) for line in extra)]
 
 
 class LabelledField(Vertical):
@@ -107,8 +87,8 @@ class LabelledField(Vertical):
     def __init__(self, label: str, field: TextField, *, note: LineLike = "", **place: Any) -> None:
         super().__init__(**place)
         self.field = field
-        self._label = FieldLabel(label, note)
-        self._checks = Checks()
+        self._label = FittedLines(partial(label_lines, label, note))
+        self._checks = FittedLines()
 
     def compose(self) -> ComposeResult:
         yield self._label
@@ -120,11 +100,11 @@ class LabelledField(Vertical):
         return self.field.value
 
     def relabel(self, label: str, note: LineLike = "") -> None:
-        self._label.show(label, note)
+        self._label.show(partial(label_lines, label, note))
 
     def show_checks(self, checks: Sequence[Check]) -> None:
         """The result of checking the value; an empty list clears the rows."""
-        self._checks.show(checks)
+        self._checks.show(partial(result_lines, checks, ()))
 
 
 class Alike(Struct, frozen=True):
@@ -153,7 +133,8 @@ class AddressInput(LabelledField):
     ) -> None:
         """``wrong``: positions from 0 to mark; ``alike``: the pair under the checks."""
         self.field.mark(wrong)
-        self._checks.show(checks, alike_lines(self.value, alike) if alike else ())
+        pair = alike_lines(self.value, alike) if alike else ()
+        self._checks.show(partial(result_lines, checks, pair))
 
 
 def alike_lines(address: str, alike: Alike) -> list[Line]:

@@ -6,8 +6,9 @@ Both are generated from the verbs of the screen and from the bindings of the foc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -20,7 +21,7 @@ from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.spans import Line, Span, fill, wrapped
 from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.overlay import Overlay, ReadingOverlay
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import EDITING, TextField
@@ -43,17 +44,6 @@ class HelpGroup(Struct, frozen=True):
     rows: Sequence[HelpRow]
 
 
-class HelpText(LinesView):
-    """Groups beside one another from 92 cells, else below one another."""
-
-    def __init__(self, groups: Sequence[HelpGroup], **place: Any) -> None:
-        super().__init__(**place)
-        self.groups = tuple(groups)
-
-    def lines(self, width: int) -> list[Line]:
-        return help_lines(self.groups, width)
-
-
 class HelpOverlay(ReadingOverlay):
     """``?`` opens it, ``?`` or ``esc`` closes it."""
 
@@ -66,10 +56,11 @@ class HelpOverlay(ReadingOverlay):
         self._groups = tuple(groups)
 
     def compose_panel(self) -> Sequence[Widget]:
-        return (HelpText(self._groups),)
+        return (FittedLines(partial(help_lines, self._groups)),)
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
+    """Groups beside one another from 92 cells, else below one another."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []

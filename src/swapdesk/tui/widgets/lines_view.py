@@ -144,14 +144,18 @@ def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
     return cells
 
 
+Fitted = Callable[[int], list[Line]]
+"""Makes rows for a width."""
+
+
 class FittedLines(LinesView):
-    """Lines that are made for the width at hand."""
+    """Lines that are made for the width at hand; nothing before there is something to show."""
 
-    def __init__(self, **place: Any) -> None:
+    def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(**place)
-        self._made: Callable[[int], list[Line]] | None = None
+        self._made = made
 
-    def show(self, made: Callable[[int], list[Line]]) -> None:
+    def show(self, made: Fitted | None) -> None:
         self._made = made
         self.redraw()
 

@@ -405,42 +405,20 @@ class OrderPane(LinesView):
         return pane_lines(*self._said, width, 7 if self.has_class("-roomy") else 4)
 
 
-class OrderSide(LinesView):
-    """The order in full, beside the table of a wide screen."""
-
-    DEFAULT_CSS = """
-    OrderSide { padding: 0 2; height: 100%; }
-    """
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._rows: tuple[str, list[Line], tuple[Fact, ...]] | None = None
-
-    def show(
-        self, tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: list[Fact]
-    ) -> None:
-        """``fact`` stands beside the id; ``facts`` are those of the order's own screen."""
-        said: list[Line] = [pair_spans(tracked), [], _told(summary), _funds(summary)]
-        about: list[Line] = [[Span(fact, "muted")], [], *said, _next(summary), _by(summary)]
-        self._rows = (tracked.short_id, about, tuple(facts))
-        self.redraw()
-
-    def clear(self) -> None:
-        self._rows = None
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        if self._rows is None:
-            return []
-        head, said, facts = self._rows
-        rows: list[Line] = [[], section_line(head, "", width)]
-        for line in said:
-            rows += wrapped(line, width)
-        # Beside the table a value has no room behind its label.
-        for one in facts:
-            value = Fact("", one.value, one.address, one.note, one.was, one.below, bold=one.bold)
-            rows += [[], [Span(one.label, "muted")], *facts_lines([value], width, label=2)]
-        return rows
+def side_lines(
+    tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
+) -> list[Line]:
+    """The order in full, beside the table of a wide screen. ``fact`` stands below the id; ``facts``
+    are those of the order's own screen."""
+    said: list[Line] = [pair_spans(tracked), [], _told(summary), _funds(summary)]
+    rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
+    for line in ([Span(fact, "muted")], [], *said, _next(summary), _by(summary)):
+        rows += wrapped(line, width)
+    # Beside the table a value has no room behind its label.
+    for one in facts:
+        value = Fact("", one.value, one.address, one.note, one.was, one.below, bold=one.bold)
+        rows += [[], [Span(one.label, "muted")], *facts_lines([value], width, label=2)]
+    return rows
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:

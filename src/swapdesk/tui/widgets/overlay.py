@@ -7,6 +7,7 @@ clipboard, and one to type a phrase before something that cannot be undone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import Line, LineLike, Span, wrapped
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
 from swapdesk.tui.widgets.frame import KeyBar, KeyHint
-from swapdesk.tui.widgets.lines_view import LinesView, TextRows
+from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.text_field import TextField
 
 CLOSE = KeyHint("esc", "close")
@@ -129,30 +130,20 @@ class SpokenOverlay(ReadingOverlay):
         return (TextRows([self.sentence]),)
 
 
-class ExactLines(LinesView):
-    """The value unbroken from the left edge on, so that a selection takes nothing else along."""
-
-    def __init__(self, label: str, value: str) -> None:
-        super().__init__()
-        self.label, self.value = label, value
-
-    def lines(self, width: int) -> list[Line]:
-        return exact_lines(self.label, self.value, width)
-
-
 class ExactText(Overlay[None]):
     """``esc`` closes."""
 
     def __init__(self, label: str, value: str) -> None:
         super().__init__([])
-        self._lines = ExactLines(label, value)
+        self._lines = FittedLines(partial(exact_lines, label, value))
 
     def compose_panel(self) -> Sequence[Widget]:
         return (self._lines,)
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """The label, the value in full rows, how to select it."""
+    """The label, the value in full rows from the left edge on, so that a selection takes nothing
+    else along, and how to select it."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -224,29 +215,13 @@ class Question(Struct, frozen=True):
         return typed == self.phrase
 
 
-class QuestionText(LinesView):
-    """The sentences above the field."""
-
-    def __init__(self, question: Question, **place: Any) -> None:
-        super().__init__(**place)
-        self.question = question
-        self.said: Check | None = None
-
-    def say(self, check: Check | None) -> None:
-        self.said = check
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return question_lines(self.question, width, self.said)
-
-
 class TypedConfirm(Overlay[bool]):
     """Dismisses with True when exactly the phrase was typed; None when left."""
 
     def __init__(self, question: Question) -> None:
         super().__init__([KeyHint("enter", question.verb)])
         self.question = question
-        self._text = QuestionText(question)
+        self._text = FittedLines(partial(question_lines, question))
         self._field = TextField(limit=64)
 
     def compose_panel(self) -> Sequence[Widget]:
@@ -258,7 +233,7 @@ class TypedConfirm(Overlay[bool]):
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:
         right = self.question.answers(event.value)
-        self._text.say(Check(CheckMark.VALID, "as asked") if right else None)
+        self._say(Check(CheckMark.VALID, "as asked") if right else None)
 
     @on(TextField.Submitted)
     def _decide(self, event: TextField.Submitted) -> None:
@@ -266,10 +241,14 @@ class TypedConfirm(Overlay[bool]):
             self.dismiss(True)
             return
         said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
-        self._text.say(Check(CheckMark.REFUSED, said))
+        self._say(Check(CheckMark.REFUSED, said))
+
+    def _say(self, check: Check | None) -> None:
+        self._text.show(partial(question_lines, self.question, said=check))
 
 
 def question_lines(question: Question, width: int, said: Check | None = None) -> list[Line]:
+    """The sentences above the field, and what is to be said of what stands in it."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -1,6 +1,6 @@
 """Routes of one answer, best first, then those that cannot be used and why.
 
-``WaysView`` compares the best route of each kind, with the reason where a kind is missing.
+``ways_lines`` compares the best route of each kind, with the reason where a kind is missing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -27,12 +27,19 @@ from swapdesk.flows.quotes.quote_columns import (
     RouteTypeBest,
     provider_name,
 )
-from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quotes.ranking import MEANINGS, common_badges, meaning_word, note_of, noted
+from swapdesk.flows.quotes.ranking import (
+    MEANINGS,
+    Arrangement,
+    PlacedQuote,
+    common_badges,
+    meaning_word,
+    note_of,
+    noted,
+)
 from swapdesk.tui.commands.quotes import MORE_ROUTES
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push_right, wrapped
-from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.table_layout import (
     KEEP,
     Blank,
@@ -288,31 +295,9 @@ _KIND, _AMOUNT, _TAKES = 9, 18, 8
 _KNOWS_FROM = 104
 
 
-class WaysView(LinesView):
-    """Hidden until there is an answer, and below 36 rows."""
-
-    DEFAULT_CSS = """
-    WaysView { margin: 1 0 0 0; }
-    """
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._ways: tuple[RouteTypeBest, ...] = ()
-        self._head, self._symbol = "", ""
-
-    def show(self, ways: Sequence[RouteTypeBest], head: str, symbol: str) -> None:
-        """``head`` of the amounts (``You get, net``) and their ``symbol``."""
-        shown = (tuple(ways), head, symbol)
-        if shown != (self._ways, self._head, self._symbol):
-            self._ways, self._head, self._symbol = shown
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return ways_lines(self._ways, self._head, self._symbol, width) if self._ways else []
-
-
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """A label, heads, one row a way; who knows whom goes first on narrow screens."""
+    """A label, heads (``head`` of the amounts: ``You get, net``), one row a way; who knows whom
+    goes first on narrow screens."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

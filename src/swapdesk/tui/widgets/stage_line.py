@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -21,7 +21,7 @@ from swapdesk.tui.glyphs import (
     GlyphState,
 )
 from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, spread
-from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.lines_view import section_line
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.order_history import Leg, LegStep
@@ -53,25 +53,6 @@ class StageState(Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.of < 2 or not 0 <= self.at < self.of:
             raise ValueError(f"no stage {self.at} of {self.of}")
-
-
-class StageLine(LinesView):
-    """One stage line as a widget of its own; tables put :func:`stage_spans` in a cell."""
-
-    DEFAULT_CSS = """
-    StageLine { height: 1; }
-    """
-
-    def __init__(self, state: StageState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: StageState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return [stage_spans(self.state)]
 
 
 def stage_spans(state: StageState) -> Line:
@@ -114,27 +95,9 @@ class TrackState(Struct, frozen=True):
     short_names: Sequence[str] = ()
 
 
-class StageTrack(LinesView):
-    """Two rows: dots, names."""
-
-    DEFAULT_CSS = """
-    StageTrack { height: 2; }
-    """
-
-    def __init__(self, state: TrackState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: TrackState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return track_lines(self.state, width)
-
-
 def track_lines(state: TrackState, width: int) -> list[Line]:
-    """Each dot stands over the middle of its name; the current name is bold."""
+    """Two rows, dots and names: each dot stands over the middle of its name, and the current one is
+    bold."""
     stage = state.stage
     names = list(state.names)
     if width < 96 and state.short_names:
@@ -172,26 +135,9 @@ _MARKS = {
 }
 
 
-class Timeline(LinesView):
-    """One leg under its label."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self.leg: Leg | None = None
-        self.fact: LineLike = ""
-
-    def show(self, leg: Leg | None, fact: LineLike = "") -> None:
-        """``fact`` stands at the end of the label."""
-        if leg != self.leg or fact != self.fact:
-            self.leg, self.fact = leg, fact
-            self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return timeline_lines(self.leg, self.fact, width) if self.leg is not None else []
-
-
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """The label and one row per step; a time that nobody saw is ``—``."""
+    """One leg under its label, at whose end ``fact`` stands: one row per step; a time that nobody
+    saw is ``—``."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 from textual.geometry import Region
 
-from swapdesk.flows.notation.amounts import split_at_point
+from swapdesk.flows.notation import split_at_point
 from swapdesk.tui.spans import (
     Line,
     LineLike,

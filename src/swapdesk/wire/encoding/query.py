@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from swapdesk.wire.encoding.codec import sentence
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, bounded, number_by, plain
-from swapdesk.wire.encoding.refusals import sentence
 from swapdesk.wire.encoding.text import Identity
 from swapdesk.wire.encoding.timestamps import ASKED_TIME, rfc3339
 

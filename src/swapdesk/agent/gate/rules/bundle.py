@@ -18,8 +18,7 @@ from swapdesk.agent.shapes.operations import SHAPE, nonce_of
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.smart_account import NO_SALT
-from swapdesk.chain.user_operation import EntryPointVersion, nonce_key
+from swapdesk.chain.smart_account import NO_SALT, EntryPointVersion, nonce_key
 from swapdesk.wallet.promise import DepositPromise, Purpose
 
 _ENTRY_POINTS = {

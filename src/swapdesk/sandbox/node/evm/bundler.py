@@ -26,28 +26,26 @@ import msgspec
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.rpc.evm_answers import revert_words
+from swapdesk.chain.rpc.evm import revert_words
 from swapdesk.chain.smart_account import (
     BEFORE_EXECUTION_EVENT,
+    FEE_FIELDS,
+    GAS_FIELDS,
     HANDLE_OPS,
     MOST_OPERATIONS,
     REVERT_REASON_EVENT,
     USER_OPERATION_EVENT,
     VALIDATE_USER_OP,
     FailedOp,
-    handled_operations,
-    read_failed_op,
-    read_outcome,
-    read_revert_reason,
-)
-from swapdesk.chain.user_operation import (
-    FEE_FIELDS,
-    GAS_FIELDS,
     OperationError,
     UserOperation,
+    handled_operations,
     operation_json,
     pack,
+    read_failed_op,
     read_operation,
+    read_outcome,
+    read_revert_reason,
     user_operation_hash,
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR

@@ -19,7 +19,7 @@ from eth_typing import Address
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.chain.rpc.evm_answers import revert_words
+from swapdesk.chain.rpc.evm import revert_words
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import (
     Block,

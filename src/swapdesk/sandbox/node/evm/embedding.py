@@ -8,7 +8,7 @@ does not spend.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ from swapdesk.sandbox.node.evm.genesis import (
     genesis_mark,
     sandbox_key,
 )
-from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.mined_log import chain_files
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainIds, ChainTerms, chain_terms
@@ -136,21 +134,19 @@ class Embedding:
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
         """Pay coins from the faucet, or the token with this contract from the treasury;
-        ``{"hash"}``. Raises LedgerRefusal."""
+        ``{"hash"}``. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 
         if token is None:
-            return await _sent(node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units))
-        return await _sent(give(node, chain, token, address, units))
+            sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units)
+        else:
+            sent = await give(node, chain, token, address, units)
+        return {"hash": "0x" + sent.hex()}
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
-        """Wait until a transaction is in a block. Raises LedgerRefusal."""
-        node = self.open()
-        try:
-            await node.confirmed(chain, bytes.fromhex(transaction_hash[2:]))
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
+        """Wait until a transaction is in a block. Raises Problem."""
+        await self.open().confirmed(chain, bytes.fromhex(transaction_hash[2:]))
 
     async def close(self) -> None:
         if self._node is None:
@@ -167,10 +163,3 @@ class Embedding:
         if self._keeper is not None:
             await self._keeper.attend(chain)
         return await self._methods[chain].call(method, params)
-
-
-async def _sent(sending: Awaitable[bytes]) -> dict[str, object]:
-    try:
-        return {"hash": "0x" + (await sending).hex()}
-    except Problem as problem:
-        raise LedgerRefusal(str(problem)) from None

@@ -22,7 +22,7 @@ from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
 from swapdesk.chain.smart_account import MOST_CALLS, decode_batch, handled_operations, read_outcome
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, LedgerRefusal, SignedPayment
+from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, SignedPayment
 from swapdesk.sandbox.world import WorldToken
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class EvmWallets:
 
     def _live(self) -> LiveChain:
         if self.embedding is None:
-            raise LedgerRefusal("no chain is embedded here")
+            raise Problem("no chain is embedded here")
         return self.embedding.open().chains[self.name]
 
 

@@ -34,7 +34,7 @@ from swapdesk.chain.solana import (
 )
 from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.node.evm.json_rpc import Problem
-from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, LedgerRefusal, SignedPayment
+from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, SignedPayment
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch
 from swapdesk.sandbox.node.solana.chain import (
     EXPIRED,
@@ -104,15 +104,12 @@ class SolanaNode:
         """Lamports from the faucet, or tokens of a catalogue mint; ``{"signature"}``.
 
         Every payment is a transaction of its own, even when the same is asked twice: who must not
-        pay twice keeps a note. Raises LedgerRefusal, and then nothing happened.
+        pay twice keeps a note. Raises Problem, and then nothing happened.
         """
-        try:
-            if not 0 < units < 1 << 64:
-                raise Problem("the amount must be above 0 and below 2^64")
-            payee, of = read(Pubkey, address), None if mint is None else read(Pubkey, mint)
-            return {"signature": self._paid(payee, units, of)}
-        except Problem as problem:
-            raise LedgerRefusal(str(problem)) from None
+        if not 0 < units < 1 << 64:
+            raise Problem("the amount must be above 0 and below 2^64")
+        payee, of = read(Pubkey, address), None if mint is None else read(Pubkey, mint)
+        return {"signature": self._paid(payee, units, of)}
 
     def keypair(self, name: str) -> Keypair:
         """The sandbox's own account of this name."""
@@ -225,7 +222,7 @@ class SolanaWallets:
     @property
     def _chain(self) -> SolanaChain:
         if self.node is None:
-            raise LedgerRefusal("no chain is embedded here")
+            raise Problem("no chain is embedded here")
         return self.node.open()
 
 

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.chain.rpc.evm_answers import EvmError
+from swapdesk.chain.rpc.evm import EvmError
 from swapdesk.chain.rpc.solana import SolanaError
 from swapdesk.service.venues.adapter import LegReport, Unavailable
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 CHAIN_ERRORS = (EvmError, SolanaError)

@@ -14,7 +14,7 @@ from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.isthmus import Isthmus
 from swapdesk.service.venues.onchain.pool_venue import Basalt, Fathom, Pools
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
-from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
 """Swaps by the trader's transaction; by permits; by signed orders that a solver settles."""

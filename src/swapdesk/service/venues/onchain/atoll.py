@@ -50,9 +50,9 @@ from swapdesk.service.venues.onchain.adapter import (
     SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Unsigned
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 UNITS = 100_000

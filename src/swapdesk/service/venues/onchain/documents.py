@@ -13,7 +13,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.chain.rpc.evm import EvmUncertain
 from swapdesk.chain.typed_data import (
     ORDER,
     PERMIT,

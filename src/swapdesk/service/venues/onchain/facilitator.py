@@ -7,7 +7,7 @@ paid, since its owner may cancel it.
 from __future__ import annotations
 
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
+from swapdesk.chain.rpc.evm import EvmError, EvmRefused, EvmUnreachable
 from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.clock import Clock
 from swapdesk.service.payments import CallPayment, CallTerms, Note, Reason, Settled

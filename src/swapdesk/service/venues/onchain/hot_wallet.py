@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
+from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
 from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement

@@ -18,8 +18,7 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMIT2
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, Log, TransactionReceipt
+from swapdesk.chain.rpc.evm import Call, EvmRefused, Log, TransactionReceipt
 from swapdesk.chain.typed_data import Document, Domain
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
@@ -49,10 +48,10 @@ from swapdesk.service.venues.onchain.documents import (
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
 from swapdesk.service.venues.onchain.reader import OnchainReader, less
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 

@@ -14,8 +14,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.calldata.venues import FULFIL, SEND
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
+from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
@@ -34,9 +33,9 @@ from swapdesk.service.venues.onchain.adapter import (
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, Unsigned, looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
 from swapdesk.service.venues.onchain.reader import OnchainReader, less
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 _SENT_EVENT = "0x" + (

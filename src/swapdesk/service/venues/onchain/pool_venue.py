@@ -22,8 +22,7 @@ from swapdesk.chain.calldata.venues import (
     SWAP_TOKENS,
     SWAP_WITH_PERMIT,
 )
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
+from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
 from swapdesk.chain.typed_data import Document
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
@@ -58,10 +57,10 @@ from swapdesk.service.venues.onchain.reader import (
     pays_along,
     price_impact,
 )
+from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 MOST_HOPS = 3

@@ -17,8 +17,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
 from swapdesk.chain.deployments import MULTICALL3
-from swapdesk.chain.rpc.evm import Call, EvmClient
-from swapdesk.chain.rpc.evm_answers import EvmUncertain, Fees
+from swapdesk.chain.rpc.evm import Call, EvmClient, EvmUncertain, Fees
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.numbers import ROUGH
 

@@ -1,5 +1,5 @@
-"""Whatever a service says in whatever combination, an order has one cause, one owner, and a place
-of its money that the facts allow.
+"""Every rule of the diagnosis has a case made from facts. Whatever a service says in whatever
+combination, an order has one cause, one owner, and a place of its money that the facts allow.
 
 The facts are all products of the fields that decide. Which places they allow is worked out here
 from the contract (8.4 to 8.16) alone, without the table that is under test.
@@ -7,6 +7,7 @@ from the contract (8.4 to 8.16) alone, without the table that is under test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -14,12 +15,106 @@ from itertools import islice, product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from flows.orders import DEPOSIT, NOW, order
-from flows.support.cases import COIN, REFUND, paid, place_of
+from flows.support.cases import (
+    AHEAD,
+    CASES,
+    COIN,
+    HASH,
+    OVERLAYS,
+    PAYMENTS,
+    REFUND,
+    REQUEST,
+    SITUATIONS,
+    Case,
+    case_of,
+    paid,
+    place_of,
+    rule_of,
+)
+from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import Diagnosis, Owner, diagnose
+from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+
+UNSAID = {Situation.WITHHELD_FOREIGN}
+"""Situations that support never sees."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
+def test_each_rule_decides_its_case(case: Case) -> None:
+    found = case.diagnosis()
+    assert (found.rule, found.owner, place_of(found.money)) == (case.rule, case.owner, case.place)
+    for part in (found.cause, found.money, found.acts, found.by):
+        assert part.endswith("."), part
+        assert "{" not in part, part
+        assert ".." not in part, part
+        assert part is found.acts or not part[0].islower(), part
+    assert found.facts
+    assert found.certainty in Certainty
+    # "You" is whoever helps, and has none of the customer's money; a batch is paid from here.
+    if not case.tracked.get("in_batch"):
+        for part in (found.cause, found.money):
+            assert not re.search("your wallet|you sent|you confirmed|you pay", part), part
+        if found.owner is Owner.SUPPORT:
+            assert found.acts.startswith("you: ")
+            assert case.whole.service_id in found.acts
+            assert REQUEST in found.acts
+            assert "request" not in case.diagnosis(request_id=None).acts
+    # A wrong clock is said beside every cause.
+    wrong = case.diagnosis(known=AHEAD)
+    assert "clock is 5m ahead" in wrong.cause
+    assert case.known or (wrong.rule, wrong.owner, wrong.money) == (
+        found.rule, found.owner, found.money,
+    )  # fmt: skip
+
+
+def test_every_rule_of_the_tables_has_a_case() -> None:
+    told = {case.rule for case in (*SITUATIONS, *PAYMENTS)}
+    assert told == {row.code.replace(" ", "-") for row in set(Situation) - UNSAID}
+
+
+@pytest.mark.parametrize("case", OVERLAYS, ids=rule_of)
+def test_what_comes_on_top_goes_with_its_fact(case: Case) -> None:
+    plain = replace(case, known=None, now=NOW + timedelta(minutes=6), route="standard")
+    assert plain.diagnosis().rule == "exchanging"
+    top, below = case.diagnosis(), plain.diagnosis()
+    assert (top.money, top.certainty is Certainty.CERTAIN) == (below.money, False)
+    assert below.cause.removesuffix(".") in top.cause
+
+
+def test_what_is_over_is_not_held_up_by_a_silent_service() -> None:
+    over = [case for case in SITUATIONS if case.order.get("display_status") in ("FAILED",)]
+    for case in over:
+        silent = DeskFacts(silent_since=NOW)
+        assert case.diagnosis(known=silent).rule == case.rule
+
+
+def test_facts_name_field_and_time() -> None:
+    held = case_of("held")
+    found = held.diagnosis(since=NOW)
+    assert "It has been so since 14:02:11 UTC." in found.cause
+    assert found.by == "No deadline is known."
+    facts = found.facts
+    assert "displayStatus EXCHANGE_IN_PROGRESS, read 14:02:11 UTC" in facts
+    assert "leg state 8, read 14:02:11 UTC" in facts
+    assert "expires 14:32:11 UTC" in facts
+    shown = case_of("payment-too-little").diagnosis().facts
+    assert f"chain: 0.4 BTC on Bitcoin, 2 confirmations, 14:05:11 UTC, {HASH}" in shown
+    old = replace(held, now=NOW + timedelta(hours=49)).diagnosis().facts
+    assert any("48 hours" in fact for fact in old)
+    assert any("20 Nov" in fact for fact in old)
+
+
+def test_money_that_reached_the_second_exchange_is_not_with_the_first() -> None:
+    middle = case_of("at-middle").diagnosis()
+    assert middle.money == "With the second exchange."
+    assert middle.acts.startswith("the second exchange:")
+
+
+# Every combination
 
 DISPLAYS = (None, "TELEPORTING", *(one.value for one in DisplayStatus))
 LEGS = (None, 77, *(one.value for one in LegStatus))
@@ -178,7 +273,7 @@ BY_NUMBERS = {
     8: "DELETED",
 }
 """The displayed state by ``status`` alone (contract 8.6); 2 and 3 take the legs."""
-EXCHANGING = {4: "SENDING_TO_RECEIVER", None: "EXCHANGE_IN_PROGRESS"}
+FIRST_LEG = {4: "SENDING_TO_RECEIVER", None: "EXCHANGE_IN_PROGRESS"}
 SECOND_LEG = {
     0: "REACHED_INTERMEDIARY",
     1: "REACHED_INTERMEDIARY",
@@ -191,7 +286,7 @@ SECOND_LEG = {
 
 def test_a_state_in_numbers_alone_means_the_same() -> None:
     told = [(status, display, leg, None) for status, display in BY_NUMBERS.items() for leg in LEGS]
-    told += [(2, display, leg or 3, None) for leg, display in EXCHANGING.items()]
+    told += [(2, display, leg or 3, None) for leg, display in FIRST_LEG.items()]
     told += [(3, display, 5, second) for second, display in SECOND_LEG.items()]
     for status, display, first, second in told:
         whole = state(display, first, second, "standard" if second is None else "private")
