@@ -40,7 +40,7 @@ from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
-from swapdesk.flows.transactions.outcome import End, Outcome
+from swapdesk.flows.transactions import End, Outcome
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 

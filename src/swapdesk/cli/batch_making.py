@@ -51,9 +51,7 @@ from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBa
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import counted, exact_amount
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction

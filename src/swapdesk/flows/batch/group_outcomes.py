@@ -14,8 +14,14 @@ from swapdesk.flows.failure_messages import (
     with_payment,
 )
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
-from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.transactions import (
+    NotAgreed,
+    NotSignable,
+    Outcome,
+    StillOpen,
+    refused,
+    still_open,
+)
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.errors import ErrorCode

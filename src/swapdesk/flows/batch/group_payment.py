@@ -49,14 +49,15 @@ from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome, still_open
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.transactions import (
     Look,
     NotAgreed,
     NotSignable,
+    Outcome,
+    Pace,
     StillOpen,
     Transactor,
+    still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account

@@ -31,8 +31,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
+from swapdesk.flows.transactions import Entry, Pace, Transactor, Watch
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose

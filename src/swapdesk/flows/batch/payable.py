@@ -21,7 +21,7 @@ from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.situations import awaits_deposit
-from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions import Pace
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.signing.signing_session import SigningSession
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase

@@ -20,8 +20,7 @@ from msgspec import Struct
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.notation import counted
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
