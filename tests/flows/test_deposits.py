@@ -32,8 +32,13 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
 from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
-from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
-from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
+from swapdesk.flows.deposits.funding import (
+    MAY_BE_PAID,
+    SENT_BEFORE,
+    DepositWays,
+    PayBy,
+    SandboxFaucet,
+)
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
 from swapdesk.flows.deposits.wallet_funding import (
     DepositTransfer,

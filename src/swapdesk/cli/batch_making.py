@@ -35,14 +35,20 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
-from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_payment import (
     NotSettled,
     group_account,
     require_payers,
     settling_of,
 )
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.group_status import (
+    GroupStanding,
+    Until,
+    group_standing,
+    outcome_of,
+    signs,
+    standings,
+)
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet

@@ -15,8 +15,7 @@ from msgspec import Struct
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
-from swapdesk.flows.batch.group_status import group_standing
+from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped, group_standing
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
