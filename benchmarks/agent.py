@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from benchmarks.report import Case, Figures
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
-from swapdesk.wallet.agent_process import AGENT
-from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.client import AGENT, WalletClient
 from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose, TypedDataPayload
 
 OVERHEAD_SECONDS = 0.8
@@ -140,11 +139,10 @@ async def _signatures(
 
 def _policy_checks(figures: Figures) -> None:
     """A day's payments on disk, a sealed policy, and one more payment held to it."""
-    from swapdesk.agent.keys.keystore import Scrypt
+    from swapdesk.agent.keys.key_file import Scrypt
     from swapdesk.agent.spending.limits import Spend, Spending, judge
     from swapdesk.agent.spending.policy_file import PolicyKeeper
-    from swapdesk.agent.transactions.file import RecordsFile
-    from swapdesk.agent.transactions.spent import SpentRecord, count
+    from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
     from swapdesk.wallet.spending import Limit, PolicyToken, Price, SpendingPolicy, SpendWindow
 
     dollar = PolicyToken(_CHAIN_ID, _USDC.contract, 6, "USDC", "base")

@@ -25,6 +25,7 @@ from swapdesk.chain.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import Signature
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -34,7 +35,6 @@ from swapdesk.wallet.promise import (
     Promise,
     Purpose,
 )
-from swapdesk.wallet.transactions import Signature
 
 ORDERS = 50
 MOST_SECONDS = 1.5

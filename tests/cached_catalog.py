@@ -16,12 +16,14 @@ from swapdesk.wire.tokens import Token
 
 
 def cache_catalog(
-    path: Path, now: datetime, chains: Iterable[Chain], tokens: Iterable[Token] = ()
+    path: Path, now: datetime, chains: Iterable[Chain], *steps: Iterable[Token]
 ) -> None:
+    """``steps`` are the tokens that came together."""
     file = CatalogFile.open(path)
     generation = file.begin(now)
-    stored = [(token, encode_json(_without_chain(token))) for token in tokens]
-    file.add_tokens(generation, stored, now)
+    for tokens in steps:
+        stored = [(token, encode_json(_without_chain(token))) for token in tokens]
+        file.add_tokens(generation, stored, now)
     file.add_chains(generation, [(one.short_name, encode_json(one)) for one in chains])
     for _ in file.finish(generation, now):
         pass

@@ -200,17 +200,6 @@ def test_the_screens_of_a_guide_are_the_goldens(guide: str) -> None:
     assert with_screens(text(guide)) == text(guide), "run docs/copy_screens.py"
 
 
-def test_every_program_of_a_guide_is_python() -> None:
-    programs = [
-        (guide, program)
-        for guide in GUIDES
-        for program in re.findall(r"^```python\n(.*?)^```", text(guide), re.MULTILINE | re.DOTALL)
-    ]
-    assert programs
-    for guide, program in programs:
-        compile(program, guide, "exec")
-
-
 def test_the_readme_is_short() -> None:
     assert len(text("README.md").split()) <= 900
 

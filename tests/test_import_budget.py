@@ -22,6 +22,7 @@ from swapdesk.tui import session
 SERVER = ("uvicorn", "starlette", "uvloop", "httptools")
 CHAINS = ("web3", "eth_account", "solders", "coincurve")
 HEAVY = (*SERVER, *CHAINS, "websockets")
+CHAIN_PARTS = ("eth_abi", "eth_keys", "eth_utils")
 
 _PROGRAM = """
 import json, sys
@@ -49,34 +50,62 @@ def run_of(*arguments: str) -> str:
     return f"from swapdesk.cli.main import run; assert run({list(arguments)!r}) == 0"
 
 
-def test_the_command_line_loads_no_screen_no_chain_and_no_server(tmp_path: Path) -> None:
-    names = (*HEAVY, "textual", "rich", "httpx2", "pydantic", "sqlite3", "asyncio")
-    assert loaded("import swapdesk.cli.main", names, tmp_path) == []
+SCREENS = ("textual", "rich")
+CLIENTS = ("httpx2", "pydantic")
+NEEDED_BY_NOTHING = (*HEAVY, *SCREENS, *CLIENTS, "swapdesk.flows", "swapdesk.wire")
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("config", "show"), ("config", "show", "--json"), ("swap", "-h")]
+    ("statement", "names"),
+    [
+        ("import swapdesk.cli.main", (*HEAVY, *SCREENS, *CLIENTS, "sqlite3", "asyncio")),
+        # What needs no service loads no client.
+        *(
+            (run_of(*words), NEEDED_BY_NOTHING)
+            for words in (
+                ("--version",),
+                ("config", "show"),
+                ("config", "show", "--json"),
+                ("swap", "-h"),
+            )
+        ),
+        (run_of("-h"), (*HEAVY, "textual", *CLIENTS)),
+        (
+            "import swapdesk.cli.session, swapdesk.cli.creation, swapdesk.cli.order_watch",
+            (*SERVER, *CHAINS, "textual"),
+        ),
+        # A command that connects loads nothing of quotes.
+        (
+            "import swapdesk.cli.session, swapdesk.cli.order_reports\n"
+            "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume",
+            (*HEAVY, "textual", "swapdesk.flows.quotes"),
+        ),
+        # The desk's half of the wallet loads no chain library.
+        (
+            "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase",
+            (*HEAVY, *CHAIN_PARTS, "Crypto", "swapdesk.agent", "sqlite3"),
+        ),
+        (
+            "import swapdesk.flows.wallet.revoking, swapdesk.tui.screens.wallets\n"
+            "import swapdesk.cli.main",
+            (*CHAINS, *CHAIN_PARTS, "swapdesk.agent", "swapdesk.sandbox"),
+        ),
+        # The agent is ready before chain libraries load. They come while the first key is derived;
+        # web3 and its HTTP, which read a node's answer without a bound, do not come at all.
+        (
+            "import swapdesk.agent.process.service, swapdesk.agent.process.service",
+            (*HEAVY, "eth_abi", "eth_utils", "httpx2", "aiohttp", "textual"),
+        ),
+        (
+            "import swapdesk.agent.process.wallet_session as o; o.load_signing()",
+            ("web3", "aiohttp", "textual"),
+        ),
+    ],
 )
-def test_what_needs_no_service_loads_no_client(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    names = (*HEAVY, "textual", "rich", "httpx2", "pydantic", "swapdesk.flows", "swapdesk.wire")
-    assert loaded(run_of(*arguments), names, tmp_path) == []
-
-
-def test_help_loads_no_client(tmp_path: Path) -> None:
-    assert loaded(run_of("-h"), (*HEAVY, "textual", "httpx2", "pydantic"), tmp_path) == []
-
-
-def test_commands_load_no_screen_no_chain_and_no_server(tmp_path: Path) -> None:
-    statement = "import swapdesk.cli.session, swapdesk.cli.creation, swapdesk.cli.order_watch"
-    assert loaded(statement, (*SERVER, *CHAINS, "textual"), tmp_path) == []
-
-
-def test_a_command_that_connects_loads_nothing_of_quotes(tmp_path: Path) -> None:
-    statement = (
-        "import swapdesk.cli.session, swapdesk.cli.order_reports, swapdesk.flows.connected_desk\n"
-        "import swapdesk.flows.creation.resume"
-    )
-    assert loaded(statement, (*HEAVY, "textual", "swapdesk.flows.quotes"), tmp_path) == []
+def test_what_is_not_used_is_not_loaded(
+    statement: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert loaded(statement, names, tmp_path) == []
 
 
 def test_fields_of_models_are_types_and_no_text_to_be_evaluated(tmp_path: Path) -> None:
@@ -214,24 +243,3 @@ def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path)
     assert ended.returncode == 0, ended.stderr
     libraries = {name.split(".")[0] for name in json.loads(ended.stdout)}
     assert not libraries & {"anyio", "websockets", "httpcore2", "Crypto", "swapdesk"}, ended.stdout
-
-
-def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> None:
-    statement = "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase"
-    names = (*HEAVY, "eth_abi", "eth_keys", "eth_utils", "Crypto", "swapdesk.agent", "sqlite3")
-    assert loaded(statement, names, tmp_path) == []
-    statement = (
-        "import swapdesk.flows.wallet.revoking, swapdesk.tui.screens.wallets, swapdesk.cli.main"
-    )
-    names = (*CHAINS, "eth_abi", "eth_keys", "eth_utils", "swapdesk.agent", "swapdesk.sandbox")
-    assert loaded(statement, names, tmp_path) == []
-
-
-def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:
-    """They come while the first key is derived; web3 and its HTTP, which read a node's answer
-    without a bound, do not come at all."""
-    statement = "import swapdesk.agent.process.service, swapdesk.agent.process.service"
-    names = (*HEAVY, "eth_abi", "eth_utils", "httpx2", "aiohttp", "textual")
-    assert loaded(statement, names, tmp_path) == []
-    statement = "import swapdesk.agent.process.wallet_session as o; o.load_signing()"
-    assert loaded(statement, ("web3", "aiohttp", "textual"), tmp_path) == []

@@ -20,7 +20,7 @@ import httpx2
 from starlette.types import Receive, Scope, Send
 
 from flows.faulty_network import FaultyNetwork
-from flows.orders import RECIPIENT, intent, known_order, step_of
+from flows.orders import RECIPIENT, intent
 from manual_time import until
 from patience import PATIENCE
 from service.new_store import open_new
@@ -169,13 +169,13 @@ class World:
 
     def known(self, service_id: str) -> JournaledOrder:
         """An order as the journal has it."""
-        return known_order(self.journal, service_id)
+        return self.journal.orders.get(service_id)
 
     def entry(self, intent_id: str) -> JournaledIntent:
         return self.journal.intents.get(intent_id)
 
     def step(self, intent_id: str) -> JournaledStep:
-        return step_of(self.journal, intent_id)
+        return self.journal.intents.step(intent_id)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

@@ -30,8 +30,8 @@ from swapdesk.chain.deployments import (
     SANDBOX_VENUES,
 )
 from swapdesk.chain.smart_account import GET_NONCE
+from swapdesk.wallet.answers import BalanceChange, Simulation
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.review import BalanceChange, Simulation
 
 NOW = datetime(2026, 11, 20, 14, 2, 30, tzinfo=UTC)
 SECONDS = int(NOW.timestamp())

@@ -203,8 +203,8 @@ class Honest(Struct, frozen=True):
         return replace(self, memory=memory)
 
 
-def with_value(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    """``path`` as ``message.details[0].amount``."""
+def _reach(document: dict[str, Any], path: str) -> tuple[dict[str, Any], Any, Any]:
+    """A copy, and in it the container and the key of ``message.details[0].amount``."""
     *places, last = [
         int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", path)
     ]
@@ -212,7 +212,18 @@ def with_value(document: dict[str, Any], path: str, value: object) -> dict[str, 
     node: Any = changed
     for place in places:
         node = node[place]
-    node[last] = value
+    return changed, node, last
+
+
+def with_value(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    changed, node, key = _reach(document, path)
+    node[key] = value
+    return changed
+
+
+def without(document: dict[str, Any], path: str) -> dict[str, Any]:
+    changed, node, key = _reach(document, path)
+    del node[key]
     return changed
 
 

@@ -28,7 +28,7 @@ from agent.gate_world import (
     USED_NONCE,
     WETH,
 )
-from agent.honest import CALLS, DOCUMENTS, HONEST, Honest, with_value
+from agent.honest import CALLS, DOCUMENTS, HONEST, Honest, with_value, without
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.claim import Meaning
@@ -139,44 +139,27 @@ def _types(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
     document = honest.payload.document
     for name, fields in document["types"].items():
         for i, field in enumerate(fields):
-            renamed = copy.deepcopy(document)
-            renamed["types"][name][i]["name"] = field["name"] + "_"
+            place, new = f"types.{name}[{i}]", field["name"] + "_"
+            renamed = with_value(document, f"{place}.name", new)
             yield f"{name}.{field['name']} renamed", renamed
-            moved = _renamed_key(document, name, field["name"], field["name"] + "_")
-            if moved is not None:
+            if name == document["primaryType"]:
+                message = {
+                    new if key == field["name"] else key: value
+                    for key, value in document["message"].items()
+                }
+                moved = with_value(renamed, "message", message)
                 yield f"{name}.{field['name']} renamed with its value", moved
             for kind in ("uint8", "uint256", "int256", "address", "bytes32", "string", "bytes"):
                 if kind != field["type"]:
-                    retyped = copy.deepcopy(document)
-                    retyped["types"][name][i]["type"] = kind
+                    retyped = with_value(document, f"{place}.type", kind)
                     yield f"{name}.{field['name']} as {kind}", retyped
-            shorter = copy.deepcopy(document)
-            del shorter["types"][name][i]
-            yield f"{name} without {field['name']}", shorter
-        swapped = copy.deepcopy(document)
-        swapped["types"][name].reverse()
-        yield f"{name} reversed", swapped
-        longer = copy.deepcopy(document)
-        longer["types"][name].append({"name": "extra", "type": "address"})
+            yield f"{name} without {field['name']}", without(document, place)
+        yield f"{name} reversed", with_value(document, f"types.{name}", fields[::-1])
+        extra = {"name": "extra", "type": "address"}
+        longer = with_value(document, f"types.{name}", [*fields, extra])
         yield f"{name} with a field without value", longer
         if name == document["primaryType"]:
-            full = copy.deepcopy(longer)
-            full["message"]["extra"] = MALLORY
-            yield f"{name} with one more field", full
-
-
-def _renamed_key(document, name, old, new):
-    """The field renamed in the declaration and in the values of the primary type."""
-    if name != document["primaryType"]:
-        return None
-    changed = copy.deepcopy(document)
-    for field in changed["types"][name]:
-        if field["name"] == old:
-            field["name"] = new
-    changed["message"] = {
-        new if key == old else key: value for key, value in changed["message"].items()
-    }
-    return changed
+            yield f"{name} with one more field", with_value(longer, "message.extra", MALLORY)
 
 
 def _shape(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -184,30 +167,20 @@ def _shape(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
     document = honest.payload.document
     for where in ("", "domain", "message"):
         for key in ("note", "chain_id", "__proto__", "recipient"):
-            changed = copy.deepcopy(document)
-            (changed[where] if where else changed)[key] = MALLORY
-            yield f"{where or 'top'} with {key}", changed
+            yield f"{where or 'top'} with {key}", with_value(document, f"{where}.{key}", MALLORY)
     for key in document["domain"]:
-        changed = copy.deepcopy(document)
-        del changed["domain"][key]
-        yield f"domain without {key}", changed
+        yield f"domain without {key}", without(document, f"domain.{key}")
     for key, value in (("salt", "0x" + "00" * 32), ("version", "1"), ("version", "9")):
         if document["domain"].get(key) != value:
-            changed = copy.deepcopy(document)
-            changed["domain"][key] = value
-            yield f"domain {key} {value}", changed
-    declared = copy.deepcopy(document)
-    declared["types"]["EIP712Domain"] = [
-        {"name": "verifyingContract", "type": "address"},
-        {"name": "chainId", "type": "uint256"},
-    ]
-    declared["domain"] = {key: document["domain"][key] for key in ("verifyingContract", "chainId")}
-    yield "domain declared shorter", declared
+            yield f"domain {key} {value}", with_value(document, f"domain.{key}", value)
+    kinds = {"verifyingContract": "address", "chainId": "uint256"}
+    domain = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    declared = with_value(document, "types.EIP712Domain", domain)
+    shorter = {key: document["domain"][key] for key in kinds}
+    yield "domain declared shorter", with_value(declared, "domain", shorter)
     for name in ("Permit", "Order", "Mail", "EIP712Domain", "PermitDetails", "TokenPermissions"):
         if name != document["primaryType"]:
-            changed = copy.deepcopy(document)
-            changed["primaryType"] = name
-            yield f"primary type {name}", changed
+            yield f"primary type {name}", with_value(document, "primaryType", name)
     renamed = copy.deepcopy(document)
     primary = document["primaryType"]
     renamed["types"][primary + "2"] = renamed["types"].pop(primary)
@@ -217,9 +190,7 @@ def _shape(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
         value = document["message"][key]
         if isinstance(value, list):
             for items in ([], value * 2, value * 3):
-                changed = copy.deepcopy(document)
-                changed["message"][key] = copy.deepcopy(items)
-                yield f"{key} of {len(items)}", changed
+                yield f"{key} of {len(items)}", with_value(document, f"message.{key}", items)
 
 
 def _steps(honest: Honest) -> Iterator[tuple[str, TypedDataPayload]]:

@@ -37,8 +37,8 @@ from swapdesk.agent.gate.case import AccountFactory, Facts, PastSignature, Takin
 from swapdesk.agent.gate.rules import bundle as bundle_rules
 from swapdesk.agent.gate.rules import deposit as deposit_rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
+from swapdesk.agent.shapes.calls import nonce_of, read_bundle
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
-from swapdesk.agent.shapes.operations import nonce_of, read_bundle
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import (
     ENTRY_POINT,
@@ -62,6 +62,7 @@ from swapdesk.chain.smart_account import (
     user_operation_hash,
 )
 from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
+from swapdesk.wallet.answers import Match, Simulation, TransactionState
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -73,8 +74,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     WithdrawalPromise,
 )
-from swapdesk.wallet.review import Match, Simulation
-from swapdesk.wallet.transactions import TransactionState
 
 
 def transfers(

@@ -40,8 +40,8 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.solana import ComputePrice, Memo
+from swapdesk.wallet.answers import Match, Severity
 from swapdesk.wallet.promise import ChainStep, TypedDataPayload
-from swapdesk.wallet.review import Match, Severity
 
 SAMPLE = 7
 ALL = HONEST | {f"solana {name}": one for name, one in solana.HONEST.items()}

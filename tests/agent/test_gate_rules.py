@@ -47,9 +47,8 @@ from swapdesk.agent.signers.evm import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.secret import SecretBytes
+from swapdesk.wallet.answers import Match, Severity, Simulation, TransactionState
 from swapdesk.wallet.promise import Purpose, TransactionPayload
-from swapdesk.wallet.review import Match, Severity, Simulation
-from swapdesk.wallet.transactions import TransactionState
 
 SMART_ACCOUNT = account_address(ALICE)
 UNKNOWN_DOCUMENT = {

@@ -14,14 +14,17 @@ from eth_keyfile import create_keyfile_json, decode_keyfile_json
 from msgspec.structs import replace
 from solders.keypair import Keypair
 
-from swapdesk.agent.keys.key_file import file_name, read_foreign_keystore, read_key, write_key
-from swapdesk.agent.keys.keystore import (
+from swapdesk.agent.keys.key_file import (
     KeyFileRefused,
     Keystore,
     Scrypt,
     WrongPassword,
     encrypt,
+    file_name,
     read_derivation,
+    read_foreign_keystore,
+    read_key,
+    write_key,
 )
 from swapdesk.agent.keys.material import (
     PUBLISHED_ADDRESSES,

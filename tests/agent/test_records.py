@@ -29,9 +29,9 @@ from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import FILE, RecordsFile
 from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -20,8 +20,8 @@ from swapdesk.agent.process.wallet_session import IdleLock
 from swapdesk.agent.signers.evm import EvmTransaction
 from swapdesk.clock import ManualClock
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
+from swapdesk.wallet.answers import RuleFinding, Severity
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import RuleFinding, Severity
 
 WARNING = RuleFinding("RECIPIENT_HAS_CODE", Severity.WARN, "There is code.", "Paid to")
 PLAN = EvmTransaction(1, 7, MALLORY, 5, b"", 21_000, 100, 1)

@@ -41,8 +41,7 @@ from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.spending.limits import Past, Spend, Spending, judge, spending_of
 from swapdesk.agent.spending.limits import SpendSums as OwnSums
-from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.agent.transactions.spent import SpentRecord, count
+from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import CALL_ASSETS, ENTRY_POINT, PERMIT2
 from swapdesk.chain.smart_account import InnerCall, encode_batch, operation_json

@@ -8,7 +8,6 @@ hashes of Permit2 documents are those of ``@uniswap/permit2-sdk`` 1.4.0 (MIT).
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import os
@@ -19,7 +18,14 @@ from eth_account.messages import encode_typed_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.honest import DETAILS_TYPE, ORDER_TYPE, PERMISSIONS_TYPE, typed
+from agent.honest import (
+    DETAILS_TYPE,
+    ORDER_TYPE,
+    PERMISSIONS_TYPE,
+    typed,
+    with_value,
+    without,
+)
 from sampling import examples
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_typed
@@ -71,116 +77,88 @@ def test_the_example_of_the_standard():
     ]
 
 
-def _changed(change):
-    document = copy.deepcopy(MAIL)
-    change(document)
-    return document
-
-
-def _set(path, value):
-    def change(document):
-        *places, last = path
-        for place in places:
-            document = document[place]
-        document[last] = value
-
-    return change
-
-
-def _drop(*path):
-    def change(document):
-        *places, last = path
-        for place in places:
-            document = document[place]
-        del document[last]
-
-    return change
-
-
 @pytest.mark.parametrize("chain_id", ["1", "0x1", 1, WireNumber("1")])
 def test_a_chain_id_has_one_meaning_in_every_spelling(chain_id):
-    document = read_document(_changed(_set(("domain", "chainId"), chain_id)))
+    document = read_document(with_value(MAIL, "domain.chainId", chain_id))
     assert document.domain["chainId"] == 1
     assert document.digest.hex() == DIGEST
 
 
 def test_an_undeclared_domain_follows_from_its_values():
-    assert read_document(_changed(_drop("types", "EIP712Domain"))).digest.hex() == DIGEST
+    assert read_document(without(MAIL, "types.EIP712Domain")).digest.hex() == DIGEST
 
 
 def test_the_domain_is_encoded_in_the_order_it_is_declared():
-    def swap(document):
-        fields = document["types"]["EIP712Domain"]
-        fields[0], fields[1] = fields[1], fields[0]
-
+    name, version, *others = MAIL["types"]["EIP712Domain"]
+    swapped = with_value(MAIL, "types.EIP712Domain", [version, name, *others])
     # MetaMask's digest of the same document.
-    assert read_document(_changed(swap)).digest.hex().startswith("6b87af0a")
+    assert read_document(swapped).digest.hex().startswith("6b87af0a")
 
 
 def test_a_type_that_nothing_uses_changes_nothing():
     unused = [{"name": "x", "type": "uint256"}]
-    assert read_document(_changed(_set(("types", "Unused"), unused))).digest.hex() == DIGEST
+    assert read_document(with_value(MAIL, "types.Unused", unused)).digest.hex() == DIGEST
 
 
 REFUSED = {
-    "extra field": (_set(("message", "note"), "x"), "EXTRA_FIELD"),
-    "extra field inside": (_set(("message", "to", "note"), "x"), "EXTRA_FIELD"),
-    "extra in domain": (_set(("domain", "salt"), "0x" + "00" * 32), "EXTRA_FIELD"),
-    "extra on top": (_set(("note",), "x"), "TOP_LEVEL"),
-    "missing field": (_drop("message", "contents"), "MISSING_FIELD"),
-    "null field": (_set(("message", "contents"), None), "MISSING_FIELD"),
-    "null struct": (_set(("message", "to"), None), "MISSING_FIELD"),
-    "struct as text": (_set(("message", "to"), "Bob"), "STRUCT"),
+    "extra field": (with_value(MAIL, "message.note", "x"), "EXTRA_FIELD"),
+    "extra field inside": (with_value(MAIL, "message.to.note", "x"), "EXTRA_FIELD"),
+    "extra in domain": (with_value(MAIL, "domain.salt", "0x" + "00" * 32), "EXTRA_FIELD"),
+    "extra on top": (with_value(MAIL, "note", "x"), "TOP_LEVEL"),
+    "missing field": (without(MAIL, "message.contents"), "MISSING_FIELD"),
+    "null field": (with_value(MAIL, "message.contents", None), "MISSING_FIELD"),
+    "null struct": (with_value(MAIL, "message.to", None), "MISSING_FIELD"),
+    "struct as text": (with_value(MAIL, "message.to", "Bob"), "STRUCT"),
     "chainId typed string": (
-        _set(("types", "EIP712Domain", 2, "type"), "string"),
+        with_value(MAIL, "types.EIP712Domain[2].type", "string"),
         "DOMAIN_FIELD",
     ),
     "unknown domain field": (
-        _set(("types", "EIP712Domain", 2, "name"), "chain"),
+        with_value(MAIL, "types.EIP712Domain[2].name", "chain"),
         "DOMAIN_FIELD",
     ),
-    "empty domain": (_set(("domain",), {}), "MISSING_FIELD"),
+    "empty domain": (with_value(MAIL, "domain", {}), "MISSING_FIELD"),
     "checksum": (
-        _set(("message", "to", "wallet"), "0xbBBBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"),
+        with_value(MAIL, "message.to.wallet", "0xbBBBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"),
         "CHECKSUM",
     ),
-    "19-byte address": (_set(("message", "to", "wallet"), "0x" + "bb" * 19), "ADDRESS"),
-    "no primary type": (_drop("primaryType"), "TOP_LEVEL"),
-    "other primary type": (_set(("primaryType",), "Post"), "PRIMARY_TYPE"),
-    "domain as primary type": (_set(("primaryType",), "EIP712Domain"), "PRIMARY_TYPE"),
+    "19-byte address": (with_value(MAIL, "message.to.wallet", "0x" + "bb" * 19), "ADDRESS"),
+    "no primary type": (without(MAIL, "primaryType"), "TOP_LEVEL"),
+    "other primary type": (with_value(MAIL, "primaryType", "Post"), "PRIMARY_TYPE"),
+    "domain as primary type": (with_value(MAIL, "primaryType", "EIP712Domain"), "PRIMARY_TYPE"),
     "duplicate field": (
-        _set(("types", "Person", 1), {"name": "name", "type": "string"}),
+        with_value(MAIL, "types.Person[1]", {"name": "name", "type": "string"}),
         "DUPLICATE_FIELD",
     ),
-    "recursion": (_set(("types", "Person", 1, "type"), "Mail"), "RECURSIVE"),
-    "recursion in an array": (_set(("types", "Person", 1, "type"), "Person[]"), "RECURSIVE"),
-    "number as text": (_set(("message", "contents"), WireNumber("5")), "STRING"),
-    "unknown type": (_set(("types", "Person", 1, "type"), "Wallet"), "UNKNOWN_TYPE"),
-    "alias": (_set(("types", "Person", 1, "type"), "uint"), "ALIAS"),
-    "no such size": (_set(("types", "Person", 1, "type"), "uint7"), "ALIAS"),
-    "size 0": (_set(("types", "Person", 1, "type"), "bytes0"), "ALIAS"),
-    "spelled with a blank": (_set(("types", "Person", 1, "type"), "uint256 "), "FIELD_TYPE"),
-    "leading zero": (_set(("types", "Person", 1, "type"), "uint256[02]"), "FIELD_TYPE"),
+    "recursion": (with_value(MAIL, "types.Person[1].type", "Mail"), "RECURSIVE"),
+    "recursion in an array": (with_value(MAIL, "types.Person[1].type", "Person[]"), "RECURSIVE"),
+    "number as text": (with_value(MAIL, "message.contents", WireNumber("5")), "STRING"),
+    "unknown type": (with_value(MAIL, "types.Person[1].type", "Wallet"), "UNKNOWN_TYPE"),
+    "alias": (with_value(MAIL, "types.Person[1].type", "uint"), "ALIAS"),
+    "no such size": (with_value(MAIL, "types.Person[1].type", "uint7"), "ALIAS"),
+    "size 0": (with_value(MAIL, "types.Person[1].type", "bytes0"), "ALIAS"),
+    "spelled with a blank": (with_value(MAIL, "types.Person[1].type", "uint256 "), "FIELD_TYPE"),
+    "leading zero": (with_value(MAIL, "types.Person[1].type", "uint256[02]"), "FIELD_TYPE"),
     "struct named like a type": (
-        _set(("types", "uint256"), [{"name": "x", "type": "bool"}]),
+        with_value(MAIL, "types.uint256", [{"name": "x", "type": "bool"}]),
         "TYPE_NAME",
     ),
-    "chainId as bool": (_set(("domain", "chainId"), True), "INTEGER"),
-    "chainId as float": (_set(("domain", "chainId"), WireNumber("1.0")), "INTEGER"),
-    "chainId negative": (_set(("domain", "chainId"), "-1"), "RANGE"),
-    "chainId too large": (_set(("domain", "chainId"), str(1 << 256)), "RANGE"),
-    "underscore": (_set(("domain", "chainId"), "1_000"), "INTEGER"),
-    "full-width digits": (_set(("domain", "chainId"), "１"), "INTEGER"),
-    "leading blank": (_set(("domain", "chainId"), " 1"), "INTEGER"),
-    "minus zero": (_set(("domain", "chainId"), "-0"), "INTEGER"),
+    "chainId as bool": (with_value(MAIL, "domain.chainId", True), "INTEGER"),
+    "chainId as float": (with_value(MAIL, "domain.chainId", WireNumber("1.0")), "INTEGER"),
+    "chainId negative": (with_value(MAIL, "domain.chainId", "-1"), "RANGE"),
+    "chainId too large": (with_value(MAIL, "domain.chainId", str(1 << 256)), "RANGE"),
+    "underscore": (with_value(MAIL, "domain.chainId", "1_000"), "INTEGER"),
+    "full-width digits": (with_value(MAIL, "domain.chainId", "１"), "INTEGER"),
+    "leading blank": (with_value(MAIL, "domain.chainId", " 1"), "INTEGER"),
+    "minus zero": (with_value(MAIL, "domain.chainId", "-0"), "INTEGER"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_two_meanings_is_refused(name):
-    change, code = REFUSED[name]
+    document, code = REFUSED[name]
     with pytest.raises(TypedDataRefused) as caught:
-        read_document(_changed(change))
+        read_document(document)
     assert caught.value.code == code
 
 

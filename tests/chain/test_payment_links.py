@@ -15,8 +15,12 @@ from sampling import examples
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kind import AddressProblem, PaymentLink
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
-from swapdesk.chain.addresses.payment_links import LinkedPayment, is_link, read_payment_link
-from swapdesk.chain.addresses.payments import payment_link
+from swapdesk.chain.addresses.payments import (
+    LinkedPayment,
+    is_link,
+    payment_link,
+    read_payment_link,
+)
 from swapdesk.wire.encoding.numbers import from_base_units
 
 EVM = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"

@@ -135,3 +135,10 @@ def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> 
     found: str = next(one["address"] for one in accounts if one["kind"] == kind)
     until(lambda: all(chain.balance(token, found) > 0 for token in tokens))
     return found
+
+
+def batch_file(place: Path, *rows: str, head: str = "to,sell_amount,buy,chain,sell") -> str:
+    """The path of a file with these rows."""
+    path = place / "payout.csv"
+    path.write_text("\n".join((head, *rows, "")))
+    return str(path)

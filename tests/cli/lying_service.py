@@ -3,17 +3,22 @@ stream as well as answers."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import IO, Any
-from urllib.parse import urlsplit
+from typing import Any
 
 import httpx2
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.asyncio.client import connect
 
 from patience import PATIENCE
 from plain_http import PLAIN
@@ -22,9 +27,6 @@ Change = Callable[[str, str, Any], Any]
 """Method, path and decoded answer in, the answer to give out."""
 Rewrite = Callable[[str, str, int, bytes], bytes]
 """Method, path, status and body in, the body to give out."""
-
-_TEXT = 0x81
-"""The first byte of a whole text frame."""
 
 
 @contextmanager
@@ -44,117 +46,59 @@ def lying_service(url: str, change: Change) -> Iterator[str]:
 def rewriting_service(
     url: str, rewrite: Rewrite, frame: Callable[[bytes], bytes] = lambda frame: frame
 ) -> Iterator[str]:
-    """As :func:`lying_service`, byte for byte: every body and every frame that a server sends."""
+    """As :func:`lying_service`, byte for byte: every body and every frame that a server sends. The
+    time in the heads is that of this machine, however far the sandbox's was moved."""
     origin = url.removesuffix("/v2")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def place_of(asked: HTTPConnection) -> str:
+        path, query = asked.scope["raw_path"].decode(), asked.scope["query_string"].decode()
+        return f"{path}?{query}" if query else path
 
-        def do_GET(self) -> None:
-            if self.headers.get("upgrade", "").lower() == "websocket":
-                self._stream()
-            else:
-                self._pass_on("GET", None)
+    def passed(told: Any, *names: str) -> dict[str, str]:
+        return {name: told[name] for name in names if name in told}
 
-        def do_POST(self) -> None:
-            self._pass_on("POST", self.rfile.read(int(self.headers["content-length"])))
-
-        def _pass_on(self, method: str, body: bytes | None) -> None:
-            kept = ("authorization", "partner-id", "content-type", "accept")
-            answer = httpx2.request(
-                method,
-                origin + self.path,
-                content=body,
-                headers={name: v for name in kept if (v := self.headers.get(name))},
-                trust_env=False,
-                timeout=PATIENCE,
-                verify=PLAIN,
+    async def pass_on(asked: Request) -> Response:
+        place = place_of(asked)
+        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, verify=PLAIN) as client:
+            answer = await client.request(
+                asked.method,
+                origin + place,
+                content=await asked.body(),
+                headers=passed(asked.headers, "authorization", "partner-id", "content-type"),
             )
-            content = rewrite(method, self.path, answer.status_code, answer.content)
-            self.send_response_only(answer.status_code)
-            for name in ("content-type", "x-request-id", "retry-after"):
-                if name in answer.headers:
-                    self.send_header(name, answer.headers[name])
-            # A live service has the time of this machine, however far the sandbox's was moved.
-            self.send_header("date", self.date_time_string())
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+        content = rewrite(asked.method, place, answer.status_code, answer.content)
+        kept = passed(answer.headers, "content-type", "x-request-id", "retry-after")
+        return Response(content, answer.status_code, kept)
 
-        def _stream(self) -> None:
-            """The handshake without extensions, then both directions until either side ends."""
-            self.close_connection = True
-            place = urlsplit(origin)
-            assert place.port is not None
-            with (
-                contextlib.suppress(OSError, EOFError),
-                socket.create_connection(("127.0.0.1", place.port), 20) as there,
-            ):
-                there.settimeout(None)
-                kept = [
-                    f"{name}: {value}"
-                    for name, value in self.headers.items()
-                    if name.lower() not in ("host", "sec-websocket-extensions")
-                ]
-                head = [f"GET {self.path} HTTP/1.1", f"host: {place.netloc}", *kept, "", ""]
-                there.sendall("\r\n".join(head).encode("latin-1"))
-                heard = there.makefile("rb")
-                while (line := heard.readline()) not in (b"\r\n", b""):
-                    self.wfile.write(line)
-                self.wfile.write(b"\r\n")
-                threading.Thread(target=self._speak, args=(there,), daemon=True).start()
-                while True:
-                    self.wfile.write(_rewritten(heard, frame))
+    async def stream(asked: WebSocket) -> None:
+        there = origin.replace("http", "ws", 1) + place_of(asked)
+        heads = passed(asked.headers, "authorization", "partner-id")
+        async with connect(there, additional_headers=heads, max_size=None, proxy=None) as heard:
+            await asked.accept()
 
-        def _speak(self, there: socket.socket) -> None:
-            """What the client says goes on as it came."""
-            with contextlib.suppress(OSError, ValueError):
-                while said := self.rfile.read1(65536):
-                    there.sendall(said)
-            with contextlib.suppress(OSError):
-                there.shutdown(socket.SHUT_RDWR)
+            async def speak() -> None:
+                async for said in asked.iter_text():
+                    await heard.send(said)
+                await heard.close()
 
-        def log_message(self, *args: Any) -> None:
-            """Quiet: what a command prints is what is tested."""
+            speaking = asyncio.create_task(speak())
+            async for text in heard:
+                await asked.send_text(frame(text.encode()).decode())
+            speaking.cancel()
 
-    server = _Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v2"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed, or a sandbox that ended, is no failure of the test."""
-
-
-def _rewritten(heard: IO[bytes], change: Callable[[bytes], bytes]) -> bytes:
-    """The next frame of a server (RFC 6455, 5.2: no mask), a text changed. Raises EOFError."""
-    first, second = _exactly(heard, 2)
-    size = second
-    if second == 126:
-        size = int.from_bytes(_exactly(heard, 2), "big")
-    elif second == 127:
-        size = int.from_bytes(_exactly(heard, 8), "big")
-    body = _exactly(heard, size)
-    if first == _TEXT:
-        body = change(body)
-    if len(body) < 126:
-        return bytes([first, len(body)]) + body
-    if len(body) < 1 << 16:
-        return bytes([first, 126]) + len(body).to_bytes(2, "big") + body
-    return bytes([first, 127]) + len(body).to_bytes(8, "big") + body
-
-
-def _exactly(heard: IO[bytes], size: int) -> bytes:
-    found = heard.read(size)
-    if len(found) < size:
-        raise EOFError
-    return found
+    routes = [
+        WebSocketRoute("/{path:path}", stream),
+        Route("/{path:path}", pass_on, methods=["GET", "POST"]),
+    ]
+    config = uvicorn.Config(
+        Starlette(routes=routes), log_level="critical", timeout_graceful_shutdown=0, lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/v2"
+        finally:
+            server.should_exit = True
+            thread.join()

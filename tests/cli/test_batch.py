@@ -8,7 +8,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-from cli.desks import Desk
+from cli.desks import Desk, batch_file
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.command_error import Exit
 from swapdesk.clock import SystemClock
@@ -16,45 +16,41 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 
-HEAD = "to;sell_amount;buy;chain;sell\n"
-CLEAN = HEAD + "@bob;150;ETH;base;USDC.ethereum\n@cold;250;BTC;bitcoin;USDC.ethereum\n"
+CLEAN = "@bob,150,ETH,base,USDC.ethereum", "@cold,250,BTC,bitcoin,USDC.ethereum"
 
 
 def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "bad.csv"
-    file.write_text(CLEAN + "@bob;0,5;ETH;base;USDC.ethereum\n")
-    shown = desk("batch", "plan", str(file), "--json")
+    rows = (row.replace(",", ";") for row in CLEAN)
+    head = "to;sell_amount;buy;chain;sell"
+    file = batch_file(tmp_path, *rows, "@bob;0,5;ETH;base;USDC.ethereum", head=head)
+    shown = desk("batch", "plan", file, "--json")
     assert shown.code == Exit.BAD_INPUT
     plan = shown.document
     assert (plan["separator"], plan["problems"], plan["creatable"]) == ("semicolon", 1, False)
     (finding,) = plan["rows"][2]["findings"]
     assert (finding["code"], finding["column"]) == ("BAD_AMOUNT", "sell_amount")
     assert plan["rows"][2]["line"] == 4
-    refused = desk("batch", "create", str(file), "--yes", "--json")
-    assert refused.code == Exit.BAD_INPUT
-    assert refused.error["code"] == "BATCH_PROBLEMS"
+    desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", "create", file, "--yes")
 
 
 def test_rows_that_are_skipped_are_left_out_and_the_others_created(
     desk: Desk, tmp_path: Path
 ) -> None:
-    file = tmp_path / "some.csv"
-    rows = ("@bob;0,5", "@bob;161", "@nobody;5", "@bob;162")
-    file.write_text(HEAD + "".join(f"{row};ETH;base;USDC.ethereum\n" for row in rows))
+    rows = ("@bob,x", "@bob,161", "@nobody,5", "@bob,162")
+    file = batch_file(tmp_path, *(f"{row},ETH,base,USDC.ethereum" for row in rows))
     for skip, code in (("5", "NO_ROW"), ("1,x", "USAGE"), ("1,2,3,4", "BATCH_PROBLEMS")):
-        desk.refused(Exit.BAD_INPUT, code, "batch", "create", str(file), "--skip", skip, "--yes")
-    created = desk.made("batch", "create", str(file), "--skip", "3,1", "--yes")
+        desk.refused(Exit.BAD_INPUT, code, "batch", "create", file, "--skip", skip, "--yes")
+    created = desk.made("batch", "create", file, "--skip", "3,1", "--yes")
     assert [(row["row"], row["line"]) for row in created["rows"]] == [(2, 3), (4, 5)]
 
 
 def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
     desk: Desk, tmp_path: Path
 ) -> None:
-    good = tmp_path / "good.csv"
-    good.write_text(HEAD + "@bob;151;ETH;base;USDC.ethereum\n")
+    good = batch_file(tmp_path, "@bob,151,ETH,base,USDC.ethereum")
     desk.sandbox.fault("http_500", operation="get_pair_limits", times=1000)
     for words in (("plan",), ("create", "--yes")):
-        failed = desk("batch", *words, str(good), "--json")
+        failed = desk("batch", *words, good, "--json")
         assert failed.code == Exit.UNREACHABLE, failed.stderr
         assert failed.error["status"] == 500
         assert failed.error["money"].startswith("in your wallet")
@@ -62,15 +58,11 @@ def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
 
 
 def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "payout.csv"
-    file.write_text(CLEAN)
-    created = desk.made("batch", "create", str(file), "--yes")
-    batch = created
+    file = batch_file(tmp_path, *CLEAN)
+    batch = desk.made("batch", "create", file, "--yes")
     assert [row["state"] for row in batch["rows"]] == ["created", "created"]
     assert batch["groups"][0]["multiId"]
-    twice = desk("batch", "create", str(file), "--yes", "--json")
-    assert twice.code == Exit.OWN_REFUSAL
-    assert twice.error["code"] == "CREATED_BEFORE"
+    desk.refused(Exit.OWN_REFUSAL, "CREATED_BEFORE", "batch", "create", file, "--yes")
     exported = desk("batch", "export", batch["batch"][:8])
     rows = list(csv.DictReader(io.StringIO(exported.stdout)))
     assert [(row["line"], row["serviceId"]) for row in rows] == [
@@ -82,10 +74,9 @@ def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path:
 def test_both_sides_of_a_row_are_told_and_heads_of_before_are_explained(
     desk: Desk, tmp_path: Path
 ) -> None:
-    file = tmp_path / "before.csv"
-    rows = "@rita,250,XRP,xrp,,,USDC.ethereum\n@bob,155,ETH,base,,,USDC.ethereum\n"
-    file.write_text("to,amount,token,chain,memo,route,sell\n" + rows)
-    read = desk("batch", "plan", str(file))
+    rows = "@rita,250,XRP,xrp,,,USDC.ethereum", "@bob,155,ETH,base,,,USDC.ethereum"
+    head = "to,amount,token,chain,memo,route,sell"
+    read = desk("batch", "plan", batch_file(tmp_path, *rows, head=head))
     assert re.search(r"250 USDC\.ethereum +≈ [0-9.]+ XRP\.xrp +standard +ready", read.stdout)
     assert re.search(r"Sells +405 USDC on Ethereum\n", read.stdout)
     assert re.search(r"Arrives +≈ [0-9.]+ XRP on XRP Ledger, ≈ 0\.[0-9]+ ETH on Base", read.stdout)
@@ -96,37 +87,30 @@ def test_both_sides_of_a_row_are_told_and_heads_of_before_are_explained(
 def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(
     desk: Desk, tmp_path: Path
 ) -> None:
-    file = tmp_path / "spoilt.csv"
-    to = derive_address("xlm", bytes(32))
-    file.write_text(
-        f"to,sell_amount,buy,chain,memo,sell\n{to},251,XLM,stellar,#N/A,USDC.ethereum\n"
-    )
-    words = ("batch", "create", str(file), "--yes", "--json")
-    refused = desk(*words)
-    assert (refused.code, refused.error["code"]) == (Exit.OWN_REFUSAL, "MEMO_WARNING")
-    assert "--accept-warnings" in refused.error["next"]
-    assert desk(*words, "--accept-warnings").code == Exit.DONE
+    row = f"{derive_address('xlm', bytes(32))},251,XLM,stellar,#N/A,USDC.ethereum"
+    file = batch_file(tmp_path, row, head="to,sell_amount,buy,chain,memo,sell")
+    words = ("batch", "create", file, "--yes")
+    refused = desk.refused(Exit.OWN_REFUSAL, "MEMO_WARNING", *words)
+    assert "--accept-warnings" in refused["next"]
+    desk.made(*words, "--accept-warnings")
 
 
 def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "commas.csv"
-    file.write_text(HEAD + "@bob;157,5;ETH;base;USDC.ethereum\n@bob;158;ETH;base;USDC.ethereum\n")
-    refused = desk("batch", "plan", str(file))
+    first, head = "@bob;157,5;ETH;base;USDC.ethereum", "to;sell_amount;buy;chain;sell"
+    file = batch_file(tmp_path, first, "@bob;158;ETH;base;USDC.ethereum", head=head)
+    refused = desk("batch", "plan", file)
     assert refused.code == Exit.BAD_INPUT
     assert "--decimal-comma reads 1,5 as 1.5" in refused.stderr
-    plan = desk("batch", "plan", str(file), "--decimal-comma", "--json")
-    assert (plan.code, plan.document["decimalComma"]) == (Exit.DONE, True)
-    file.write_text(HEAD + "@bob;157,5;ETH;base;USDC.ethereum\n@bob;1.5;ETH;base;USDC.ethereum\n")
-    mixed = desk("batch", "run", str(file), "--decimal-comma", "--yes", "--json")
-    error = mixed.error
-    assert (mixed.code, error["code"]) == (Exit.BAD_INPUT, "DECIMAL_COMMA")
+    assert desk.made("batch", "plan", file, "--decimal-comma")["decimalComma"]
+    file = batch_file(tmp_path, first, "@bob;1.5;ETH;base;USDC.ethereum", head=head)
+    words = ("batch", "run", file, "--decimal-comma", "--yes")
+    desk.refused(Exit.BAD_INPUT, "DECIMAL_COMMA", *words)
 
 
 def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "limited.csv"
-    file.write_text(HEAD + "@bob;185;ETH;base;USDC.ethereum\n")
+    file = batch_file(tmp_path, "@bob,185,ETH,base,USDC.ethereum")
     desk.sandbox.fault("rate_limited", operation="create_multi_exchange", times=2)
-    stopped = desk("batch", "create", str(file), "--yes", "--json")
+    stopped = desk("batch", "create", file, "--yes", "--json")
     error = stopped.error
     assert (stopped.code, error["code"]) == (Exit.RATE_LIMITED, "RATE_LIMIT_EXCEEDED")
     assert error["money"] == "in your wallet; no deposit was paid"
@@ -139,10 +123,8 @@ def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path:
 def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
     desk: Desk, tmp_path: Path
 ) -> None:
-    file = tmp_path / "silent.csv"
-    file.write_text(HEAD + "@bob;165;ETH;base;USDC.ethereum\n")
-    created = desk.made("batch", "create", str(file), "--yes")
-    batch = created["batch"]
+    file = batch_file(tmp_path, "@bob,165,ETH,base,USDC.ethereum")
+    batch = desk.made("batch", "create", file, "--yes")["batch"]
     desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
     silent = desk("batch", "status", batch, "--json")
     assert silent.code == Exit.RATE_LIMITED
@@ -154,10 +136,8 @@ def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
 
 
 def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> None:
-    file = tmp_path / "other.csv"
-    file.write_text(HEAD + "@bob;175;ETH;base;USDC.ethereum\n")
-    created = desk.made("batch", "create", str(file), "--yes")
-    batch = created["batch"]
+    file = batch_file(tmp_path, "@bob,175,ETH,base,USDC.ethereum")
+    batch = desk.made("batch", "create", file, "--yes")["batch"]
     settings = load_settings({}, Home.at(desk.home))
     with closing(Journal.open(settings.places.journal, SystemClock())) as here:
         assert here.batches.adopt(batch)
@@ -181,25 +161,17 @@ def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path: Path) -> None:
-    to = "0x52908400098527886E0F7030069857D2E4169EE7"
-    evm, solana = tmp_path / "evm.csv", tmp_path / "solana.csv"
     before = orders_of(live_desk)
-    evm.write_text(HEAD + f"{to};150;ETH;base;USDC.ethereum\n")
-    solana.write_text(HEAD + f"{to};2;ETH;base;SOL.solana\n")
-    plan = live_desk("batch", "plan", str(evm), "--json")
-    assert plan.code == Exit.BAD_INPUT
-    (finding,) = plan.document["rows"][0]["findings"]
-    assert (finding["code"], finding["column"]) == ("NO_SMART_ACCOUNTS", "sell")
-    for command, file, code, end in (
+    evm, solana = "150,ETH,base,USDC.ethereum", "2,ETH,base,SOL.solana"
+    for command, sold, code, end in (
         ("create", evm, "BATCH_PROBLEMS", Exit.BAD_INPUT),
         ("run", evm, "BATCH_PROBLEMS", Exit.BAD_INPUT),
         ("run", solana, "NO_NODES", Exit.OWN_REFUSAL),
     ):
-        refused = live_desk("batch", command, str(file), "--yes", "--json")
-        error = refused.error
-        assert (refused.code, error["code"]) == (end, code), refused.stderr
-        assert error["money"].startswith("in your wallet"), error
-        assert error["next"].startswith("you: "), error
+        file = batch_file(tmp_path, f"0x52908400098527886E0F7030069857D2E4169EE7,{sold}")
+        refused = live_desk.refused(end, code, "batch", command, file, "--yes")
+        assert refused["money"].startswith("in your wallet"), refused
+        assert refused["next"].startswith("you: "), refused
     assert orders_of(live_desk) == before
 
 

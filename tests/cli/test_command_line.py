@@ -271,6 +271,7 @@ LIVE = '[profiles.main]\nurl = "https://api.example/v2"\n'
             "CONFIG",
             "/config.toml:2: thene is unknown; did you mean theme?",
         ),
+        ('[keys]\ntokens = "o"\n', (), "CONFIG", "keys.tokens wants o, which belongs to orders"),
     ],
 )
 def test_a_wrong_configuration_stops_a_command(
@@ -278,13 +279,15 @@ def test_a_wrong_configuration_stops_a_command(
 ) -> None:
     (here.home / "config.toml").write_text(config)
     result = here.refused(2, code, "chains", *named)
-    assert result["message"].endswith(said)
+    assert said in result["message"]
 
 
 def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('theme = "paper"\nthene = "ink"\n')
+    config = 'theme = "paper"\nthene = "ink"\n[keys]\ntokens = ["f6", "ctrl+o"]\n'
+    (here.home / "config.toml").write_text(config)
     shown = here("config", "show", "--json")
-    assert shown.document["settings"]["theme"] == {"value": "paper", "origin": "config.toml"}
+    for name, value in (("theme", "paper"), ("keys.tokens", "f6,ctrl+o")):
+        assert shown.document["settings"][name] == {"value": value, "origin": "config.toml"}
     assert (shown.code, shown.error["code"]) == (2, "CONFIG")
     table = here("config", "show").stdout.splitlines()
     assert table[0].split() == ["NAME", "VALUE", "ORIGIN"]
@@ -422,26 +425,12 @@ def test_a_wrong_configuration(here: InProcess, text: str, said: str) -> None:
     assert str(here.home / "config.toml") in ended.error["message"]
 
 
-def test_other_commands_end_with_2_as_well(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('[keys]\ntokens = "o"\n')
-    ended = here("chains", "--json")
-    assert ended.code == 2
-    assert list(ended.error["fields"]) == ["keys.tokens"]
-
-
 def test_a_wrong_theme_file_is_named_where_the_configuration_is_shown(here: InProcess) -> None:
     (here.home / "themes").mkdir()
     (here.home / "themes" / "mine.toml").write_text('acent = "#ffffff"\n')
     ended = here("config", "show", "--json")
     assert ended.code == 2
     assert "mine.toml:1: acent is unknown; did you mean accent?" in ended.error["message"]
-
-
-def test_keys_and_their_origin_are_shown(here: InProcess) -> None:
-    (here.home / "config.toml").write_text('[keys]\ntokens = ["f6", "ctrl+o"]\n')
-    ended = here.made("config", "show")
-    shown = ended["settings"]["keys.tokens"]
-    assert shown == {"value": "f6,ctrl+o", "origin": "config.toml"}
 
 
 def words(*command: str) -> str:

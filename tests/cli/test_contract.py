@@ -30,6 +30,7 @@ from swapdesk.cli.command_error import (
     exit_of_refused_create,
     of_client_error,
     of_unusable_file,
+    of_wallet_error,
     words_of,
 )
 from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, commands, error_codes
@@ -41,6 +42,7 @@ from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
 from swapdesk.flows.transactions import End, Outcome
+from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 
@@ -416,6 +418,21 @@ def test_every_client_error_has_its_end(error: ClientError, end: int) -> None:
     assert told.money
     assert told.next
     assert told.code
+
+
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        (RefusalCode.UNSAFE_FILES, 2),
+        (RefusalCode.BAD_KEY, 2),
+        (RefusalCode.PUBLISHED_KEY, 9),
+        (RefusalCode.NO_ACCOUNT, 5),
+        (RefusalCode.CHAIN_UNREACHABLE, 7),
+    ],
+)
+def test_what_the_wallet_refuses_has_its_end(code: RefusalCode, end: int) -> None:
+    told = of_wallet_error(Refused(code, "Why."))
+    assert (told.exit, told.code) == (end, code.name)
 
 
 def test_every_class_of_the_tree_is_covered() -> None:

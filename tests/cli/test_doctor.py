@@ -306,15 +306,14 @@ def check_and_mend(case: Broken, home: Path, env: dict[str, str]) -> None:
 LIVE = {"SWAPDESK_PROFILE": "main"}
 
 
-def line_in_config(home: Path, old: str, new: str) -> None:
-    path = home / "config.toml"
-    text = path.read_text()
-    assert re.search(old, text)
-    path.write_text(re.sub(old, new, text))
-
-
 def change(old: str, new: str) -> Build:
-    return lambda home: line_in_config(home, old, new)
+    def build(home: Path) -> None:
+        path = home / "config.toml"
+        text, count = re.subn(old, new, path.read_text())
+        assert count
+        path.write_text(text)
+
+    return build
 
 
 def closed_port() -> str:

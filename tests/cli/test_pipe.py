@@ -12,23 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from cli.desks import Desk
-from harness import Result, Sandbox
+from cli.desks import Desk, batch_file
+from harness import Sandbox
 from live_service import live_service
 from swapdesk.sandbox.tables import CHAIN_ROWS
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
 
 
-def created(result: Result) -> dict[str, object]:
-    assert result.code == 0, result.stderr
-    return result.document
-
-
 def test_swap_then_watch(desk: Desk) -> None:
-    order = created(desk.process("swap", *BTC_ETH, "--yes", "--json", "--fund"))
+    order = desk.process("swap", *BTC_ETH, "--yes", "--json", "--fund").document
     deposit = order["deposit"]
-    assert isinstance(deposit, dict)
     assert Decimal(deposit["amount"]) == Decimal("0.1")
     assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")
     assert deposit["address"] == order["order"]["depositAddress"]
@@ -140,10 +134,8 @@ HASH = "0x" + "8f2c" * 16
 
 def test_group_is_found_whole_right_after_it_was_created(desk: Desk) -> None:
     """The journal has the ids of its orders alone; one read brings all of them."""
-    file = desk.home / "group.csv"
-    rows = "".join(f"@bob,{amount},ETH,base,USDC.ethereum\n" for amount in (161, 162, 163))
-    file.write_text(f"to,sell_amount,buy,chain,sell\n{rows}")
-    made = desk.made("batch", "create", str(file), "--yes", "--again")
+    rows = (f"@bob,{amount},ETH,base,USDC.ethereum" for amount in (161, 162, 163))
+    made = desk.made("batch", "create", batch_file(desk.home, *rows), "--yes", "--again")
     [group] = made["groups"]
     unasked = desk("why", group["multiId"], "--reads", "0", "--json")
     assert (unasked.code, unasked.stdout) == (5, ""), unasked

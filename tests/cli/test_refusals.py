@@ -489,25 +489,17 @@ def test_a_different_order_is_not_to_be_paid_and_an_honest_one_is(
     assert shown.document["deposit"] == created.document["deposit"]
 
 
-def test_an_order_that_was_not_repeated_differs_in_nothing(clean: Sandbox, tmp_path: Path) -> None:
-    partner = clean.partner("PRO", 1)
-    environ = {
-        "SWAPDESK_API_URL": clean.ready["url"],
-        "SWAPDESK_API_KEY": partner["apiKey"],
-        "SWAPDESK_API_SECRET": partner["apiSecret"],
-    }
-    desk = Desk(clean, tmp_path, environ)
-    clean.fault("http_503", operation="get_order", times=1000)
-    pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", ETH)
-    created = desk("swap", *pair, "--yes", "--json")
+def test_an_order_that_was_not_repeated_differs_in_nothing(other_desk: Desk) -> None:
+    other_desk.sandbox.fault("http_503", operation="get_order", times=1000)
+    created = other_desk(*SWAP)
     assert (created.code, created.error["code"]) == (9, "NOT_REPEATED"), created
     assert created.document["deposit"] is None
     order = created.document["serviceId"]
     assert created.error["next"] == (
         f"{created.document['next']}; swapdesk orders show {order} asks again"
     )
-    clean.control("DELETE", "/faults")
-    shown = desk("orders", "show", order, "--json")
+    other_desk.sandbox.control("DELETE", "/faults")
+    shown = other_desk("orders", "show", order, "--json")
     assert shown.document["deposit"] is not None, shown
 
 

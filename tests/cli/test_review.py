@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.desks import Desk
+from cli.desks import Desk, batch_file
 from harness import environment
 from tui.terminal_window import TerminalWindow
 
@@ -54,9 +54,8 @@ def test_anything_but_yes_creates_nothing(desk: Desk, subtests: pytest.Subtests)
 
 @pytest.mark.parametrize("form", ["", "--json"])
 def test_a_batch_is_shown_where_it_is_asked_about(desk: Desk, tmp_path: Path, form: str) -> None:
-    file = tmp_path / "pay.csv"
-    file.write_text("to,sell_amount,sell,buy,chain\n@bob,0.17,ETH.ethereum,USDC,base\n")
-    words = [word for word in ("batch", "create", str(file), form) if word]
+    file = batch_file(tmp_path, "@bob,0.17,USDC,base,ETH.ethereum")
+    words = [word for word in ("batch", "create", file, form) if word]
     code, data, shown = at_a_terminal(desk, "no", *words)
     assert (code, data) == (130, "")
     assert "0.17 ETH" in shown

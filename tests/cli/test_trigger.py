@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.desks import Desk, InProcess
+from cli.desks import Desk, InProcess, batch_file
 from harness import Sandbox, running_sandbox
 from swapdesk.flows.faults.practice import PRACTICE, Case
 from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
@@ -51,29 +51,22 @@ def test_practice_case_is_diagnosed_as_its_answer_says(
 # Every fault by command
 
 
-def group_of(desk: Desk) -> str:
-    file = desk.home / "group.csv"
-    rows = "".join(f"@bob,{amount},ETH,base,USDC.ethereum\n" for amount in (151, 152))
-    file.write_text(f"to,sell_amount,buy,chain,sell\n{rows}")
-    made = desk.made("batch", "create", str(file), "--yes", "--again")
-    return str(made["groups"][0]["multiId"])
-
-
-def order_of(desk: Desk) -> str:
-    words = ("0.05", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
-    made = desk("swap", *words)
-    assert made.code == 0, made
-    return str(made.document["serviceId"])
-
-
 def test_every_fault_is_set_by_command(desk: Desk) -> None:
-    order, group = order_of(desk), group_of(desk)
+    swap = ("0.05", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes")
+    order = desk.made("swap", *swap)["serviceId"]
+    rows = (f"@bob,{amount},ETH,base,USDC.ethereum" for amount in (151, 152))
+    made = desk.made("batch", "create", batch_file(desk.home, *rows), "--yes", "--again")
     other = desk("trigger", "hold", order.swapcase(), "--json")
     assert (other.code, other.error["message"]) == (
         5,
         "The sandbox refused: There is no such order.",
     )
-    named = {"order": order[:10], "group": group, "provider": "Halyard", "chain": "base"}
+    named = {
+        "order": order[:10],
+        "group": made["groups"][0]["multiId"],
+        "provider": "Halyard",
+        "chain": "base",
+    }
     wrong, listed = [], desk("trigger", "list", "--json").document["faults"]
     assert [fault["fault"] for fault in listed] == list(FAULTS)
     for fault in listed:

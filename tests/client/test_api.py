@@ -156,14 +156,18 @@ async def test_the_id_of_a_token_is_the_same_in_either_case() -> None:
             await api.get_token(BTC.id)
 
 
-async def test_the_newest_256_orders_stay_available_as_bytes() -> None:
-    behaviours = [answer(200, {"serviceId": f"o{n}"}) for n in range(258)]
+async def test_the_newest_orders_stay_available_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swapdesk.client.api._RAW_ORDERS", 2)
+    behaviours = [answer(200, {"serviceId": f"o{n}"}) for n in range(3)]
     async with RudeServer(*behaviours) as server, open_api(server) as api:
-        for n in range(258):
+        for n in range(3):
             await api.get_order(f"o{n}")
-        assert api.raw_order("o1") is None
-        assert json.loads(api.raw_order("o2") or b"") == {"serviceId": "o2"}
-        assert api.raw_order("o257") is not None
+        kept = [api.raw_order(f"o{n}") for n in range(3)]
+        assert [each and json.loads(each) for each in kept] == [
+            None,
+            {"serviceId": "o1"},
+            {"serviceId": "o2"},
+        ]
 
 
 async def test_the_description_of_the_service_may_hold_bounds_no_amount_has() -> None:

@@ -103,84 +103,96 @@ async def watching(
                 await watcher.close()
 
 
-async def test_it_subscribes_first_then_reads_then_tells_what_was_held_back() -> None:
-    async with OrderDesk() as desk:
-        desk.put("a", 0)
+@pytest.fixture
+async def desk() -> AsyncIterator[OrderDesk]:
+    async with OrderDesk() as opened:
+        yield opened
 
-        async def overtake(socket) -> None:
-            await socket.send(
-                json.dumps({"type": "order_update", "data": {"serviceId": "a", "status": 1}})
-            )
 
-        desk.on_subscribe = overtake
-        async with watching(desk) as watcher:
-            await watcher.until(lambda: StreamState.LIVE in watcher.states())
-            assert desk.journal == ["handshake", "subscribe", "GET /v2/orders"]
-            kinds = [
-                e.source if isinstance(e, OrderSeen) else e.state
-                for e in watcher.events
-                if isinstance(e, OrderSeen | StateChanged)
-            ]
-            assert kinds == [
-                StreamState.RESUMING,
-                Source.SNAPSHOT,
-                Source.STREAM,
-                StreamState.LIVE,
-            ]
-            await desk.update("a", 2)
-            await watcher.until(lambda: ("a", 2) in watcher.seen(Source.STREAM))
+@pytest.fixture
+async def watcher(desk: OrderDesk) -> AsyncIterator[Watcher]:
+    """Of a stream that is live."""
+    async with watching(desk) as opened:
+        await opened.state(StreamState.LIVE)
+        yield opened
+
+
+async def test_it_subscribes_first_then_reads_then_tells_what_was_held_back(
+    desk: OrderDesk,
+) -> None:
+    desk.put("a", 0)
+
+    async def overtake(socket) -> None:
+        await socket.send(
+            json.dumps({"type": "order_update", "data": {"serviceId": "a", "status": 1}})
+        )
+
+    desk.on_subscribe = overtake
+    async with watching(desk) as watcher:
+        await watcher.until(lambda: StreamState.LIVE in watcher.states())
+        assert desk.journal == ["handshake", "subscribe", "GET /v2/orders"]
+        kinds = [
+            e.source if isinstance(e, OrderSeen) else e.state
+            for e in watcher.events
+            if isinstance(e, OrderSeen | StateChanged)
+        ]
+        assert kinds == [
+            StreamState.RESUMING,
+            Source.SNAPSHOT,
+            Source.STREAM,
+            StreamState.LIVE,
+        ]
+        await desk.update("a", 2)
+        await watcher.until(lambda: ("a", 2) in watcher.seen(Source.STREAM))
     assert desk.handshakes[0]["Authorization"] == "planted-key-1234:planted-secret-5678"
     assert "Sec-WebSocket-Extensions" not in desk.handshakes[0]
 
 
-async def test_a_page_that_cannot_be_read_does_not_end_the_reading() -> None:
-    async with OrderDesk() as desk:
-        desk.page_size = 2
-        for number in range(5):
-            desk.put(f"o{number}", 0)
-        for number in range(2):
-            desk.orders[f"o{number}"]["inAmount"] = "much"
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.LIVE)
-            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == ["o2", "o3", "o4"]
-            assert desk.journal.count("GET /v2/orders") == 3
+async def test_a_page_that_cannot_be_read_does_not_end_the_reading(desk: OrderDesk) -> None:
+    desk.page_size = 2
+    for number in range(5):
+        desk.put(f"o{number}", 0)
+    for number in range(2):
+        desk.orders[f"o{number}"]["inAmount"] = "much"
+    async with watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == ["o2", "o3", "o4"]
+        assert desk.journal.count("GET /v2/orders") == 3
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1013, 4400, 4429, 4999, None])
-async def test_any_other_close_is_followed_by_a_new_connection(code: int | None) -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        if code is None:
-            # A frame of this size costs the connection, and nothing else.
-            await desk.say('{"type": "' + "x" * (256 * 1024) + '"}')
-        else:
-            await desk.sockets[-1].close(code)
-        await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
-        await watcher.state(StreamState.LIVE)
-        assert watcher.stream.refused is None
+async def test_any_other_close_is_followed_by_a_new_connection(
+    code: int | None, desk: OrderDesk, watcher: Watcher
+) -> None:
+    if code is None:
+        # A frame of this size costs the connection, and nothing else.
+        await desk.say('{"type": "' + "x" * (256 * 1024) + '"}')
+    else:
+        await desk.sockets[-1].close(code)
+    await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
+    await watcher.state(StreamState.LIVE)
+    assert watcher.stream.refused is None
 
 
-async def test_a_silent_peer_is_found_within_fifteen_seconds() -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        # Alive: pongs come, nothing else, for longer than the limit of silence.
-        await watcher.until(lambda: watcher.clock.monotonic() > 1_060, step=1.0)
-        assert watcher.stream.state is StreamState.LIVE
-        assert len(desk.sockets) == 1
-        desk.sockets[-1].transport.pause_reading()
-        moved = await watcher.until(lambda: len(desk.sockets) == 2, step=0.1)
-        # 15 s for the missing pong and at most one of jitter, in steps that overshoot a little.
-        assert 5.0 <= moved <= 20.0
+async def test_a_silent_peer_is_found_within_fifteen_seconds(
+    desk: OrderDesk, watcher: Watcher
+) -> None:
+    # Alive: pongs come, nothing else, for longer than the limit of silence.
+    await watcher.until(lambda: watcher.clock.monotonic() > 1_060, step=1.0)
+    assert watcher.stream.state is StreamState.LIVE
+    assert len(desk.sockets) == 1
+    desk.sockets[-1].transport.pause_reading()
+    moved = await watcher.until(lambda: len(desk.sockets) == 2, step=0.1)
+    # 15 s for the missing pong and at most one of jitter, in steps that overshoot a little.
+    assert 5.0 <= moved <= 20.0
 
 
-async def test_what_was_silent_for_thirty_seconds_is_not_live() -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        watcher.clock.advance(30)
-        assert watcher.stream.state is StreamState.LIVE
-        watcher.clock.advance(1)
-        assert watcher.stream.state is StreamState.RESUMING
-        assert watcher.stream.age() >= 31
+async def test_what_was_silent_for_thirty_seconds_is_not_live(watcher: Watcher) -> None:
+    watcher.clock.advance(30)
+    assert watcher.stream.state is StreamState.LIVE
+    watcher.clock.advance(1)
+    assert watcher.stream.state is StreamState.RESUMING
+    assert watcher.stream.age() >= 31
 
 
 AUTH_FAILED = json.dumps({"type": "error", "code": "AUTH_FAILED", "message": "x"})
@@ -188,55 +200,53 @@ AUTH_FAILED = json.dumps({"type": "error", "code": "AUTH_FAILED", "message": "x"
 
 @pytest.mark.parametrize("how", [401, 403, "closed", "told"])
 async def test_refused_credentials_are_not_tried_again_and_orders_are_still_asked_for(
-    how: int | str,
+    how: int | str, desk: OrderDesk
 ) -> None:
     async def refuse(socket) -> None:
         await (socket.close(4401) if how == "closed" else socket.send(AUTH_FAILED))
 
-    async with OrderDesk() as desk:
-        desk.put("a", 0)
-        if isinstance(how, int):
-            desk.refuse = [(how, {})]
-        else:
-            desk.on_subscribe = refuse
-        async with watching(desk) as watcher:
-            await watcher.until(lambda: watcher.stream.refused is not None)
-            await watcher.state(StreamState.POLLING, step=1.0)
-            await watcher.until(lambda: len(watcher.seen(Source.POLL)) >= 3, step=1.0)
-            assert desk.journal.count("handshake") == 1
+    desk.put("a", 0)
+    if isinstance(how, int):
+        desk.refuse = [(how, {})]
+    else:
+        desk.on_subscribe = refuse
+    async with watching(desk) as watcher:
+        await watcher.until(lambda: watcher.stream.refused is not None)
+        await watcher.state(StreamState.POLLING, step=1.0)
+        await watcher.until(lambda: len(watcher.seen(Source.POLL)) >= 3, step=1.0)
+        assert desk.journal.count("handshake") == 1
 
 
-async def test_a_partner_id_only_asks_and_only_for_what_is_watched() -> None:
-    async with OrderDesk() as desk:
-        desk.put("a", 2)
-        async with watching(desk, Credentials.read_only("p-1")) as watcher:
-            watcher.stream.watch(["a"])
-            await watcher.until(lambda: ("a", 2) in watcher.seen(Source.POLL), step=1.0)
-            assert set(desk.journal) == {"GET /v2/orders/a"}
-            assert watcher.stream.refused is not None
+async def test_a_partner_id_only_asks_and_only_for_what_is_watched(desk: OrderDesk) -> None:
+    desk.put("a", 2)
+    async with watching(desk, Credentials.read_only("p-1")) as watcher:
+        watcher.stream.watch(["a"])
+        await watcher.until(lambda: ("a", 2) in watcher.seen(Source.POLL), step=1.0)
+        assert set(desk.journal) == {"GET /v2/orders/a"}
+        assert watcher.stream.refused is not None
 
 
 @pytest.mark.parametrize("told", [["60"], ["5", "60.5"], ["600"]])
-async def test_too_many_handshakes_wait_as_long_as_told(told: list[str]) -> None:
-    async with OrderDesk() as desk:
-        desk.refuse = [(429, [("Retry-After", wait) for wait in told])]
-        async with watching(desk) as watcher:
-            await watcher.until(lambda: desk.journal.count("handshake") == 1)
-            moved = await watcher.until(lambda: desk.journal.count("handshake") == 2, step=0.5)
-            assert moved >= float(told[-1])
-            await watcher.state(StreamState.LIVE, step=0.5)
+async def test_too_many_handshakes_wait_as_long_as_told(told: list[str], desk: OrderDesk) -> None:
+    desk.refuse = [(429, [("Retry-After", wait) for wait in told])]
+    async with watching(desk) as watcher:
+        await watcher.until(lambda: desk.journal.count("handshake") == 1)
+        moved = await watcher.until(lambda: desk.journal.count("handshake") == 2, step=0.5)
+        assert moved >= float(told[-1])
+        await watcher.state(StreamState.LIVE, step=0.5)
 
 
 @pytest.mark.parametrize("status", [429, 503])
-async def test_a_list_that_wants_to_wait_is_read_by_no_loop_meanwhile(status: int) -> None:
-    async with OrderDesk() as desk:
-        desk.rest = answer(status, {}, {"Retry-After": "90"})
-        async with watching(desk) as watcher:
-            await watcher.until(lambda: desk.journal.count("GET /v2/orders") == 1)
-            desk.rest = None
-            moved = await watcher.until(lambda: desk.journal.count("GET /v2/orders") > 1, step=0.5)
-            assert moved >= 90
-            await watcher.state(StreamState.LIVE, step=0.5)
+async def test_a_list_that_wants_to_wait_is_read_by_no_loop_meanwhile(
+    status: int, desk: OrderDesk
+) -> None:
+    desk.rest = answer(status, {}, {"Retry-After": "90"})
+    async with watching(desk) as watcher:
+        await watcher.until(lambda: desk.journal.count("GET /v2/orders") == 1)
+        desk.rest = None
+        moved = await watcher.until(lambda: desk.journal.count("GET /v2/orders") > 1, step=0.5)
+        assert moved >= 90
+        await watcher.state(StreamState.LIVE, step=0.5)
 
 
 async def test_a_redirect_is_not_followed() -> None:
@@ -260,71 +270,65 @@ def test_tries_come_slower_up_to_half_a_minute_until_a_connection_held() -> None
     assert backoff.next(None) <= 1.0
 
 
-async def test_while_the_socket_is_down_it_asks_every_ten_seconds() -> None:
-    async with OrderDesk() as desk:
-        desk.put("a", 0)
-        desk.refuse, desk.refusing = [(503, {})], True
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.POLLING)
-            first = desk.journal.count("GET /v2/orders")
-            start = watcher.clock.monotonic()
-            await watcher.until(lambda: watcher.clock.monotonic() >= start + 60, step=0.5)
-            asked = desk.journal.count("GET /v2/orders") - first
-            assert 5 <= asked <= 7
-            assert watcher.stream.state is StreamState.POLLING
+async def test_while_the_socket_is_down_it_asks_every_ten_seconds(desk: OrderDesk) -> None:
+    desk.put("a", 0)
+    desk.refuse, desk.refusing = [(503, {})], True
+    async with watching(desk) as watcher:
+        await watcher.state(StreamState.POLLING)
+        first = desk.journal.count("GET /v2/orders")
+        start = watcher.clock.monotonic()
+        await watcher.until(lambda: watcher.clock.monotonic() >= start + 60, step=0.5)
+        asked = desk.journal.count("GET /v2/orders") - first
+        assert 5 <= asked <= 7
+        assert watcher.stream.state is StreamState.POLLING
 
 
-async def test_a_healthy_stream_is_checked_every_thirty_seconds() -> None:
-    async with OrderDesk() as desk:
-        desk.put("a", 0)
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.LIVE)
-            # An update that the stream never told.
-            desk.put("a", 1)
-            start = watcher.clock.monotonic()
-            moved = await watcher.until(lambda: ("a", 1) in watcher.seen(Source.POLL), step=0.5)
-            assert 29 <= moved <= 34
-            await watcher.until(lambda: watcher.clock.monotonic() >= start + 95, step=0.5)
-            assert desk.journal.count("GET /v2/orders") == 4
-            assert len(desk.sockets) == 1
+async def test_a_healthy_stream_is_checked_every_thirty_seconds(desk: OrderDesk) -> None:
+    desk.put("a", 0)
+    async with watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        # An update that the stream never told.
+        desk.put("a", 1)
+        start = watcher.clock.monotonic()
+        moved = await watcher.until(lambda: ("a", 1) in watcher.seen(Source.POLL), step=0.5)
+        assert 29 <= moved <= 34
+        await watcher.until(lambda: watcher.clock.monotonic() >= start + 95, step=0.5)
+        assert desk.journal.count("GET /v2/orders") == 4
+        assert len(desk.sockets) == 1
 
 
-async def test_offline_is_when_nobody_answers_and_it_recovers() -> None:
-    async with OrderDesk() as desk:
-        desk.refuse, desk.refusing = [(503, {})], True
-        desk.rest = answer(503, {})
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.OFFLINE, step=0.1)
-            desk.rest = None
-            await watcher.state(StreamState.POLLING, step=0.2)
-            desk.refusing = False
-            await watcher.state(StreamState.LIVE, step=0.2)
-            order = [StreamState.OFFLINE, StreamState.POLLING, StreamState.LIVE]
-            assert [s for s in watcher.states() if s is not StreamState.RESUMING] == order
+async def test_offline_is_when_nobody_answers_and_it_recovers(desk: OrderDesk) -> None:
+    desk.refuse, desk.refusing = [(503, {})], True
+    desk.rest = answer(503, {})
+    async with watching(desk) as watcher:
+        await watcher.state(StreamState.OFFLINE, step=0.1)
+        desk.rest = None
+        await watcher.state(StreamState.POLLING, step=0.2)
+        desk.refusing = False
+        await watcher.state(StreamState.LIVE, step=0.2)
+        order = [StreamState.OFFLINE, StreamState.POLLING, StreamState.LIVE]
+        assert [s for s in watcher.states() if s is not StreamState.RESUMING] == order
 
 
 @pytest.mark.parametrize(("rest", "seconds"), [(reset, 9.0), (silence, 31.0)])
 async def test_a_service_that_is_gone_or_hangs_is_offline_within_half_a_minute(
-    rest: Behaviour, seconds: float
+    rest: Behaviour, seconds: float, desk: OrderDesk, watcher: Watcher
 ) -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        desk.refuse, desk.refusing = [(503, {})], True
-        desk.rest = rest
-        desk.cut()
-        stream = watcher.stream
-        await watcher.until(lambda: stream.state is StreamState.OFFLINE, step=0.05)
-        assert stream.age() < seconds
+    desk.refuse, desk.refusing = [(503, {})], True
+    desk.rest = rest
+    desk.cut()
+    stream = watcher.stream
+    await watcher.until(lambda: stream.state is StreamState.OFFLINE, step=0.05)
+    assert stream.age() < seconds
 
 
-async def test_a_snapshot_that_fails_is_no_live_stream() -> None:
-    async with OrderDesk() as desk:
-        desk.rest = answer(200, b"<html>")
-        async with watching(desk) as watcher:
-            await watcher.until(lambda: len(desk.sockets) >= 2, step=0.1)
-            assert StreamState.LIVE not in watcher.states()
-            desk.rest = None
-            await watcher.state(StreamState.LIVE, step=0.1)
+async def test_a_snapshot_that_fails_is_no_live_stream(desk: OrderDesk) -> None:
+    desk.rest = answer(200, b"<html>")
+    async with watching(desk) as watcher:
+        await watcher.until(lambda: len(desk.sockets) >= 2, step=0.1)
+        assert StreamState.LIVE not in watcher.states()
+        desk.rest = None
+        await watcher.state(StreamState.LIVE, step=0.1)
 
 
 HOSTILE = [
@@ -353,22 +357,22 @@ HARMLESS = [
 ]
 
 
-async def test_hostile_frames_do_no_harm_and_lead_to_asking() -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        for message in (*HOSTILE, *HARMLESS):
-            await desk.say(message)
-        await desk.update("good", 1)
-        await watcher.until(lambda: ("good", 1) in watcher.seen(Source.STREAM))
-        assert watcher.seen(Source.STREAM) == [("good", 1)]
-        assert watcher.stream.unusable_frames == len(HOSTILE)
-        assert len(desk.sockets) == 1
-        moved = await watcher.until(lambda: ("good", 1) in watcher.seen(Source.POLL), step=0.5)
-        assert 9 <= moved <= 13
+async def test_hostile_frames_do_no_harm_and_lead_to_asking(
+    desk: OrderDesk, watcher: Watcher
+) -> None:
+    for message in (*HOSTILE, *HARMLESS):
+        await desk.say(message)
+    await desk.update("good", 1)
+    await watcher.until(lambda: ("good", 1) in watcher.seen(Source.STREAM))
+    assert watcher.seen(Source.STREAM) == [("good", 1)]
+    assert watcher.stream.unusable_frames == len(HOSTILE)
+    assert len(desk.sockets) == 1
+    moved = await watcher.until(lambda: ("good", 1) in watcher.seen(Source.POLL), step=0.5)
+    assert 9 <= moved <= 13
 
 
 async def test_however_many_messages_wait_others_have_their_turn_between_them(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, desk: OrderDesk
 ) -> None:
     monkeypatch.setattr(stream_socket, "TURN_SECONDS", 0.0)
     turns = 0
@@ -385,45 +389,45 @@ async def test_however_many_messages_wait_others_have_their_turn_between_them(
                 json.dumps({"type": "order_update", "data": {"serviceId": "a", "status": number}})
             )
 
-    async with OrderDesk() as desk:
-        desk.on_subscribe = all_at_once
-        clock = ManualClock()
-        socket = await OrderSocket.open(
-            desk.stream_url, CREDENTIALS, clock, StreamTimes(), lambda: None
-        )
-        beside = asyncio.create_task(others())
-        await socket.subscribe()
-        seen: list[int] = []
-        async for frame in socket.frames():
-            if isinstance(frame, Order):
-                seen.append(turns)
-            if len(seen) == 40:
-                break
-        beside.cancel()
-        await socket.close()
+    desk.on_subscribe = all_at_once
+    clock = ManualClock()
+    socket = await OrderSocket.open(
+        desk.stream_url, CREDENTIALS, clock, StreamTimes(), lambda: None
+    )
+    beside = asyncio.create_task(others())
+    await socket.subscribe()
+    seen: list[int] = []
+    async for frame in socket.frames():
+        if isinstance(frame, Order):
+            seen.append(turns)
+        if len(seen) == 40:
+            break
+    beside.cancel()
+    await socket.close()
     assert all(later > earlier for earlier, later in pairwise(seen))
 
 
-async def test_watched_orders_beyond_the_list_are_read_one_by_one() -> None:
-    async with OrderDesk() as desk, watching(desk) as watcher:
-        await watcher.state(StreamState.LIVE)
-        watcher.stream.watch(["gone", "gone"])
-        await watcher.until(lambda: any(isinstance(e, OrderMissing) for e in watcher.events))
-        missing = next(e for e in watcher.events if isinstance(e, OrderMissing))
-        assert missing.service_id == "gone"
-        watcher.stream.unwatch(["gone", "never"])
-        asked = desk.journal.count("GET /v2/orders/gone")
-        before = desk.journal.count("GET /v2/orders")
-        await watcher.until(lambda: desk.journal.count("GET /v2/orders") > before, step=1.0)
-        assert desk.journal.count("GET /v2/orders/gone") == asked
+async def test_watched_orders_beyond_the_list_are_read_one_by_one(
+    desk: OrderDesk, watcher: Watcher
+) -> None:
+    watcher.stream.watch(["gone", "gone"])
+    await watcher.until(lambda: any(isinstance(e, OrderMissing) for e in watcher.events))
+    missing = next(e for e in watcher.events if isinstance(e, OrderMissing))
+    assert missing.service_id == "gone"
+    watcher.stream.unwatch(["gone", "never"])
+    asked = desk.journal.count("GET /v2/orders/gone")
+    before = desk.journal.count("GET /v2/orders")
+    await watcher.until(lambda: desk.journal.count("GET /v2/orders") > before, step=1.0)
+    assert desk.journal.count("GET /v2/orders/gone") == asked
 
 
-async def test_a_service_that_never_confirms_is_believed_after_five_seconds() -> None:
-    async with OrderDesk() as desk:
-        desk.mute = True
-        async with watching(desk) as watcher:
-            moved = await watcher.state(StreamState.LIVE, step=0.25)
-            assert 4.5 <= moved <= 7
+async def test_a_service_that_never_confirms_is_believed_after_five_seconds(
+    desk: OrderDesk,
+) -> None:
+    desk.mute = True
+    async with watching(desk) as watcher:
+        moved = await watcher.state(StreamState.LIVE, step=0.25)
+        assert 4.5 <= moved <= 7
 
 
 async def test_no_final_state_is_missed_over_many_drops() -> None:
@@ -460,14 +464,15 @@ async def test_closing_leaves_nothing_behind_also_in_the_moment_of_a_loss() -> N
             assert left == set()
 
 
-async def test_the_secret_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_secret_is_in_no_log_and_no_repr(
+    caplog: pytest.LogCaptureFixture, desk: OrderDesk
+) -> None:
     caplog.set_level(logging.DEBUG)
-    async with OrderDesk() as desk:
-        desk.refuse = [(401, {})]
-        async with watching(desk) as watcher:
-            await watcher.state(StreamState.POLLING)
-            shown = repr(vars(watcher.stream)) + repr(watcher.events)
-        ours = [r.getMessage() for r in caplog.records if not r.name.startswith("websockets")]
+    desk.refuse = [(401, {})]
+    async with watching(desk) as watcher:
+        await watcher.state(StreamState.POLLING)
+        shown = repr(vars(watcher.stream)) + repr(watcher.events)
+    ours = [r.getMessage() for r in caplog.records if not r.name.startswith("websockets")]
     assert "planted" not in shown + "\n".join(ours)
 
 

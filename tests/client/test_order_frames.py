@@ -180,23 +180,6 @@ def test_one_character_otherwise(members: Callable[[], list[tuple[str, str]]]) -
             frames.read(good)
 
 
-@pytest.mark.parametrize("members", [plain, between])
-def test_what_did_not_change_is_not_read_again(
-    members: Callable[[], list[tuple[str, str]]],
-) -> None:
-    frames = OrderFrames(MAX_MESSAGE)
-    first = frames.read(text_of(members()))
-    moved = [(n, "15.25" if n == "outAmount" else value) for n, value in members()]
-    second = frames.read(text_of(moved))
-    assert isinstance(first, Order)
-    assert isinstance(second, Order)
-    assert str(second.out_amount) == "15.25"
-    assert second.receiver_address is first.receiver_address
-    assert second.created is first.created
-    assert second.model_fields_set is first.model_fields_set
-    assert frames.read(text_of(moved)) is second
-
-
 @pytest.mark.parametrize(
     "frame",
     [

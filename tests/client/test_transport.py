@@ -341,32 +341,30 @@ async def test_a_validation_error_tells_fields_and_request_id_in_safe_text() -> 
     assert list(error.fields) == ["amount"]
 
 
-async def test_a_read_waits_with_jitter_and_succeeds() -> None:
-    clock = EagerClock()
-    async with (
-        RudeServer(answer(503, {}), reset, answer(200, ORDER)) as server,
-        open_api(server, clock) as api,
-    ):
-        assert (await api.get_order("abc")).service_id == "abc"
-        assert len(server.requests) == 3
-    assert len(clock.slept) == 2
-    assert 0.0 <= clock.slept[0] <= 0.5
-    assert 0.0 <= clock.slept[1] <= 1.0
+LIMITED = answer(429, {"code": "RATE_LIMIT_EXCEEDED", "message": "x"}, {"retry-after": "7"})
 
 
-@pytest.mark.parametrize("write", [False, True])
-async def test_429_is_repeated_after_the_time_told(write: bool) -> None:
+@pytest.mark.parametrize(
+    ("failures", "write", "waits"),
+    [
+        pytest.param([answer(503, {}), reset], False, [(0.0, 0.5), (0.0, 1.0)], id="jitter"),
+        pytest.param([LIMITED], False, [(7.0, 7.5)], id="429"),
+        pytest.param([LIMITED], True, [(7.0, 7.0)], id="429 of a write"),
+    ],
+)
+async def test_a_call_is_repeated_after_the_time_told_or_with_jitter(
+    failures: list[Behaviour], write: bool, waits: list[tuple[float, float]]
+) -> None:
     clock = EagerClock()
-    limited = answer(429, {"code": "RATE_LIMIT_EXCEEDED", "message": "x"}, {"retry-after": "7"})
     async with (
-        RudeServer(limited, answer(200, ORDER)) as server,
+        RudeServer(*failures, answer(200, ORDER)) as server,
         open_api(server, clock) as api,
     ):
         order = (await api.create_exchange(CREATE)).made if write else await api.get_order("abc")
         assert order.service_id == "abc"
-        assert len(server.requests) == 2
-    assert len(clock.slept) == 1
-    assert clock.slept[0] == 7.0 if write else 7.0 <= clock.slept[0] <= 7.5
+        assert len(server.requests) == len(failures) + 1
+    for slept, (least, most) in zip(clock.slept, waits, strict=True):
+        assert least <= slept <= most
 
 
 @pytest.mark.parametrize(

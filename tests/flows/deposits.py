@@ -13,16 +13,17 @@ from flows.signing import DIGEST, TRADING, USDC, line
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wallet.promise import Purpose, TransactionPayload
-from swapdesk.wallet.review import (
+from swapdesk.wallet.answers import (
     BalanceChange,
     Match,
     Review,
     RuleFinding,
     Severity,
+    SignedTransaction,
     Simulation,
+    TransactionState,
 )
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wire.orders import Order
 
 PLACE = derive_address("evm", b"p" * 32)

@@ -32,11 +32,10 @@ from swapdesk.flows.journal.batch_records import Built
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions import Agreed
 from swapdesk.wallet.accounts import WalletPlace
+from swapdesk.wallet.answers import Review, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.encoding import from_json, to_json
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wallet.protocol import from_json, to_json
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 from world import FIRST_KEY, World, sandbox_goods

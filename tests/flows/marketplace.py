@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,11 +15,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
-from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.tokens import Token
 from world import World, open_world, sandbox_goods
-
-_catalogs: dict[datetime, bytes] = {}
 
 
 @pytest.fixture
@@ -46,48 +43,42 @@ async def world(
 
 
 @pytest.fixture
-def service(world: World) -> ServiceParts:
-    return world.service
-
-
-@pytest.fixture
 def api(world: World) -> PartnerApi:
     return world.api
 
 
 @pytest.fixture(scope="session")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    """The tokens that the service lists, on disk and read, for tests that change nothing of it:
-    no service is opened for them."""
-    clock = ManualClock()
-    goods, path = sandbox_goods(clock.now()), tmp_path_factory.mktemp("desk") / "catalog.db"
-    listed = [one for one in goods["tokens"] if not one.unverified]
-    cache_catalog(path, clock.now(), goods["chains"], listed)
-    opened = Catalog.open(path, clock)
-    opened.load()
-    yield opened
-    opened.close()
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tokens that the service lists, on disk; no service is opened for them."""
+    now, path = ManualClock().now(), tmp_path_factory.mktemp("desk") / "catalog.db"
+    goods = sandbox_goods(now)
+    verified = [one for one in goods["tokens"] if not one.unverified]
+    cache_catalog(path, now, goods["chains"], verified)
+    return path
+
+
+@contextmanager
+def loaded(path: Path, clock: ManualClock) -> Iterator[Catalog]:
+    with closing(Catalog.open(path, clock)) as opened:
+        opened.load()
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def catalog(listed: Path) -> Iterator[Catalog]:
+    """For tests that change nothing of it."""
+    with loaded(listed, ManualClock()) as opened:
+        yield opened
 
 
 @pytest.fixture
-async def own_catalog(
-    api: PartnerApi, clock: ManualClock, tmp_path: Path
-) -> AsyncIterator[Catalog]:
-    """One that may be changed, filled from the service: page by page for the first test of a
-    process, and opened as that one's file for the others."""
-    path, filled = tmp_path / "desk" / "catalog.db", _catalogs.get(clock.now())
-    if filled is not None:
-        path.parent.mkdir(mode=0o700)
-        path.write_bytes(filled)
-    opened = Catalog.open(path, clock)
-    if filled is None:
-        await opened.refresh(api)
-        opened.close()
-        _catalogs[clock.now()] = path.read_bytes()
-        opened = Catalog.open(path, clock)
-    opened.load()
-    yield opened
-    opened.close()
+def own_catalog(listed: Path, clock: ManualClock, tmp_path: Path) -> Iterator[Catalog]:
+    """One that may be changed."""
+    path = tmp_path / "desk" / "catalog.db"
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(listed.read_bytes())
+    with loaded(path, clock) as opened:
+        yield opened
 
 
 def token(catalog: Catalog, spec: str) -> Token:

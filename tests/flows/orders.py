@@ -29,7 +29,6 @@ from swapdesk.flows.journal.batch_records import (
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import JournaledOrder, JournaledStep
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -93,16 +92,6 @@ def order(of: Intent | None = None, **changes: Any) -> Order:
         "eta": Decimal(14),
     }
     return Order(**{**facts, **changes})
-
-
-def known_order(journal: Journal, service_id: str) -> JournaledOrder:
-    """An order as the journal has it."""
-    return journal.orders.get(service_id)
-
-
-def step_of(journal: Journal, intent_id: str) -> JournaledStep:
-    """The create of an intent."""
-    return journal.intents.step(intent_id)
 
 
 def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = RELEASED) -> None:

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from flows.orders import NOW, intent
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
 from swapdesk.flows.signing.signing_session import Mark, SigningSession
-from swapdesk.wallet.promise import ChainStep, Purpose, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.review import (
+from swapdesk.wallet.answers import (
     BalanceChange,
     Match,
     Review,
@@ -21,6 +20,7 @@ from swapdesk.wallet.review import (
     Severity,
     Simulation,
 )
+from swapdesk.wallet.promise import ChainStep, Purpose, TransactionPayload, TypedDataPayload
 
 TRADING = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 GROUPED = "0x 7099 7970 C518 12dc 3A01 0C7d 01b5 0e0d 17dc 79C8"

@@ -61,6 +61,12 @@ async def unknown(trade: World, intent: Intent | None = None) -> Intent:
     return intent
 
 
+@pytest.fixture
+async def lost(trade: World) -> Intent:
+    """One whose answer never came."""
+    return await unknown(trade)
+
+
 async def twin_of(trade: World, intent: Intent) -> str:
     """Another program of the partner creates the same payment."""
     other = await trade.quoted()
@@ -96,22 +102,24 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
         await candidates.choose(look, twin)
 
 
-async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: World) -> None:
-    intent = await unknown(trade)
+async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(
+    trade: World, lost: Intent
+) -> None:
     trade.clock.advance(120)
-    twin = await twin_of(trade, intent)
-    look = await by_hand(trade).look(intent.id)
+    twin = await twin_of(trade, lost)
+    look = await by_hand(trade).look(lost.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
+    outcome = await trade.flow.resolve(lost, trade.step(lost.id).server_at, ())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id == look.candidates[0].service_id
 
 
-async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -> None:
-    intent = await unknown(trade)
+async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(
+    trade: World, lost: Intent
+) -> None:
     candidates = by_hand(trade)
-    look = await candidates.look(intent.id)
+    look = await candidates.look(lost.id)
     with pytest.raises(CandidateRefused, match="none of the orders found"):
         await candidates.choose(look, "nothing-here")
     with pytest.raises(CandidateRefused, match="Not the same"):
@@ -123,20 +131,21 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: World) -
         candidates.give_up(look, look.phrase)
     trade.network.after = gone
     with pytest.raises(CandidateRefused, match="could not be asked"):
-        await trade.over_time(candidates.look(intent.id))
+        await trade.over_time(candidates.look(lost.id))
     trade.network.after = None
-    again = await candidates.look(intent.id)
+    again = await candidates.look(lost.id)
     candidates.give_up(again, again.phrase)
-    assert trade.entry(intent.id).state is IntentState.ABANDONED
+    assert trade.entry(lost.id).state is IntentState.ABANDONED
     assert trade.journal.intents.unfinished() == []
-    trade.journal.intents.add(replace(intent, id="again"), "create", "digest")
+    trade.journal.intents.add(replace(lost, id="again"), "create", "digest")
 
 
-async def test_an_order_the_service_forgot_can_still_be_given_up(trade: World) -> None:
-    intent = await unknown(trade)
+async def test_an_order_the_service_forgot_can_still_be_given_up(
+    trade: World, lost: Intent
+) -> None:
     trade.clock.advance(49 * 3600)
     candidates = by_hand(trade)
-    look = await candidates.look(intent.id)
+    look = await candidates.look(lost.id)
     assert not look.complete
     assert look.said.startswith("The service does not list every order since then any more")
     candidates.give_up(look, look.phrase)
@@ -185,11 +194,12 @@ def test_the_phrase_is_the_payments_own() -> None:
     assert first.said == "No order since then is this one."
 
 
-async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: World) -> None:
+async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(
+    trade: World, lost: Intent
+) -> None:
     """Else its order would be found a moment after the same payment was asked for again."""
-    intent = await unknown(trade)
     candidates = by_hand(trade)
-    look = await candidates.look(intent.id)
+    look = await candidates.look(lost.id)
     asked, go = asyncio.Event(), asyncio.Event()
     trade.network.gate = (asked, go)
     starting = asyncio.create_task(resume(trade.journal, trade.flow))
@@ -200,7 +210,7 @@ async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: Wor
         await candidates.choose(look, look.candidates[0].service_id)
     go.set()
     report = await starting
-    assert [found.id for found, _ in report.found] == [intent.id]
+    assert [found.id for found, _ in report.found] == [lost.id]
     with pytest.raises(CandidateRefused, match="known by now"):
         candidates.give_up(look, look.phrase)
 

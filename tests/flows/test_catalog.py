@@ -28,7 +28,7 @@ from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import TokenSearch
 from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
-from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.connection import Connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.local_wallet import MOST_TOKENS, ChainTokens
 from swapdesk.paths import Home
@@ -36,7 +36,7 @@ from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
-from world import World, sandbox_goods
+from world import FIRST_KEY, URL, World, sandbox_goods
 
 OLDER_CATALOGUE = """
 CREATE TABLE generation (number INTEGER PRIMARY KEY, begun REAL NOT NULL, finished REAL) STRICT;
@@ -65,9 +65,9 @@ def answering(
 
 
 def scripted(
-    pages: list[list[Any]], fail_at: int | None = None
+    pages: list[list[Any]], broken: bytes | None = None
 ) -> Callable[[httpx2.Request], httpx2.Response]:
-    """A foreign service with these pages of tokens; page ``fail_at`` is garbage."""
+    """A foreign service with these pages of tokens, of which the last one may be ``broken``."""
 
     def handler(request: httpx2.Request) -> httpx2.Response:
         name = request.url.path.rsplit("/", 1)[1]
@@ -77,8 +77,8 @@ def scripted(
         if name == "swaps":
             return httpx2.Response(200, json=[])
         page = int(request.url.params.get("page", "1"))
-        if page == fail_at:
-            return httpx2.Response(200, content=b"<html>", headers={"content-type": "text/html"})
+        if broken is not None and page == len(pages):
+            return httpx2.Response(200, content=broken)
         body = {
             "tokens": pages[page - 1],
             "total": sum(map(len, pages)),
@@ -90,10 +90,10 @@ def scripted(
 
 
 async def refreshed(
-    cache: Catalog, clock: ManualClock, *pages: list[Any], fail_at: int | None = None
+    cache: Catalog, clock: ManualClock, *pages: list[Any], broken: bytes | None = None
 ) -> None:
     """By a service with these pages."""
-    async with answering(scripted([*pages], fail_at), clock) as api:
+    async with answering(scripted([*pages], broken), clock) as api:
         await cache.refresh(api)
 
 
@@ -104,15 +104,13 @@ def cache(tmp_path: Path, clock: ManualClock) -> Iterator[Catalog]:
     opened.close()
 
 
-async def test_a_refresh_brings_every_listed_token(own_catalog: Catalog) -> None:
-    assert own_catalog.count == len(LISTED)
-    assert {row.id for row in own_catalog.rows} == {token.id for token in LISTED}
-    assert {chain.short_name for chain in own_catalog.chains()} >= {"bitcoin", "ethereum", "xrp"}
-    assert {provider.short_name for provider in own_catalog.providers} == {"aa", "bb", "cc"}
-    assert own_catalog.provider_name("aa") == "Venue aa"
-
-
-async def test_a_whole_token_comes_back_as_the_service_has_it(own_catalog: Catalog) -> None:
+async def test_a_refresh_brings_every_listed_token_in_the_order_of_the_service(
+    own_catalog: Catalog, api: PartnerApi
+) -> None:
+    await own_catalog.refresh(api)
+    answer = await api.list_tokens(TokenQuery(page_size=1000))
+    assert [row.id for row in own_catalog.rows] == [token.id for token in answer.tokens]
+    assert list(own_catalog.rows) == sorted(own_catalog.rows, key=lambda row: row.order)
     for token in LISTED:
         found = own_catalog.token(token.id.upper())
         assert (found.address, found.price, found.decimals) == (
@@ -122,16 +120,9 @@ async def test_a_whole_token_comes_back_as_the_service_has_it(own_catalog: Catal
         )
         assert found.chain_data.address_validation == token.chain_data.address_validation
     assert own_catalog.token("f" * 24) is None
-
-
-async def test_the_list_is_in_the_order_of_the_service(
-    own_catalog: Catalog, api: PartnerApi
-) -> None:
-    answer = await api.list_tokens(TokenQuery(page_size=1000))
-    assert [row.id for row in own_catalog.rows] == [token.id for token in answer.tokens]
-    assert [row.id for row in own_catalog.rows] == [
-        row.id for row in sorted(own_catalog.rows, key=lambda row: row.order)
-    ]
+    assert {chain.short_name for chain in own_catalog.chains()} >= {"bitcoin", "ethereum", "xrp"}
+    assert {provider.short_name for provider in own_catalog.providers} == {"aa", "bb", "cc"}
+    assert own_catalog.provider_name("aa") == "Venue aa"
 
 
 async def test_another_process_reads_the_same_list(
@@ -155,7 +146,7 @@ async def test_a_failed_refresh_leaves_the_old_list(
     before = cache.rows
     clock.advance(60)
     with pytest.raises(AnswerRefused):
-        await refreshed(cache, clock, [token_json(4)], [token_json(6)], fail_at=2)
+        await refreshed(cache, clock, [token_json(4)], [], broken=b"<html>")
     assert cache.rows == before
     reopened = Catalog.open(tmp_path / "catalog.db", clock)
     assert reopened.load() == 3
@@ -167,19 +158,12 @@ async def test_a_failed_refresh_leaves_the_old_list(
 async def test_two_desks_that_start_at_once_both_have_the_list(
     world: World, tmp_path: Path
 ) -> None:
-    key = {"partnerId": "p", "apiKey": "first-key", "apiSecret": "first-secret", "tier": "PRO"}
-    ready = {
-        "url": "http://127.0.0.1/v2",
-        "control": "http://127.0.0.1/sandbox",
-        "controlToken": "t",
-        "partners": [key],
-    }
     settings = load_settings({}, Home.at(tmp_path / "home"))
     desks = []
     for _ in range(2):
         desk = Desk.open(settings, clock=world.clock, transport=world.network)
         desk.catalog.load()
-        await desk.connect(sandbox_connection(ready), follow=False)
+        await desk.connect(Connection(URL, FIRST_KEY, "p"), follow=False)
         desks.append(desk)
     for desk in desks:
         await desk.refresh_reference()
@@ -278,31 +262,14 @@ async def test_an_unreadable_token_of_a_contract_is_said(
     assert cache.skipped == 1
 
 
-def test_a_list_of_an_older_version_is_read_anew(tmp_path: Path, clock: ManualClock) -> None:
-    """It may have been emptied by a member of a chain that it did not know."""
-    path = tmp_path / "catalog.db"
-    with closing(sqlite3.connect(path)) as file:
-        file.executescript(OLDER_CATALOGUE)
-    catalog = Catalog.open(path, clock)
-    assert catalog.stale
-    catalog.close()
-
-
 @pytest.mark.parametrize(
     "body", [b"[]", b'{"tokens": 1, "total": 1, "totalPages": 1}', b'{"tokens": []}', b"{"]
 )
 async def test_a_page_of_another_shape_is_refused(
-    cache: Catalog, body: bytes, clock: ManualClock, tmp_path: Path
+    cache: Catalog, body: bytes, clock: ManualClock
 ) -> None:
-    def handler(request: httpx2.Request) -> httpx2.Response:
-        if request.url.path.endswith("/tokens"):
-            headers = {"content-type": "application/json"}
-            return httpx2.Response(200, content=body, headers=headers)
-        return scripted([[]])(request)
-
-    async with answering(handler, clock) as api:
-        with pytest.raises(ClientError):
-            await cache.refresh(api)
+    with pytest.raises(ClientError):
+        await refreshed(cache, clock, [], broken=body)
     assert cache.age is None
 
 
@@ -355,9 +322,22 @@ def test_a_clean_scan_is_old_from_the_moment_it_expires_and_a_finding_never() ->
     assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
 
 
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, clock: ManualClock) -> None:
-    path = tmp_path / "catalog.db"
+def damaged(path: Path) -> None:
     path.write_bytes(b"no database at all" * 100)
+
+
+def older(path: Path) -> None:
+    """It may have been emptied by a member of a chain that its version did not know."""
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(OLDER_CATALOGUE)
+
+
+@pytest.mark.parametrize("begun", [damaged, older])
+def test_a_damaged_or_older_file_is_begun_anew(
+    begun: Callable[[Path], None], tmp_path: Path, clock: ManualClock
+) -> None:
+    path = tmp_path / "catalog.db"
+    begun(path)
     catalog = Catalog.open(path, clock)
     assert (catalog.load(), catalog.age, catalog.stale) == (0, None, True)
     catalog.close()

@@ -58,10 +58,9 @@ from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import DepositPromise, Promise
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.test_solana_deposits import COINS, SOL, Payer

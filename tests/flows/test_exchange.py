@@ -61,8 +61,14 @@ async def by_hand(trade: World, intent: Intent) -> bytes:
     return (await trade.api.call("POST", "/exchanges", body=encode_json(body))).body
 
 
-async def test_a_create_is_journaled_and_its_address_is_released(trade: World) -> None:
-    intent = await trade.quoted()
+@pytest.fixture
+async def intent(trade: World) -> Intent:
+    return await trade.quoted()
+
+
+async def test_a_create_is_journaled_and_its_address_is_released(
+    trade: World, intent: Intent
+) -> None:
     outcome = await trade.created(intent)
     assert outcome.withheld is None
     known = trade.known(outcome.order.service_id)
@@ -72,8 +78,7 @@ async def test_a_create_is_journaled_and_its_address_is_released(trade: World) -
     assert await orders_of(trade) == 1
 
 
-async def test_many_presses_make_one_post(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_many_presses_make_one_post(trade: World, intent: Intent) -> None:
     outcomes = await asyncio.gather(*(trade.flow.create(intent) for _ in range(100)))
     created = [o for o in outcomes if isinstance(o, Created)]
     assert len(created) == 1
@@ -82,8 +87,9 @@ async def test_many_presses_make_one_post(trade: World) -> None:
     assert await orders_of(trade) == 1
 
 
-async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_a_lost_answer_is_looked_up_and_never_posted_again(
+    trade: World, intent: Intent
+) -> None:
     trade.network.after = lose_answer
     waited: list[bool] = []
     outcome = await trade.created(intent, on_waiting=lambda: waited.append(True))
@@ -185,9 +191,8 @@ async def test_a_gateway_error_after_the_create_is_looked_up(trade: World) -> No
     ],
 )
 async def test_what_did_not_arrive_created_nothing(
-    trade: World, before: Before, code: str, state: IntentState, step: StepState
+    trade: World, before: Before, code: str, state: IntentState, step: StepState, intent: Intent
 ) -> None:
-    intent = await trade.quoted()
     trade.network.before = before
     await trade.not_created(intent, code)
     assert (trade.entry(intent.id).state, trade.step(intent.id).state) == (state, step)
@@ -195,9 +200,8 @@ async def test_what_did_not_arrive_created_nothing(
 
 
 async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
-    trade: World,
+    trade: World, intent: Intent
 ) -> None:
-    intent = await trade.quoted()
 
     def lose_everything(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         raise httpx2.RemoteProtocolError("gone", request=request)
@@ -215,24 +219,32 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
     assert await orders_of(trade) == 1
 
 
-async def test_an_expired_quote_is_not_sent(trade: World) -> None:
-    intent = await trade.quoted()
-    trade.clock.advance(56)
-    await trade.not_created(intent, "QUOTE_EXPIRED")
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [
+        (lambda trade: trade.clock.advance(56), "QUOTE_EXPIRED"),
+        (lambda trade: trade.journal.close(), "NO_JOURNAL"),
+    ],
+)
+async def test_nothing_is_sent_of_an_expired_quote_or_without_a_journal(
+    trade: World, intent: Intent, before: Callable[[World], None], code: str
+) -> None:
+    before(trade)
+    await trade.not_created(intent, code)
     assert trade.network.posts() == 0
 
 
-async def test_a_refusal_of_the_service_is_final(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_a_refusal_of_the_service_is_final(trade: World, intent: Intent) -> None:
     await trade.created(intent)
     other = replace(intent, id="other", amount_in=Decimal(101))
     changed = replace(other, recipient=derive_address("evm", b"n" * 32))
     await trade.not_created(changed, "INVALID_SWAP")
 
 
-async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade: World) -> None:
+async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(
+    trade: World, intent: Intent
+) -> None:
     """Another run found the order while this one still waited for its answer."""
-    intent = await trade.quoted()
     made = order(intent, service_id="order-of-another-run")
 
     def refuse_late(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -252,9 +264,8 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade
 
 
 async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
-    trade: World,
+    trade: World, intent: Intent
 ) -> None:
-    intent = await trade.quoted()
     refused = trade.journal.intents.mark_refused
     trade.network.after = on("POST", lambda *_: refused(intent.id, code="NO"))
     outcome = await trade.created(intent)
@@ -264,8 +275,9 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     assert trade.entry(intent.id).state is IntentState.REFUSED
 
 
-async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(
+    trade: World, intent: Intent
+) -> None:
     thief = derive_address("evm", b"t" * 32)
 
     trade.network.after = another_address(thief)
@@ -273,8 +285,7 @@ async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: W
     assert "another deposit address" in (outcome.withheld or "")
 
 
-async def test_less_than_confirmed_is_hidden_until_accepted(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_less_than_confirmed_is_hidden_until_accepted(trade: World, intent: Intent) -> None:
     trade.venue.trouble.restate_out = intent.amount_out * Decimal("0.98")
     outcome = await trade.created(intent)
     assert "2.00% less" in (outcome.withheld or "")
@@ -282,9 +293,10 @@ async def test_less_than_confirmed_is_hidden_until_accepted(trade: World) -> Non
     assert trade.known(outcome.order.service_id).withheld is None
 
 
-async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: World) -> None:
+async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(
+    trade: World, intent: Intent
+) -> None:
     """Whoever only lists orders does not wait the minute that it takes to prove an absence."""
-    intent = await trade.quoted()
     # What a desk leaves behind that died between its POST and the answer.
     trade.left_sent(intent)
     await by_hand(trade, intent)
@@ -391,19 +403,11 @@ async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: World
     assert (await resume(trade.journal, trade.flow)).empty
 
 
-async def test_a_kill_before_sending_leaves_nothing(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_a_kill_before_sending_leaves_nothing(trade: World, intent: Intent) -> None:
     trade.journal.intents.add(intent, "create", "digest")
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [intent]
     assert await orders_of(trade) == 0
-
-
-async def test_a_full_journal_sends_nothing(trade: World) -> None:
-    intent = await trade.quoted()
-    trade.journal.close()
-    await trade.not_created(intent, "NO_JOURNAL")
-    assert trade.network.posts() == 0
 
 
 async def test_resume_waits_for_orders_older_than_the_intent_only(trade: World) -> None:
@@ -437,15 +441,17 @@ async def test_a_clock_that_is_wrong_creates_nothing_live(trade: World) -> None:
     assert trade.network.posts() == 0
 
 
-async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(
+    trade: World, intent: Intent
+) -> None:
     trade.network.after = on("POST", lambda *_: trade.journal.close())
     outcome = await trade.created(intent)
     assert outcome.order.service_id in (outcome.withheld or "")
 
 
-async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: World) -> None:
-    intent = await trade.quoted()
+async def test_the_journal_that_dies_with_the_answer_lost_is_said(
+    trade: World, intent: Intent
+) -> None:
     closed = on("POST", lambda *_: trade.journal.close())
     trade.network.after = lambda request, answer: lose_answer(request, closed(request, answer))
     outcome = await trade.flow.create(intent)
@@ -478,10 +484,9 @@ class TooMany(httpx2.AsyncBaseTransport):
     ],
 )
 async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_lasts(
-    trade: World, wait: str, step: float | None, posts: int
+    trade: World, wait: str, step: float | None, posts: int, intent: Intent
 ) -> None:
     """The clock goes on in steps, or to where somebody waits for."""
-    intent = await trade.quoted()
     trade.network.inner = busy = TooMany(trade.network.inner, wait)
     pending = asyncio.create_task(trade.flow.create(intent))
     await busy.refused.wait()

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 import sampling
 from flows import old_journals
-from flows.orders import NOW, intent, known_order, order, step_of
+from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.planned import SheetColumn
@@ -153,13 +153,13 @@ def test_only_a_dead_owner_is_taken_over(path: Path, clock: ManualClock) -> None
     other.send_signal(signal.SIGKILL)
     other.communicate()
     assert journal.intents.adopt(intent_id) is True
-    step = step_of(journal, intent_id)
+    step = journal.intents.step(intent_id)
     assert step.state is StepState.SENT
 
 
 def test_an_order_seen_before_it_was_confirmed_here_stays_hidden(journal: Journal) -> None:
     journal.orders.record([(order(), "stream", False)])
-    known = known_order(journal, order().service_id)
+    known = journal.orders.get(order().service_id)
     assert known.verdict == FOREIGN
     assert journal.orders.settle(order().service_id, RELEASED) == FOREIGN
 
@@ -206,7 +206,7 @@ def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
     journal.order_writer().record([(order(deposit_address=None), "stream", False)])
     journal.close()
     again = Journal.open(path, clock)
-    known = known_order(again, order().service_id)
+    known = again.orders.get(order().service_id)
     assert known.order.deposit_address == order().deposit_address
     other = derive_address("bitcoin", b"q" * 32)
     again.orders.record([(order(deposit_address=other), "list", False)])
@@ -250,7 +250,7 @@ def test_what_another_desk_wrote_is_read_before_it_is_written_over(
         writer.record([(one.model_copy(update={"display_status": None}), "list", False)])
         ahead.record([(late.model_copy(update={"service_id": one.service_id}), "list", False)])
         writer.record([(early.model_copy(update={"service_id": one.service_id}), "list", False)])
-        known = known_order(journal, one.service_id)
+        known = journal.orders.get(one.service_id)
         assert known.order.display_status == "SENDING_TO_RECEIVER"
 
 
@@ -264,7 +264,7 @@ def test_what_a_failed_transaction_took_is_not_believed(journal: Journal) -> Non
         writer.record(_breaking_off(moved))
     for _ in range(2):
         writer.record([(moved, "list", False)])
-    assert known_order(journal, first.service_id).order == moved
+    assert journal.orders.get(first.service_id).order == moved
     assert [seen.display_status for _, _, seen in journal.orders.events(first.service_id)] == [
         "DEPOSIT_DETECTED",
         "EXCHANGE_IN_PROGRESS",
@@ -322,11 +322,11 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     before = old_journals.rows(old)
     journal = Journal.open(old, ManualClock(NOW))
     assert journal.problem is None
-    paid = known_order(journal, "oldPaidByFaucet1")
+    paid = journal.orders.get("oldPaidByFaucet1")
     assert paid.ended
     assert paid.order.deposit_tag == "4711"
     assert len(journal.orders.events("oldPaidByFaucet1")) == 4
-    less = known_order(journal, "oldAcceptedLess")
+    less = journal.orders.get("oldAcceptedLess")
     assert less.accepted is not None
     assert journal.intents.unknown_count() == 1
     payment = journal.calls.payment_of("oldWalletPays12")

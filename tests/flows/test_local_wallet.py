@@ -40,10 +40,9 @@ from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallets import wallet_rows
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
-from swapdesk.wallet.holdings import Balance, SmartAccount
+from swapdesk.wallet.answers import Balance, RuleFinding, Severity, SmartAccount
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import Refused, WrongPassphrase
-from swapdesk.wallet.review import RuleFinding, Severity
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from wallet.agents import CHEAP

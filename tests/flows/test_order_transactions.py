@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from flows import old_journals, orders
-from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, known_order, order
+from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
@@ -146,7 +146,7 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     again = Journal.open(path, ManualClock(NOW))
     (told,) = again.transactions.of(ID)
     assert told == NAMED
-    over = TrackedOrder(known_order(again, ID).order, None, None, True, NOW, "journal")
+    over = TrackedOrder(again.orders.get(ID).order, None, None, True, NOW, "journal")
     assert dict(order_facts(over, NOW, (told,)))["Deposit hash"] == HASH
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.transactions.all())
@@ -283,6 +283,6 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal.orders.record([(order(deposit_tag="4711"), "create", False)])
     later = order(deposit_address=None, deposit_tag=None, **ARRIVED)
     journal.orders.record([(later, "stream", False)])
-    kept = known_order(journal, ID).order
+    kept = journal.orders.get(ID).order
     place = deposit_destination(TrackedOrder(kept, None, None, False, NOW, "journal"), ())
     assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from flows.following import tracker_of
-from flows.orders import NOW, known_order, order
+from flows.orders import NOW, order
 from patience import PATIENCE, eventually
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.clock import ManualClock
@@ -78,7 +78,7 @@ class Kept:
 
     @property
     def order(self) -> Order:
-        return known_order(self.journal, NAME).order
+        return self.journal.orders.get(NAME).order
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let commits come due."""
@@ -111,7 +111,7 @@ async def test_what_changes_while_others_are_written_is_written_once(kept: Kept)
         kept.put(under_way(service_id=name))
     assert await kept.writes.flush()
     assert kept.told == names
-    assert known_order(kept.journal, last).order.eta == Decimal(99)
+    assert kept.journal.orders.get(last).order.eta == Decimal(99)
     assert len(kept.journal.orders.events(last)) == 1
     assert list(kept.writes.pending) == [first]
     assert threading.get_ident() not in kept.threads
@@ -161,7 +161,7 @@ def left_open(kept: Kept) -> list[str]:
 
 
 def with_newest(kept: Kept, names: list[str]) -> list[bool]:
-    return [known_order(kept.journal, name).order.out_amount == 77 for name in names]
+    return [kept.journal.orders.get(name).order.out_amount == 77 for name in names]
 
 
 @pytest.mark.parametrize("waited_for", [True, False])
@@ -302,7 +302,7 @@ def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journa
     log.record([(order(), "list", False)])
     for seen in (order(receiver_address="0x" + "9" * 40), order(status=1)):
         log.record([(seen, "stream", False)])
-        kept = known_order(journal, NAME)
+        kept = journal.orders.get(NAME)
         assert kept.order.receiver_address == order().receiver_address
         assert "another recipient" in (kept.withheld or "")
 

@@ -150,8 +150,10 @@ def test_what_a_route_pays_after_its_fees_decides(
     assert order(ranked(*rows, **asked)) == names.split()
 
 
-@given(boards())
-def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> None:
+@given(boards(), st.randoms(use_true_random=False), st.integers(0, 70))
+def test_only_usable_routes_are_ranked_by_what_they_pay(
+    quotes: list[Quote], shuffler: random.Random, seconds: int
+) -> None:
     ranking = ranked(*quotes)
     keys = [Context(prec=12).plus(row.key) for row in ranking.rows]
     assert keys == sorted(keys, reverse=True)
@@ -163,48 +165,35 @@ def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> 
         assert row.expires_at > NOW
         assert row.key == comparison_key(row.quote)
         assert comparable(row.quote)
+        # The cursor finds its quote by its id.
+        assert ranking.find(row.quote_id) == row
+        assert ranking.follow(row) == row
+        # Differences are measured from the best.
+        assert row.vs_best_amount == min(row.key - ranking.best.key, 0)
+        if ranking.best.key > 0:
+            assert (row.vs_best_percent == 0) is (row.vs_best_amount == 0)
+        else:
+            assert row.vs_best_percent is None
     for entry in ranking.unusable:
         good = entry.quote.error is None and not entry.quote.filtered
         fresh = entry.quote.valid_until is not None and entry.quote.valid_until > NOW
         assert not (good and fresh and comparable(entry.quote) and entry.quote.quote_id)
         assert entry.reason
     assert len(ranking.rows) + len(ranking.unusable) == len(quotes)
-
-
-@given(boards(), st.randoms(use_true_random=False))
-def test_the_order_of_the_answer_does_not_matter(
-    quotes: list[Quote], shuffler: random.Random
-) -> None:
+    assert ranking.find("f" * 24) is None
+    # The order of the answer does not matter.
     shuffled = list(quotes)
     shuffler.shuffle(shuffled)
-    assert order(ranked(*shuffled)) == order(ranked(*quotes))
-
-
-@given(boards(), st.integers(0, 70))
-def test_no_route_that_pays_nothing_or_ended_is_chosen_unasked(
-    quotes: list[Quote], seconds: int
-) -> None:
+    assert order(ranked(*shuffled)) == order(ranking)
+    # No route that pays nothing or has ended is chosen unasked.
     now = NOW + timedelta(seconds=seconds)
-    ranking = ranked(*quotes)
     chosen = ranking.default_at(now)
-    if chosen is not None:
+    if chosen is None:
+        assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
+    else:
         assert chosen.key > 0
         assert chosen.expires_at > now
         assert is_known_kind(chosen.quote)
-    else:
-        assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
-
-
-@given(boards())
-def test_differences_are_measured_from_the_best(quotes: list[Quote]) -> None:
-    ranking = ranked(*quotes)
-    for row in ranking.rows:
-        assert row.vs_best_amount == min(row.key - ranking.best.key, 0)
-        if ranking.best.key > 0:
-            assert row.vs_best_percent is not None
-            assert (row.vs_best_percent == 0) is (row.vs_best_amount == 0)
-        else:
-            assert row.vs_best_percent is None
 
 
 def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
@@ -325,15 +314,6 @@ def test_the_best_mark_moves_when_the_best_expires() -> None:
     assert ranking.best_at(NOW) == ranking.rows[0]
     assert ranking.best_at(NOW + timedelta(seconds=10)) == ranking.rows[1]
     assert ranking.best_at(NOW + timedelta(seconds=60)) is None
-
-
-@given(boards(), st.data())
-def test_the_cursor_finds_its_quote_by_id(quotes: list[Quote], data: st.DataObject) -> None:
-    ranking = ranked(*quotes)
-    for row in ranking.rows:
-        assert ranking.find(row.quote_id) == row
-        assert ranking.follow(row) == row
-    assert ranking.find("f" * 24) is None
 
 
 def test_after_a_refresh_the_cursor_stays_on_the_provider() -> None:

@@ -22,7 +22,7 @@ from swapdesk.flows.signing.review_words import (
     objections,
     unmatched,
 )
-from swapdesk.wallet.review import BalanceChange, Match, ReviewLine, Severity, Simulation
+from swapdesk.wallet.answers import BalanceChange, Match, ReviewLine, Severity, Simulation
 
 NAMES = Names("trading", "is", "Isthmus", "ETH", "Ethereum")
 

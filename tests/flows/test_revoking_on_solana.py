@@ -27,13 +27,11 @@ from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, ChainLink, Kind, export_phrase
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance, Match, SignedTransaction
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import Match
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
-from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 
 DOLLAR = Asset("USDC", 6, str(USDC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cached_catalog import cache_catalog
 from corpus.honest_names import HONEST
 from corpus.texts import RANKED, look_alikes
 from flows.orders import NOW
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped
-from swapdesk.flows.catalog.catalog_file import CatalogFile
+from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.confusables import (
     Suspicion,
     code_points,
@@ -30,7 +33,6 @@ from swapdesk.flows.catalog.search import imitated_by, lookalikes, named_contrac
 from swapdesk.flows.catalog.token_list import CanDo, TextColumn, TokenList, TokenRow, Verdict, pack
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.tokens import Token
 from world import sandbox_goods
@@ -342,20 +344,10 @@ def test_facts_of_a_chain() -> None:
 
 def stored(path: Path, steps: list[list[Token]]) -> TokenList:
     """What a file holds after a refresh that brought these steps."""
-    file = CatalogFile.open(path)
-    generation = file.begin(NOW)
-    for step in steps:
-        file.add_tokens(generation, [(token, encode_json(token)) for token in step], NOW)
-    for _ in file.finish(generation, NOW):
-        pass
-    steps_of_reading = file.listing(NOW)
-    while True:
-        try:
-            next(steps_of_reading)
-        except StopIteration as end:
-            file.close()
-            found: TokenList = end.value
-            return found
+    cache_catalog(path, NOW, CHAINS, *steps)
+    with closing(Catalog.open(path, ManualClock(NOW))) as catalog:
+        catalog.load()
+    return catalog.rows
 
 
 def test_a_list_out_of_order_is_put_in_order(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
 from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
 from swapdesk.secret import Secret
+from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")

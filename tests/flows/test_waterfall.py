@@ -323,29 +323,6 @@ def test_differences_follow_the_best_row_that_is_still_valid() -> None:
     assert [one.vs_best_amount for one in later] == [1, 0, -1]
 
 
-@given(st.lists(st.tuples(money, st.integers(0, 90)), min_size=1, max_size=8), st.integers(0, 90))
-def test_exactly_one_valid_row_is_best_in_every_order(
-    rows: list[tuple[Decimal, int]], passed: int
-) -> None:
-    asked = board(
-        *(
-            quote(at, f"{amount:f}", valid_until=NOW + timedelta(seconds=left + 1))
-            for at, (amount, left) in enumerate(rows, start=1)
-        )
-    )
-    now = NOW + timedelta(seconds=passed)
-    for order in QuoteOrder:
-        placed = Arrangement(order).arrange(asked.ranking, now)
-        assert sorted(one.place for one in placed) == list(range(1, len(rows) + 1))
-        best = [one for one in placed if one.best]
-        valid = [one for one in placed if not one.row.expired(now)]
-        assert len(best) == (1 if valid else 0)
-        if best:
-            most = max(one.figure for one in valid if one.figure is not None)
-            assert best[0].figure is not None
-            assert abs(best[0].figure - most) <= most * Decimal("1e-11")
-
-
 def test_each_kind_is_its_best_valid_route() -> None:
     asked = board(
         quote(1, "2"),

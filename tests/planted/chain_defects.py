@@ -6,7 +6,7 @@ from .defect import Defect
 
 _EVM = "swapdesk/sandbox/node/evm"
 _EVM_CHAIN = "tests/sandbox/evm/test_evm_chain.py"
-_EVM_OTHER_HANDS = "tests/sandbox/evm/test_evm_against_eth_tester.py"
+_EVM_OTHER_HANDS = f"{_EVM_CHAIN}::test_receipts_gas_and_state_are_equal"
 _BUNDLER = "tests/sandbox/evm/test_bundler.py"
 
 EVM = (
@@ -137,7 +137,7 @@ EVM = (
         f"{_EVM}/calls.py",
         '        state.shows_transfers = bool(options.get("traceTransfers"))\n',
         '        state.shows_transfers = not options.get("traceTransfers")\n',
-        ("tests/sandbox/evm/test_evm_client.py::test_calls_that_are_pretended",),
+        ("tests/sandbox/evm/test_evm_door.py::test_calls_that_are_pretended",),
     ),
     Defect(
         "evm-nonce-of-the-past-taken",

@@ -108,9 +108,9 @@ CREATING = (
     Defect(
         "allowance-printed-rounded",
         "A program that ends allowances reads another amount than the chain has.",
-        "swapdesk/wallet/holdings.py",
-        "return str(self.units)",
-        "return str(float(self.units))",
+        "swapdesk/wallet/answers.py",
+        "        return str(self.units)\n\n    @property\n    def ends_text",
+        "        return str(float(self.units))\n\n    @property\n    def ends_text",
         (
             "tests/cli/test_wallet_commands.py"
             "::test_the_sandbox_has_a_wallet_with_money_and_no_question",
@@ -119,9 +119,9 @@ CREATING = (
     Defect(
         "simulated-amount-printed-as-a-number",
         "A program that judges a dry run rounds what the swap would take out of the wallet.",
-        "swapdesk/wallet/review.py",
-        '"units": "written_units"',
-        '"units": "units"',
+        "swapdesk/wallet/answers.py",
+        '"contract": "contract", "units": "written_units"',
+        '"contract": "contract", "units": "units"',
         (
             "tests/cli/test_contract.py::test_nothing_that_was_printed_is_gone_without_a_new_version",
         ),
@@ -129,7 +129,7 @@ CREATING = (
     Defect(
         "verdict-left-out-of-the-review",
         "A program that signs after a dry run does not hear that the gate refuses it.",
-        "swapdesk/wallet/review.py",
+        "swapdesk/wallet/answers.py",
         '"refused": "refused", ',
         "",
         (
@@ -139,7 +139,7 @@ CREATING = (
     Defect(
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
-        "swapdesk/cli/api_call.py",
+        "swapdesk/cli/service_reports.py",
         "        answer = await _asked(session, method, path, query, body)\n"
         "    except OutcomeUnknown as error:",
         "        answer = await session.link.api.call(method, path, query, body)\n"
@@ -254,7 +254,10 @@ CREATING = (
         "swapdesk/flows/creation/exchange.py",
         "if intent.valid_until - self._clock.now() <= LAST_MOMENT:",
         "if intent.valid_until - intent.frozen_at <= LAST_MOMENT:",
-        ("tests/flows/test_exchange.py::test_an_expired_quote_is_not_sent",),
+        (
+            "tests/flows/test_exchange.py"
+            "::test_nothing_is_sent_of_an_expired_quote_or_without_a_journal",
+        ),
     ),
     Defect(
         "rate-without-end-created",
@@ -531,6 +534,81 @@ CONFIRMED = (
         (
             "tests/flows/test_recipients.py"
             "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
+    ),
+    Defect(
+        "one-of-two-alike-adopted",
+        "Of two orders that may be the trader's one is taken unasked, and its address is paid.",
+        "swapdesk/flows/creation/exchange.py",
+        "if len(found.same) == 1:",
+        "if found.same:",
+        (
+            "tests/flows/test_candidates.py"
+            "::test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen",
+        ),
+    ),
+    Defect(
+        "refused-token-paid-out",
+        "A token that is disabled or malicious has a recipient.",
+        "swapdesk/flows/payees/recipients.py",
+        "    if refusal is not None:\n        return _unusable(text, token, refusal)",
+        '    if refusal is not None and text == "":\n'
+        "        return _unusable(text, token, refusal)",
+        ("tests/flows/test_recipients.py::test_a_token_that_is_refused_has_no_recipient",),
+    ),
+    Defect(
+        "refund-memo-of-the-book-alone",
+        "A refund carries the memo of the address book in place of the one that was given.",
+        "swapdesk/flows/payees/recipients.py",
+        "typed = check.memo if memo is None else memo",
+        "typed = check.memo",
+        (
+            "tests/flows/test_recipients.py"
+            "::test_the_refund_memo_of_a_name_is_posted_unless_another_is_given",
+        ),
+    ),
+    Defect(
+        "deposit-of-another-chain-barred",
+        "An own address is refused because another chain has a deposit address of its spelling.",
+        "swapdesk/flows/payees/recipients.py",
+        "if any(on == chain.kind and same_address(on, address, one)",
+        "if any(same_address(on, address, one)",
+        ("tests/flows/test_recipients.py::test_what_is_said_of_a_recipient",),
+    ),
+    Defect(
+        "malicious-token-in-the-line",
+        "A token that a scan found malicious is asked for and bought.",
+        "swapdesk/flows/quotes/intent_line.py",
+        "    if refusal is not None:\n        raise _refused(line, refusal, word.start)",
+        "    if refusal is not None and line.receive:\n"
+        "        raise _refused(line, refusal, word.start)",
+        ("tests/flows/test_intent_line.py::test_a_malicious_token_is_refused",),
+    ),
+    Defect(
+        "least-told-without-its-slippage",
+        "More is told to arrive at least than the slippage that was asked for leaves.",
+        "swapdesk/flows/creation/order_verification.py",
+        "slippage = SLIPPAGE if asked is None else asked",
+        "slippage = SLIPPAGE",
+        ("tests/flows/test_waterfall.py::test_the_least_is_what_somebody_promised",),
+    ),
+    Defect(
+        "route-that-pays-nothing-chosen",
+        "A route whose fees take all of it stands chosen before anybody looked.",
+        "swapdesk/flows/quotes/ranking.py",
+        "if one.pays and (signs or not one.on_chain)",
+        "if signs or not one.on_chain",
+        ("tests/flows/test_ranking.py::test_only_usable_routes_are_ranked_by_what_they_pay",),
+    ),
+    Defect(
+        "nothing-read-after-a-drop",
+        "What an order became while the stream was down is not seen.",
+        "swapdesk/client/live.py",
+        "await self._reading.read(Source.SNAPSHOT)",
+        "await asyncio.sleep(0)",
+        (
+            "tests/client/test_live.py"
+            "::test_it_subscribes_first_then_reads_then_tells_what_was_held_back",
         ),
     ),
 )
@@ -1089,6 +1167,17 @@ SHOWING = (
         "refund = check(memo=request.refund_memo)",
         'refund = check(memo="")',
         ("tests/cli/test_refusals.py::test_bad_input_is_refused_and_creates_nothing",),
+    ),
+    Defect(
+        "solana-payment-lost-before-it-expired",
+        "What may still be executed is called lost, and the same deposit is paid a second time.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired:",
+        (
+            "tests/wallet/test_solana_deposits.py"
+            "::test_a_payment_that_expired_may_be_signed_anew_and_only_then",
+        ),
     ),
     Defect(
         "newer-service-refused",

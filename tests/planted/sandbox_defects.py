@@ -404,7 +404,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/sandbox/faults.py",
         "(not fault.selector or (fault.selector, fault.value) in about)",
         "(not fault.selector or fault.selector in dict(about))",
-        ("tests/sandbox/test_service_faults.py::test_a_fault_of_one_order_quote_or_group",),
+        ("tests/sandbox/test_control.py::test_a_fault_of_one_order_quote_or_group",),
     ),
     Defect(
         "lost-before-it-was-done",
@@ -412,9 +412,7 @@ FAULTS: tuple[Defect, ...] = (
         "swapdesk/sandbox/fault_layer.py",
         "    await request.carry_out(_nowhere)\n    request.cut()\n",
         "    request.cut()\n",
-        (
-            "tests/sandbox/test_service_faults.py::test_lost_response_is_carried_out_and_never_answered",
-        ),
+        ("tests/sandbox/test_control.py::test_lost_response_is_carried_out_and_never_answered",),
     ),
 )
 

@@ -243,7 +243,7 @@ SIGNING = (
     Defect(
         "policy-clock-set-back",
         "A clock that is set back frees room of the spending policy.",
-        "swapdesk/agent/transactions/spent.py",
+        "swapdesk/agent/transactions/file.py",
         "            now = max(now, seen + timedelta(seconds=ticked - at))",
         "            now = max(now, now + timedelta(seconds=at - ticked))",
         ("tests/agent/test_spending_limits.py::test_no_total_exceeds_its_limit",),
@@ -279,7 +279,7 @@ SIGNING = (
         'raise self.uncertain(f"the node gave no answer',
         'raise self.unreachable(f"the node gave no answer',
         (
-            "tests/sandbox/evm/test_evm_client.py"
+            "tests/sandbox/evm/test_evm_door.py"
             "::test_no_usable_answer_leaves_a_transaction_uncertain",
         ),
     ),

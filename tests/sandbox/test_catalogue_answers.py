@@ -5,24 +5,22 @@ A field that is missing, renamed, swapped with its neighbour or never filled is 
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from service.new_store import open_new
-from service.world import AS_FIRST, FIRST
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.tables import VENUE_ROWS
-from swapdesk.sandbox.world import build_chains, build_tokens, find_token
-from swapdesk.service.app import assemble, build_service
+from swapdesk.sandbox.world import find_token
+from world import open_world, sandbox_goods
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 BORN = "2024-07-06T21:14:22.000Z"
@@ -66,24 +64,18 @@ IMPOSTOR = "269cdd94face5911e3571fc4"
 
 
 @pytest.fixture
-async def api(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx2.AsyncClient]:
+async def api(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
     """The catalogue of the sandbox behind the service; no exchange is asked for anything."""
-    clock = ManualClock(NOW)
-    store = open_new(tmp_path_factory.mktemp("told") / "service.db")
-    ledger = LedgerClient("http://127.0.0.1/", "nobody answers")
-    market = Market(7)
-    exchanges = [
-        SimulatedExchange(row, market, clock, ledger, lambda: Decimal(1)) for row in VENUE_ROWS
-    ]
-    chains = build_chains()
-    tokens = build_tokens(chains, NOW)
-    parts = assemble(clock, random.Random(7), store, chains, tokens, exchanges, [FIRST], [])
-    transport = httpx2.ASGITransport(app=build_service(parts))
-    client = httpx2.AsyncClient(transport=transport, base_url="http://service/v2", headers=AS_FIRST)
-    async with client:
-        yield client
-    await ledger.close()
-    await store.close()
+    clock, market = ManualClock(NOW), Market(7)
+    async with LedgerClient("http://127.0.0.1/", "nobody answers") as ledger:
+        exchanges = [
+            SimulatedExchange(row, market, clock, ledger, lambda: Decimal(1)) for row in VENUE_ROWS
+        ]
+        async with (
+            open_world(tmp_path, clock, exchanges, **sandbox_goods(NOW)) as world,
+            world.http() as client,
+        ):
+            yield client
 
 
 async def told(api: httpx2.AsyncClient, path: str, name: str, key: str) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from forked_processes import in_fresh_interpreters
 from harness import Result, environment
 from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.call_payer import USDC, Payer, give, told
 from sandbox.chain_money import chain_of
 from sandbox.running import Running, until
+from sandbox.test_paid_calls import USDC, Payer, give, told
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.paths import write_private

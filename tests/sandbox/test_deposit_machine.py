@@ -40,16 +40,11 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
-from swapdesk.service.access import Directory
-from swapdesk.service.catalog import ServiceCatalog
+from swapdesk.service.app import assemble
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.faults import ORDER_FAULTS
 from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
@@ -120,11 +115,9 @@ class DepositMachine(RuleBasedStateMachine):
             SimulatedExchange(row, market, prompt, self.ledger, lambda: speed, self.faults)
             for row in ROWS
         ]
-        venues = Venues(exchanges, self.clock)
-        catalog = ServiceCatalog(CHAINS, TOKENS)
-        self.engine = QuoteEngine(catalog, venues, self.store, self.clock, self.rng, MIDDLES)
-        self.desk = OrderDesk(self.store, catalog, venues, self.engine, self.clock, self.rng)
-        self.worker = Worker(self.store, catalog, venues, self.clock, self.desk, Directory([]))
+        self.service = assemble(
+            self.clock, self.rng, self.store, CHAINS, TOKENS, exchanges, (), MIDDLES
+        )
 
     def _close(self) -> None:
         self.runner.run(self.store.close())
@@ -157,7 +150,7 @@ class DepositMachine(RuleBasedStateMachine):
         async def do() -> None:
             await self.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(seconds))
             for _ in range(4):
-                if not await self.worker.step(self.clock.now()):
+                if not await self.service.worker.step(self.clock.now()):
                     break
 
         self.runner.run(do())
@@ -180,7 +173,7 @@ class DepositMachine(RuleBasedStateMachine):
                 {"from": BTC.token_id, "to": ETH.token_id, "amount": "0.1", "types": [route]}
                 | ({"fixed": "true"} if fixed else {})
             )
-            quotes = await self.engine.quotes(caller(), query)
+            quotes = await self.service.engine.quotes(caller(), query)
             usable = next((quote for quote in quotes.quotes if quote.error is None), None)
             if usable is None or usable.quote_id is None:
                 return None
@@ -193,7 +186,7 @@ class DepositMachine(RuleBasedStateMachine):
                 ),
             )
             try:
-                order = await self.desk.create(caller(), request, "exchange")
+                order = await self.service.orders.create(caller(), request, "exchange")
             except ServiceError as error:
                 if error.status not in (409, 502, 503):
                     raise

@@ -383,6 +383,7 @@ def test_a_step_that_breaks_leaves_nothing_behind(node: Node) -> None:
 PAID = 50_000_000
 OUT = 14 * 10**18
 REFUND = address(BTC, "refund")
+MOMENTS = ("opened", "paid", "exchanging")
 
 
 def fault(node: Node, opened: Any, name: str, **more: Any) -> None:
@@ -419,27 +420,33 @@ def met(node: Node, name: str, when: str, **terms: Any) -> tuple[Any, Any]:
     return leg, to
 
 
-@pytest.mark.parametrize(
-    ("when", "venue", "back", "told"),
-    [
-        ("opened", "hy", 49_875_000, "49875000"),
-        ("paid", "hy", 49_875_000, "49875000"),
-        ("exchanging", "hy", 49_875_000, "49875000"),
-        # It does not say how much it sent back.
-        ("opened", "kt", 49_850_000, None),
-    ],
-)
-def test_refund_gives_back_the_deposit_less_the_fee(
-    node: Node, when: str, venue: str, back: int, told: str | None
+LEFT = [
+    *(("refund", when, "hy", 49_875_000, "49875000", 0) for when in MOMENTS),
+    # It does not say how much it sent back.
+    ("refund", "opened", "kt", 49_850_000, None, 0),
+    ("fail_after_deposit", "opened", "cb", 0, None, PAID),
+    ("fail_after_deposit", "paid", "cb", 0, None, PAID),
+    ("fail_after_deposit", "exchanging", "cb", 0, None, 0),
+]
+"""What goes back of a deposit, what the exchange says of it, and what is left where it was paid."""
+
+
+@pytest.mark.parametrize(("name", "when", "venue", "back", "told", "left"), LEFT)
+def test_a_leg_that_comes_to_nothing_gives_back_its_deposit_less_the_fee_or_holds_it(
+    node: Node, name: str, when: str, venue: str, back: int, told: str | None, left: int
 ) -> None:
-    leg, to = met(node, "refund", when, venue=venue, refund_address=REFUND)
-    advance(node, HOUR)
+    leg, to = met(node, name, when, venue=venue, refund_address=REFUND)
+    advance(node, 10 * HOUR)
     seen = report(node, leg)
-    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, told)
-    assert (seen["refundChain"], seen["refundHash"] is None) == ("bitcoin", False)
-    assert balance(node, BTC, REFUND) == back
-    assert balance(node, BTC, to["address"]) == 0, "the fee is the exchange's"
-    assert balance(node, ETH, leg.payout_address) == 0
+    status = LegStatus.REFUNDED if back else LegStatus.FAILED
+    assert (seen["status"], seen["refundUnits"], seen["declined"]) == (status, told, False)
+    assert (seen["refundChain"], bool(seen["refundHash"])) == (
+        "bitcoin" if back else None,
+        back > 0,
+    )
+    assert seen["depositArrived"]
+    assert balance(node, BTC, to["address"]) == left, "the fee is the exchange's"
+    assert (balance(node, BTC, REFUND), balance(node, ETH, leg.payout_address)) == (back, 0)
     assert audit(node) == []
 
 
@@ -501,7 +508,7 @@ def test_the_wallet_asked_for_is_the_one_that_pays(node: Node, wallet: int) -> N
     assert len({node.ledger.hot_wallet("cb", ETH.chain, n) for n in range(PAYOUT_WALLETS)}) == 5
 
 
-@pytest.mark.parametrize("when", ["opened", "paid", "exchanging"])
+@pytest.mark.parametrize("when", MOMENTS)
 def test_a_declined_deposit_is_sent_on_once(node: Node, when: str) -> None:
     leg, _ = met(node, "reroute", when)
     advance(node, HOUR // 2)
@@ -531,18 +538,6 @@ def test_what_is_not_held_is_not_sent_on(node: Node) -> None:
             exchanging(node, leg, to, units)
         with pytest.raises(Problem):
             node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"key": key}))
-
-
-@pytest.mark.parametrize("when", ["opened", "paid", "exchanging"])
-def test_a_failed_leg_holds_its_deposit(node: Node, when: str) -> None:
-    leg, to = met(node, "fail_after_deposit", when, refund_address=REFUND)
-    advance(node, 10 * HOUR)
-    seen = report(node, leg)
-    assert (seen["status"], seen["declined"]) == (LegStatus.FAILED, False)
-    assert seen["depositArrived"]
-    assert balance(node, BTC, to["address"]) == (0 if when == "exchanging" else PAID)
-    assert (balance(node, BTC, REFUND), balance(node, ETH, leg.payout_address)) == (0, 0)
-    assert audit(node) == []
 
 
 @pytest.mark.parametrize(

@@ -123,16 +123,6 @@ def test_exchanges_differ_and_take_their_spread() -> None:
     assert all(mid * Decimal("0.97") < out < mid for out in outs.values())
 
 
-def test_a_larger_amount_gets_a_worse_rate() -> None:
-    market, halyard = Market(7), VENUES["Halyard"]
-    rates = [
-        amount_out(market, halyard, BTC, ETH, Decimal(amount), NOON) / Decimal(amount)
-        for amount in ("0.1", "0.5", "2", "4")
-    ]
-    assert rates == sorted(rates, reverse=True)
-    assert len(set(rates)) == 4
-
-
 def test_payouts_fit_the_token_for_every_pair_of_decimals() -> None:
     market, cobalt = Market(7), VENUES["Cobalt"]
     tokens = [token for token in world_tokens().values() if trades(cobalt, token)]
@@ -146,10 +136,6 @@ def test_payouts_fit_the_token_for_every_pair_of_decimals() -> None:
             out = amount_out(market, cobalt, ETH, token, Decimal("0.5"), NOON)
             assert out > 0
             assert -int(out.as_tuple().exponent) <= min(8, token.row.decimals)
-
-
-def test_gantry_takes_large_amounts_only() -> None:
-    assert limits_of(VENUES["Gantry"], BTC).minimum == Decimal("0.75")
 
 
 def test_quoted_minutes() -> None:

@@ -18,7 +18,6 @@ from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transac
 from swapdesk.cli.sandbox_commands import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.partner_keys import partner_keys
-from swapdesk.sandbox.scans import RETRY_LIFE, SCAN_LIFE, Scanner
 from swapdesk.sandbox.service_process import build_partners
 from swapdesk.sandbox.tables import (
     ASSETS,
@@ -32,6 +31,9 @@ from swapdesk.sandbox.tables import (
     chain_terms,
 )
 from swapdesk.sandbox.world import (
+    RETRY_LIFE,
+    SCAN_LIFE,
+    Scanner,
     build_chains,
     build_tokens,
     find_token,

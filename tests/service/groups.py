@@ -10,7 +10,6 @@ import httpx2
 from service.world import BTC, BTC_ADDRESS, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiExchange
 
@@ -30,7 +29,6 @@ async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> 
 
 async def opened(service: ServiceParts, clock: ManualClock) -> None:
     """The worker sets up what is due."""
-    assert isinstance(service.worker, Worker)
     await service.worker.step(clock.now())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.webhook_signature import signature
 
 BASE = "http://service/v2"
@@ -66,6 +67,17 @@ def fields(answer: httpx2.Response) -> dict[str, Any]:
     assert code(answer) == (422, "VALIDATION_ERROR")
     assert answer.json().keys() == {"message", "code", "requestId", "fields"}
     return answer.json()["fields"]
+
+
+async def declined(
+    call: Awaitable[httpx2.Response], wanted: str = "VALIDATION_ERROR", field: str = ""
+) -> dict[str, Any]:
+    """The body of a refusal with this code and its status, for this field alone where there is
+    one."""
+    answer = await call
+    assert code(answer) == (STATUS_OF[ErrorCode(wanted)], wanted)
+    assert not field or answer.json()["fields"].keys() == {field}
+    return answer.json()
 
 
 async def raw_call(

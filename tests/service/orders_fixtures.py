@@ -16,15 +16,11 @@ from service.new_store import open_new
 from service.venue import PlainVenue
 from service.world import BTC_ADDRESS, EVM, XRP_ADDRESS, chain, token
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import ApiKey, Caller, Directory, Partner, Tier, digest
-from swapdesk.service.catalog import ServiceCatalog
+from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
+from swapdesk.service.app import assemble
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
@@ -100,22 +96,21 @@ class Floor:
 
     def __post_init__(self) -> None:
         self.store: SqliteStore = open_new(self.path)
-        self.catalog = ServiceCatalog(CHAINS, TOKENS)
-        self.venues = Venues(self.adapters, self.clock)
-        self.engine = QuoteEngine(
-            self.catalog, self.venues, self.store, self.clock, self.rng, [XMR.id, BITCOIN.id]
-        )
-        self.desk = OrderDesk(
-            self.store, self.catalog, self.venues, self.engine, self.clock, self.rng
-        )
-        self.worker = Worker(
-            self.store,
-            self.catalog,
-            self.venues,
+        parts = assemble(
             self.clock,
-            self.desk,
-            Directory([ALICE, BOB, FRANK]),
+            self.rng,
+            self.store,
+            CHAINS,
+            TOKENS,
+            self.adapters,
+            [ALICE, BOB, FRANK],
+            [XMR.id, BITCOIN.id],
         )
+        self.catalog = parts.catalog
+        self.venues = parts.venues
+        self.engine = parts.engine
+        self.desk = parts.orders
+        self.worker = parts.worker
 
     def venue(self, code: str) -> PlainVenue:
         return next(v for v in self.adapters if v.provider.short_name == code)

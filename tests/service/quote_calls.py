@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import httpx2
 
 import manual_time
+from service.http_calls import declined
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.quotes import PairLimits, Quote, QuoteList
 
 Parameters = dict[str, Any]
@@ -36,13 +36,20 @@ async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuo
     return await service.store.get_quote(FIRST.partner_id, quote_id)
 
 
+async def with_stored(service: ServiceParts, rows: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Each row with what the service keeps of it, None of one without a price."""
+    return [(row, await stored_quote(service, row.quote_id)) for row in rows]
+
+
 async def refusal(
-    api: httpx2.AsyncClient, path: str, parameters: Parameters, code: str = "VALIDATION_ERROR"
+    api: httpx2.AsyncClient,
+    path: str,
+    parameters: Parameters,
+    code: str = "VALIDATION_ERROR",
+    field: str = "",
 ) -> dict[str, Any]:
-    """The body of a refusal with this code, and with the status of the code."""
-    answer = await api.get(path, params=parameters)
-    assert (answer.status_code, answer.json()["code"]) == (STATUS_OF[ErrorCode(code)], code)
-    return answer.json()
+    """As :func:`declined`, of a call with these parameters."""
+    return await declined(api.get(path, params=parameters), code, field)
 
 
 async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from msgspec import field
 
-from service.http_calls import calling, small_service
+from service.http_calls import calling, declined, small_service
 from service.price_venue import PriceVenue
 from service.world import (
     AS_FIRST,
@@ -42,15 +42,17 @@ from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 VERIFIED = [one for one in TOKENS if not one.unverified]
 
 
-async def ids(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
-    answer = (await api.get("/tokens", params=parameters)).raise_for_status()
-    body = answer.json()
-    assert body["total"] == len(body["tokens"])
-    return [row["id"] for row in body["tokens"]]
+async def listed(
+    api: httpx2.AsyncClient, kind: str = "tokens", member: str = "id", /, **parameters: Any
+) -> list[str]:
+    """What the only page of tokens, or of chains, has under this name of a member."""
+    body = (await api.get(f"/{kind}", params=parameters)).raise_for_status().json()
+    assert body["total"] == len(body[kind])
+    return [row[member] for row in body[kind]]
 
 
 async def test_order_is_priority_then_rank_then_symbol_then_id(api: httpx2.AsyncClient) -> None:
-    assert await ids(api) == [
+    assert await listed(api) == [
         BTC.id,
         ETH.id,
         SOL.id,
@@ -75,8 +77,7 @@ async def test_disabled_tokens_are_listed_and_refused_by_their_path(
 ) -> None:
     rows = (await api.get("/tokens", params={"symbol": "OLD"})).json()["tokens"]
     assert [row["enabled"] for row in rows] == [False]
-    alone = await api.get(f"/tokens/{DISABLED.id}")
-    assert (alone.status_code, alone.json()["code"]) == (404, "TOKEN_DISABLED")
+    await declined(api.get(f"/tokens/{DISABLED.id}"), "TOKEN_DISABLED")
 
 
 @pytest.mark.proves("input list_tokens term")
@@ -98,7 +99,7 @@ async def test_disabled_tokens_are_listed_and_refused_by_their_path(
     ],
 )
 async def test_term(api: httpx2.AsyncClient, term: str, found: list[Token]) -> None:
-    assert await ids(api, term=term) == [one.id for one in found]
+    assert await listed(api, term=term) == [one.id for one in found]
 
 
 def test_term_is_case_folded_in_every_script() -> None:
@@ -146,13 +147,13 @@ def test_term_is_case_folded_in_every_script() -> None:
 async def test_filters(
     api: httpx2.AsyncClient, parameters: dict[str, str], found: list[Token]
 ) -> None:
-    assert await ids(api, **parameters) == [one.id for one in found]
+    assert await listed(api, **parameters) == [one.id for one in found]
 
 
 @pytest.mark.proves("input list_tokens unverified")
 async def test_unverified_tokens_come_beside_the_others(api: httpx2.AsyncClient) -> None:
-    assert len(await ids(api, unverified="true")) == len(VERIFIED) + 1
-    assert len(await ids(api)) == len(VERIFIED)
+    assert len(await listed(api, unverified="true")) == len(VERIFIED) + 1
+    assert len(await listed(api)) == len(VERIFIED)
 
 
 @pytest.mark.proves("input list_tokens pageSize", "input list_tokens page")
@@ -198,13 +199,6 @@ async def test_one_token(api: httpx2.AsyncClient) -> None:
     assert native["priority"] == 1
 
 
-async def names(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
-    answer = (await api.get("/chains", params=parameters)).raise_for_status()
-    body = answer.json()
-    assert body["total"] == len(body["chains"])
-    return [row["shortName"] for row in body["chains"]]
-
-
 ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
 
 
@@ -240,7 +234,7 @@ ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
 async def test_chains(
     api: httpx2.AsyncClient, parameters: dict[str, Any], found: list[str]
 ) -> None:
-    assert await names(api, **parameters) == found
+    assert await listed(api, "chains", "shortName", **parameters) == found
 
 
 def test_chains_with_the_lowest_priority_come_first() -> None:

@@ -19,9 +19,9 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
 
 
-async def state(floor: Floor, order: Order, seconds: float = 0) -> Order:
-    """The order as it is told, once so much time has passed and the worker has looked."""
-    if seconds:
+async def state(floor: Floor, order: Order, seconds: float = 5, looks: int = 1) -> Order:
+    """The order as it is told, once the worker has looked so often after so much time."""
+    for _ in range(looks):
         await floor.work(seconds)
     return await floor.desk.get(caller(), order.service_id)
 
@@ -65,7 +65,7 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
         LegStatus.FINISHED,
     ):
         venue.move(key, status, amount_out=Decimal("0.0165"))
-        order = await state(floor, order, 5)
+        order = await state(floor, order)
         seen.append((order.status, order.display_status, order.in_status))
         assert order.status_label == OrderStatusCode(order.status or 0).name
         assert order.in_status_label == status.name
@@ -127,7 +127,7 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
         (second, second_key, LegStatus.FINISHED),
     ):
         venue.move(key, status)
-        order = await state(floor, order, 5)
+        order = await state(floor, order)
         seen.append((order.status, order.display_status, order.in_status, order.out_status))
         if order.status < 4:  # type: ignore[operator]
             assert order.out_transaction_out_hash is None
@@ -152,7 +152,7 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
 async def test_a_fallback_payout_finishes_the_order(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.move(key, LegStatus.FALLBACK, deposit_arrived=True)
-    order = await state(floor, order, 5)
+    order = await state(floor, order)
     assert (order.status, order.in_status, order.in_status_label) == (4, 10, "FALLBACK")
 
 
@@ -183,14 +183,14 @@ async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) 
     floor.clock.advance(3)
     venue.trouble.released.set()
     await looking
-    assert (await state(floor, order)).status == 0
-    assert (await state(floor, order, 5)).status == 1
+    assert (await state(floor, order, looks=0)).status == 0
+    assert (await state(floor, order)).status == 1
 
 
 async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.EXPIRED))
-    assert (await state(floor, order, 5)).status == 5
+    assert (await state(floor, order)).status == 5
 
 
 @pytest.mark.parametrize("said", [LegStatus.EXCHANGING, LegStatus.EXPIRED])
@@ -262,7 +262,7 @@ async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
 
 async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
     order, venue, key = await begun(floor)
-    venue._poll_seconds = 0.2
+    venue.poll_seconds = 0.2
     waits = []
     for seconds in (1, 20, 600):
         await floor.work(seconds)
@@ -275,7 +275,7 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
 
 async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
-    venue._poll_seconds = 0.2
+    venue.poll_seconds = 0.2
     assert (await state(floor, order, 1800)).status == 5
     back = LegReport(
         LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xbb", refund_chain="ethereum"
@@ -290,7 +290,7 @@ async def test_a_failure_after_the_deposit_is_flagged(
 ) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.FAILED, deposit_arrived=arrived))
-    failed = await state(floor, order, 5)
+    failed = await state(floor, order)
     assert (failed.status, failed.action_required) == (6, flagged)
     venue.tell(key, LegReport(LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xcc"))
     failed = await state(floor, order, 600)
@@ -302,7 +302,7 @@ async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
     (first, first_key), (second, second_key) = await legs(floor, order)
     first.move(first_key, LegStatus.FINISHED)
     second.tell(second_key, LegReport(LegStatus.FAILED, deposit_arrived=True))
-    failed = await state(floor, order, 5)
+    failed = await state(floor, order)
     assert (failed.status, failed.in_status, failed.out_status) == (6, 5, 6)
     assert failed.action_required is True
     assert failed.order_finished_received is None
@@ -311,7 +311,7 @@ async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
 async def test_a_refund_without_a_known_amount(floor: Floor) -> None:
     order, venue, key = await begun(floor, refund_address=EVM)
     venue.tell(key, LegReport(LegStatus.REFUNDED, refund_hash="0xdd", refund_chain="ethereum"))
-    order = await state(floor, order, 5)
+    order = await state(floor, order)
     assert (order.status, order.refund_hash, order.refund_amount) == (7, "0xdd", None)
     await floor.worker.sweep(floor.clock.now())
     assert await shown(floor) == [0, 1, 7]
@@ -322,7 +322,7 @@ async def test_silence_moves_nothing_and_is_asked_ever_more_seldom(floor: Floor)
     venue = floor.venue("aa")
     venue.trouble.silent = True
     for _ in range(720):
-        assert (await state(floor, order, 5)).status == 0, (
+        assert (await state(floor, order)).status == 0, (
             "an hour of silence does not expire an order"
         )
     assert 5 < len(venue.asked) < 25
@@ -341,9 +341,9 @@ async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
 async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
     order, venue, key = await begun(floor)
     venue.tell(key, LegReport(LegStatus.WAITING, amount_out=Decimal("99")))
-    assert (await state(floor, order, 5)).out_amount == order.out_amount
+    assert (await state(floor, order)).out_amount == order.out_amount
     venue.move(key, LegStatus.EXCHANGING, amount_in=Decimal("0.4"), amount_out=Decimal("0.0132"))
-    changed = await state(floor, order, 5)
+    changed = await state(floor, order)
     assert (changed.in_amount, changed.out_amount) == (order.in_amount, Decimal("0.0132"))
     assert (changed.in_amount_usd, changed.out_amount_usd) == (order.in_amount_usd, Decimal("1188"))
 
@@ -360,7 +360,7 @@ async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
     begin = floor.clock.monotonic()
     for status, reached in ((LegStatus.CONFIRMING, 1), (LegStatus.FINISHED, 4)):
         venue.move(key, status)
-        while (await state(floor, order)).status != reached:
+        while (await state(floor, order, looks=0)).status != reached:
             assert floor.clock.monotonic() - begin < 9, "the hanging order was waited for"
             floor.clock.advance(0.25)
             await manual_time.rest()
@@ -390,8 +390,7 @@ async def test_what_the_second_leg_gives_back_is_no_refund(
             refund_amount=Decimal(8),
         ),
     )
-    await floor.work()
-    shown = await floor.desk.get(caller(), order.service_id)
+    shown = await state(floor, order)
     assert (shown.status, shown.display_status, shown.action_required) == (6, "FAILED", True)
     assert (shown.refund_hash, shown.refund_chain, shown.refund_amount) == (None, None, None)
     assert shown.order_finished_received is None
@@ -413,8 +412,7 @@ async def test_a_private_deposit_given_back_by_the_first_leg_is_a_refund(floor: 
             refund_amount=Decimal("0.49"),
         ),
     )
-    await floor.work()
-    shown = await floor.desk.get(caller(), order.service_id)
+    shown = await state(floor, order)
     assert (shown.status, shown.refund_chain, shown.refund_amount) == (
         7,
         "ethereum",
@@ -431,13 +429,6 @@ def adapters() -> list[PlainVenue]:
     return [*venues_at(), PlainVenue("dd", "Delta", spread="0.010")]
 
 
-async def after(floor: Floor, order: Order, looks: int = 0) -> Order:
-    """The order as it is told, after so many looks of the worker."""
-    for _ in range(looks):
-        await floor.work()
-    return await floor.desk.get(caller(), order.service_id)
-
-
 async def declined(floor: Floor, order: Order, leg: str = "in", **more: Any) -> tuple[str, str]:
     """The venue of a leg has the deposit and will not swap it. Its code and key."""
     row = await row_of(floor, order)
@@ -452,7 +443,7 @@ async def declined(floor: Floor, order: Order, leg: str = "in", **more: Any) -> 
 async def test_a_floating_order_goes_to_the_next_best_venue(floor: Floor) -> None:
     order = await floor.create()
     old, key = await declined(floor, order)
-    moved = await after(floor, order, 4)
+    moved = await state(floor, order, looks=4)
     assert (moved.status, moved.in_, moved.rerouted) == (1, "bb", True)
     assert (moved.quoted_in_amount, moved.quoted_out_amount) == (order.in_amount, order.out_amount)
     assert moved.out_amount == Decimal("0.01656666")
@@ -462,9 +453,9 @@ async def test_a_floating_order_goes_to_the_next_best_venue(floor: Floor) -> Non
     place = await floor.venue("bb").find(taking.key)
     assert floor.venue(old).sent_on == {key: (place.address, place.tag)}
     await floor.work(3600)
-    assert (await after(floor, order)).status == 1, "the deposit was made: nothing expires"
+    assert (await state(floor, order, looks=0)).status == 1, "the deposit was made: nothing expires"
     floor.venue("bb").move(taking.key, LegStatus.FINISHED)
-    assert (await after(floor, order, 1)).status == 4
+    assert (await state(floor, order)).status == 4
 
 
 @pytest.mark.parametrize("leg", ["in", "out"])
@@ -474,7 +465,7 @@ async def test_a_leg_of_a_private_order_is_taken_over_by_a_stranger(floor: Floor
     if leg == "out":
         floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     old, _ = await declined(floor, order, leg)
-    await after(floor, order, 4)
+    await state(floor, order, looks=4)
     row = await row_of(floor, order)
     changed, kept = (0, 1) if leg == "in" else (1, 0)
     assert row.legs[kept] == before.legs[kept]
@@ -485,7 +476,7 @@ async def test_a_leg_of_a_private_order_is_taken_over_by_a_stranger(floor: Floor
     else:
         waiting = await floor.venue(before.legs[1]).find(f"{order.service_id}:out")
         assert taking.payout_address == waiting.address
-    assert (await after(floor, order)).rerouted
+    assert (await state(floor, order, looks=0)).rerouted
     assert floor.venue(old).sent_on
 
 
@@ -493,7 +484,7 @@ async def test_a_venue_that_refuses_is_passed_over(floor: Floor) -> None:
     order = await floor.create()
     old, key = await declined(floor, order)
     floor.venue("bb").trouble.reject = True
-    assert (await after(floor, order, 4)).in_ == "cc"
+    assert (await state(floor, order, looks=4)).in_ == "cc"
     place = await floor.venue("cc").find(floor.venue("cc").opened[0].key)
     assert floor.venue(old).sent_on[key] == (place.address, place.tag)
 
@@ -506,7 +497,7 @@ async def test_when_nobody_takes_over_it_goes_back_or_waits_for_somebody(
     old, key = await declined(floor, order)
     for venue in floor.adapters:
         venue.trouble.reject = True
-    end = await after(floor, order, 8)
+    end = await state(floor, order, looks=8)
     if refund is None:
         assert (end.status, end.action_required, end.in_) == (6, True, old)
         assert floor.venue(old).sent_on == {}
@@ -518,7 +509,7 @@ async def test_when_nobody_takes_over_it_goes_back_or_waits_for_somebody(
 async def test_a_fixed_order_goes_back_and_nowhere_else(floor: Floor) -> None:
     order = await create(floor, await fixed(floor), refund_address=EVM)
     old, key = await declined(floor, order)
-    end = await after(floor, order, 4)
+    end = await state(floor, order, looks=4)
     assert (end.status, end.rerouted) == (7, False)
     assert floor.venue(old).sent_on == {key: (EVM, None)}
     assert len(floor.openings) == 1
@@ -532,7 +523,7 @@ async def test_a_private_fixed_order_returns_the_token_originally_sent(
     before = await row_of(floor, order)
     floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     old, _ = await declined(floor, order, "out", declined=said)
-    under_way = await after(floor, order, 4)
+    under_way = await state(floor, order, looks=4)
     assert (under_way.status, under_way.out_status) == (3, 6)
     assert under_way.action_required is False
     code = str((await row_of(floor, order)).detail["backCode"])
@@ -541,7 +532,7 @@ async def test_a_private_fixed_order_returns_the_token_originally_sent(
     assert (back.payout_address, back.amount_in) == (EVM, before.middle_amount)
     assert code != old
     floor.venue(code).move(back.key, LegStatus.FINISHED, amount_out=Decimal("0.49"))
-    end = await after(floor, order, 1)
+    end = await state(floor, order)
     assert (end.status, end.refund_chain, end.refund_amount) == (7, "ethereum", Decimal("0.49"))
     assert end.refund_hash is not None
     assert end.order_finished_received is None
@@ -552,17 +543,17 @@ async def test_a_return_that_fails_needs_somebody(floor: Floor) -> None:
     before = await row_of(floor, order)
     floor.venue(before.legs[0]).move(f"{order.service_id}:in", LegStatus.FINISHED)
     await declined(floor, order, "out")
-    await after(floor, order, 4)
+    await state(floor, order, looks=4)
     code = str((await row_of(floor, order)).detail["backCode"])
     floor.venue(code).move(floor.venue(code).opened[-1].key, LegStatus.FAILED)
-    end = await after(floor, order, 1)
+    end = await state(floor, order)
     assert (end.status, end.action_required) == (6, True)
 
 
 async def test_a_venue_that_keeps_a_deposit_is_left_to_support(floor: Floor) -> None:
     order = await floor.create(refund_address=EVM)
     await declined(floor, order, declined=False)
-    end = await after(floor, order, 4)
+    end = await state(floor, order, looks=4)
     assert (end.status, end.action_required, end.rerouted) == (6, True, False)
 
 
@@ -574,7 +565,7 @@ async def test_a_move_goes_on_after_silence_and_a_restart(floor: Floor, silent: 
         await floor.work()
     quiet = floor.venue(old if silent == "the old one" else "bb")
     quiet.trouble.silent = True
-    await after(floor, order, 4)
+    await state(floor, order, looks=4)
     assert (await row_of(floor, order)).detail["move"] == "in"
     heir = await reopen(floor)
     try:
@@ -592,12 +583,12 @@ async def test_money_that_cannot_be_refunded_any_more_is_said_to_be(floor: Floor
     row = await row_of(floor, order)
     first = floor.venue(row.legs[0])
     first.move(f"{order.service_id}:in", LegStatus.EXCHANGING)
-    assert (await after(floor, order, 1)).non_refundable is None
+    assert (await state(floor, order)).non_refundable is None
     first.move(f"{order.service_id}:in", LegStatus.SENDING)
-    assert (await after(floor, order, 1)).non_refundable is True
+    assert (await state(floor, order)).non_refundable is True
     promised = await create(floor, await fixed(floor, "private"), refund_address=EVM)
     row = await row_of(floor, promised)
     floor.venue(row.legs[0]).move(f"{promised.service_id}:in", LegStatus.FINISHED)
-    assert (await after(floor, promised, 1)).non_refundable is None, "what was sent can come back"
+    assert (await state(floor, promised)).non_refundable is None, "what was sent can come back"
     floor.venue(row.legs[1]).move(f"{promised.service_id}:out", LegStatus.SENDING)
-    assert (await after(floor, promised, 1)).non_refundable is True
+    assert (await state(floor, promised)).non_refundable is True

@@ -12,13 +12,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.http_calls import calling
+from service.http_calls import calling, declined
 from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
 from service.valid import HeldAnswers, require_valid
 from service.venue import PlainVenue
-from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL
+from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL, UNKNOWN
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
@@ -180,9 +180,7 @@ async def test_lists_filter_sort_and_page(
 async def test_from_after_to_is_refused(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     moment = rfc3339(clock.now())
     later = rfc3339(clock.now() + timedelta(milliseconds=1))
-    refused = await api.get("/orders", params={"from": later, "to": moment})
-    assert refused.status_code == 422
-    assert list(refused.json()["fields"]) == ["from"]
+    await declined(api.get("/orders", params={"from": later, "to": moment}), field="from")
     assert (await api.get("/orders", params={"from": moment, "to": moment})).status_code == 200
 
 
@@ -208,9 +206,6 @@ async def test_each_dialect_says_that_a_recipient_is_a_deposit_address(
 
 
 # One partner never sees a byte of another
-
-
-UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 
 
 @pytest.fixture

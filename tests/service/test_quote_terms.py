@@ -11,8 +11,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from service.http_calls import declined
 from service.price_venue import PriceVenue, venues
-from service.quote_calls import asked, limits, quotes, refusal, stored_quote
+from service.quote_calls import asked, limits, quotes, refusal, stored_quote, with_stored
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
@@ -51,10 +52,6 @@ def received(amount: str = "1", **more: Any) -> dict[str, Any]:
     return fixed(amount, amountType="receive", **more)
 
 
-async def stored_of(service: ServiceParts, row: Quote) -> Any:
-    return await service.store.get_quote(FIRST.partner_id, row.quote_id)
-
-
 @pytest.mark.proves("input get_quotes fixed")
 async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
     api: httpx2.AsyncClient, clock: ManualClock
@@ -76,8 +73,7 @@ async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rate
     rows = await quotes(api, fixed(types="private"))
     assert len(rows) == 6
     ends = {"fa": 600, "fb": 420, "ff": 500}
-    for row in rows:
-        stored = await stored_of(service, row)
+    for row, stored in await with_stored(service, rows):
         assert (stored.fixed, stored.receive) == (True, False)
         first, second = stored.legs
         assert [rate.partition("-")[0] for rate in stored.rates] == [first, second]
@@ -111,8 +107,7 @@ async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str
     parameters = fixed()
     if path.endswith("send"):
         del parameters["to"]
-    answer = await api.get(path, params=parameters, headers=AS_FREE)
-    assert (answer.status_code, answer.json()["code"]) == (403, "FIXED_RATE_NOT_ALLOWED")
+    await declined(api.get(path, params=parameters, headers=AS_FREE), "FIXED_RATE_NOT_ALLOWED")
     parameters["fixed"] = "false"
     assert (await api.get(path, params=parameters, headers=AS_FREE)).status_code == 200
 
@@ -149,11 +144,10 @@ async def test_reverse_standard_rows(api: httpx2.AsyncClient, service: ServicePa
     rows = await quotes(api, received(types="standard"))
     assert [row.swap for row in rows] == ["fa", "fb", "ff"], "the least to send comes first"
     assert rows[0].amount_in == Decimal("0.05031858"), "(3000 + 1) / 0.994 / 60000, raised"
-    for row in rows:
+    for row, stored in await with_stored(service, rows):
         assert row.amount_out == row.net_amount_out == 1
         assert row.amount_in_usd == row.amount_in * 60_000
         assert row.amount_out_usd == 3000
-        stored = await stored_of(service, row)
         assert (stored.fixed, stored.receive) == (True, True)
 
 
@@ -164,9 +158,8 @@ async def test_a_reverse_private_route_is_computed_from_its_end(
     assert len(rows) == 6
     amounts = [row.amount_in for row in rows]
     assert amounts == sorted(amounts)  # type: ignore[type-var]
-    for row in rows:
+    for row, stored in await with_stored(service, rows):
         assert row.amount_out == 1
-        stored = await stored_of(service, row)
         first, second = (some[code] for code in stored.legs)
         middle = service.catalog.token(stored.middle_token_id)
         terms = second.terms[0]
@@ -290,9 +283,9 @@ async def test_a_token_without_a_price_has_no_dollars_when_received(
 async def test_reverse_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     rows = await quotes(api, received("0.4", to=BTC.id, types="private"))
     assert rows
-    for row in rows:
+    for row, stored in await with_stored(service, rows):
         assert row.amount_in > Decimal("0.4") == row.amount_out
-        assert (await stored_of(service, row)).purpose == "private_send"
+        assert stored.purpose == "private_send"
 
 
 @pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
@@ -323,11 +316,10 @@ async def test_a_markup_is_in_the_price_of_those_that_take_one(
 ) -> None:
     rows = await quotes(api, asked(types="standard", markup=markup))
     assert [row.swap for row in rows] == ["fa", "fb"]
-    for row in rows:
+    for row, stored in await with_stored(service, rows):
         assert row.markup_supported
         assert row.applied_api_markup == row.api_markup_value == Decimal(markup)
         assert row.markup_type == "percentage"
-        stored = await stored_quote(service, row.quote_id)
         assert stored.markup == Decimal(markup)
     kept = Decimal("0.996") * (1 - Decimal(markup) / 100)
     assert rows[0].amount_out == quantize((30_000 * kept - 1) / 3000, 18, up=False)
@@ -347,9 +339,8 @@ async def test_the_second_leg_alone_takes_the_markup(
 ) -> None:
     rows = await quotes(api, asked(types="private", markup="2"))
     assert len(rows) == 2
-    for row in rows:
+    for row, stored in await with_stored(service, rows):
         assert row.applied_api_markup == 2
-        stored = await stored_quote(service, row.quote_id)
         assert set(stored.legs) == {"fa", "fb"}
         assert stored.markup == 2
     assert {terms.markup for terms in some["fa"].terms} == {Decimal(0), Decimal(2)}

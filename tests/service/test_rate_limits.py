@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -365,15 +364,8 @@ class FaintStore(SqliteStore):
         await super().add_requests(month, counts)
 
 
-@pytest.fixture
-async def faint(tmp_path: Any) -> AsyncIterator[FaintStore]:
-    opened = FaintStore.open(tmp_path / "faint.db")
-    assert isinstance(opened, FaintStore)
-    yield opened
-    await opened.close()
-
-
-async def test_what_could_not_be_written_is_kept(faint: FaintStore, clock: ManualClock) -> None:
+async def test_what_could_not_be_written_is_kept(tmp_path: Path, clock: ManualClock) -> None:
+    faint = open_new(tmp_path / "faint.db", FaintStore)
     counter = RequestCounter(faint, clock)
     counter.count(FIRST)
     with pytest.raises(StoreUnavailable):
@@ -386,6 +378,7 @@ async def test_what_could_not_be_written_is_kept(faint: FaintStore, clock: Manua
     counter.count(FIRST)
     assert await counter.in_month(FIRST) == 3
     assert await faint.requests_in_month(FIRST.partner_id, "2026-11") == 2
+    await faint.close()
 
 
 # Every operation counts in its own class: what is enforced, and what is told of it

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal, stored_quote
+from service.quote_calls import asked, quotes, refusal, stored_quote, with_stored
 from service.test_store import order
 from service.world import BTC, ETH, FIRST
 from swapdesk.service.handlers import ServiceParts
@@ -61,13 +61,13 @@ def rotating(**more: Any) -> dict[str, Any]:
 
 
 async def chosen(
-    api: httpx2.AsyncClient, service: ServiceParts, parameters: dict[str, Any]
+    api: httpx2.AsyncClient, service: ServiceParts, parameters: dict[str, Any], times: int = 1
 ) -> set[tuple[str, int | None]]:
-    """Payout venue and wallet of every usable row."""
+    """Payout venue and wallet of every usable row, asked for so often."""
     found = set()
-    for row in await quotes(api, parameters):
+    rows = [row for _ in range(times) for row in await quotes(api, parameters)]
+    for row, stored in await with_stored(service, rows):
         assert row.quote_id is not None, row.error
-        stored = await stored_quote(service, row.quote_id)
         found.add((stored.legs[-1], stored.payout_wallet))
     return found
 
@@ -76,9 +76,7 @@ async def chosen(
 async def test_a_rotated_route_names_an_unused_wallet(
     api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
-    drawn: set[tuple[str, int | None]] = set()
-    for _ in range(8):
-        drawn |= await chosen(api, service, rotating())
+    drawn = await chosen(api, service, rotating(), times=8)
     assert drawn == {("aa", 0), ("aa", 1), ("bb", 0), ("bb", 1)}
     await paid(service, ("aa", 0), ("bb", 1))
     for _ in range(4):
@@ -137,9 +135,7 @@ async def test_only_so_many_orders_count(
     """The newest order paid from nowhere known, the one before it from aa's second wallet."""
     await paid(service, ("aa", 1), ago=timedelta(minutes=2))
     await paid(service, ("cc", None), ago=timedelta(minutes=1))
-    drawn: set[tuple[str, int | None]] = set()
-    for _ in range(10):
-        drawn |= await chosen(api, service, rotating(rotationLookback=lookback))
+    drawn = await chosen(api, service, rotating(rotationLookback=lookback), times=10)
     assert {wallet for code, wallet in drawn if code == "aa"} == left
 
 
@@ -151,9 +147,7 @@ async def test_only_a_day_counts(
     left: set[int],
 ) -> None:
     await paid(service, ("aa", 1), ago=age)
-    drawn: set[tuple[str, int | None]] = set()
-    for _ in range(10):
-        drawn |= await chosen(api, service, rotating())
+    drawn = await chosen(api, service, rotating(), times=10)
     assert {wallet for code, wallet in drawn if code == "aa"} == left
 
 

@@ -501,9 +501,6 @@ async def test_what_was_not_committed_is_not_told_as_done(
 # Of any number of submissions of a bundle, one counts (contract 17.2)
 
 
-NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-
-
 def bundle(
     number: int, *service_ids: str, state: Any = "pending", paid: bool = False, **more: Any
 ) -> Any:
@@ -522,9 +519,9 @@ def bundle(
         multi_id=f"group-{number}",
         partner_id="one",
         chain="ethereum",
-        created=NOW,
-        modified=NOW,
-        expires=NOW + timedelta(minutes=30),
+        created=START,
+        modified=START,
+        expires=START + timedelta(minutes=30),
         state=state,
         owner="0x00",
         batches=(batch,),
@@ -556,8 +553,7 @@ async def test_each_bundle_is_claimed_once_over_several_connections(tmp_path: Pa
         await store.close()
 
 
-async def test_a_pending_bundle_is_replaced_and_one_under_way_is_not(tmp_path: Path) -> None:
-    store = open_new(tmp_path / "service.db")
+async def test_a_pending_bundle_is_replaced_and_one_under_way_is_not(store: SqliteStore) -> None:
     await store.save_bundle(bundle(1, "a", "b"))
     await store.save_bundle(bundle(1, "b", "c"))
     (pending,) = await store.bundles_of_group("one", "group-1")
@@ -580,16 +576,15 @@ async def test_a_pending_bundle_is_replaced_and_one_under_way_is_not(tmp_path: P
     with pytest.raises(BundleUnderWay):
         await store.save_bundle(bundle(1, "b"))
     assert await store.bundles_of_group("two", "group-1") == []
-    await store.close()
 
 
 async def test_a_group_and_its_bundles_survive_a_restart(tmp_path: Path) -> None:
     store = open_new(tmp_path / "service.db")
-    group = StoredGroup("group-1", "one", NOW, "ethereum")
+    group = StoredGroup("group-1", "one", START, "ethereum")
     await store.begin_group(group, [])
     await store.save_bundle(bundle(1, "a"))
     (pending,) = await store.bundles_of_group("one", "group-1")
-    moved = replace(pending, state="failed", failure_reason="why", tx_hash="0x01", modified=NOW)
+    moved = replace(pending, state="failed", failure_reason="why", tx_hash="0x01", modified=START)
     assert await store.move_bundle(moved, expected="pending")
     await store.close()
     store = SqliteStore.open(tmp_path / "service.db")

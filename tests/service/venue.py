@@ -76,13 +76,13 @@ class PlainVenue:
         path: Path | None = None,
     ) -> None:
         digits = hashlib.sha256(code.encode()).hexdigest()[:24]
-        self._provider = SwapProvider(
+        self.provider = SwapProvider(
             id=digits, name=name, short_name=code, enabled=enabled, markup_supported=True
         )
         self._spread = Decimal(spread)
         self._bounds_usd = (Decimal(minimum_usd), Decimal(maximum_usd))
         self._minutes = Decimal(minutes)
-        self._poll_seconds = poll_seconds
+        self.poll_seconds = poll_seconds
         self.traits = VenueTraits()
         self.trouble = Trouble()
         self.sent_on: dict[str, tuple[str, str | None]] = {}
@@ -106,14 +106,6 @@ class PlainVenue:
             self._reports[key] = LegReport(LegStatus.WAITING)
 
     # The protocol
-
-    @property
-    def provider(self) -> SwapProvider:
-        return self._provider
-
-    @property
-    def poll_seconds(self) -> float:
-        return self._poll_seconds
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
         return token_in.id != token_out.id and None not in (token_in.price, token_out.price)
@@ -156,7 +148,7 @@ class PlainVenue:
         if trouble.reject or trouble.rejections > 0:
             trouble.rejections -= 1
             raise Rejected("not accepted")
-        digits = hashlib.sha256(f"{self._provider.short_name}/{leg.key}".encode()).hexdigest()
+        digits = hashlib.sha256(f"{self.provider.short_name}/{leg.key}".encode()).hexdigest()
         instruction = DepositInstruction(
             address=_address(leg.token_in, digits),
             tag=str(int(digits[:8], 16)) if leg.token_in.chain_data.memo_needed else None,
@@ -233,10 +225,6 @@ class PlainVenue:
         """Keys of all accounts, in the order they were opened."""
         return list(self._accounts)
 
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
     def _answer(self, key: str) -> None:
         self.asked.append(key)
         if self.trouble.silent:
@@ -248,7 +236,7 @@ class PlainVenue:
                 self._file.execute(
                     "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
                     (
-                        self._provider.short_name,
+                        self.provider.short_name,
                         leg.key,
                         instruction.address,
                         instruction.tag,

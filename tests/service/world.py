@@ -144,6 +144,8 @@ KEYWORDS = {ETH.id: "gas money"}
 INTERMEDIARIES = (XRP.id, SOL.id)
 
 UNKNOWN_TOKEN = "f" * 24
+UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
+"""The id of no order and of no group."""
 
 _PRO = (
     RateWindows(per_minute=500, per_hour=2000, per_day=5000),

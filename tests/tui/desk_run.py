@@ -26,7 +26,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from flows.faulty_network import FaultyNetwork
+from flows.faulty_network import After, FaultyNetwork
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
 from service.venue import PlainVenue
@@ -39,6 +39,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
+from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
@@ -164,6 +165,11 @@ class DeskRun(Struct):
         """Type a text in place of what stands in the field."""
         await self.press("ctrl+u")
         await self.type(text)
+
+    async def calm(self) -> None:
+        """No notice on the screen."""
+        self.screen(DeskScreen).clear_notice()
+        await self.pilot.pause()
 
     async def press_still(self, key: str) -> None:
         """A money key, once the screen stood still for it."""
@@ -334,21 +340,25 @@ async def open_market(place: Path) -> AsyncIterator[Market]:
         yield Market(place / "home", clock, venues, world.service, world.network)
 
 
-_list: list[bytes] = []
+_lists: dict[str, bytes] = {}
 
 
-async def known_list(places: pytest.TempPathFactory) -> bytes:
-    """The file of tokens that a desk makes at its first start. It is the same for every market,
-    so that one desk of a process asks its service for it; ``test_start`` has first starts."""
-    if not _list:
-        async with open_market(places.mktemp("first")) as market:
+async def known_list(
+    places: pytest.TempPathFactory, name: str = "first", after: After | None = None
+) -> bytes:
+    """The file of tokens that a desk makes at its first start; ``after`` stands in place of what
+    the service says. It is the same for every market, so that one desk of a process asks its
+    service for each ``name``; ``test_app`` has first starts."""
+    if name not in _lists:
+        async with open_market(places.mktemp(name)) as market:
+            market.network.after = after
             settings = market.settings
             desk = Desk.open(settings, clock=market.clock, transport=market.network)
             await desk.connect(sandbox_connection(await market.start()), follow=False)
             await desk.refresh_reference()
             await desk.close()
-            _list.append(settings.places.catalog.read_bytes())
-    return _list[0]
+            _lists[name] = settings.places.catalog.read_bytes()
+    return _lists[name]
 
 
 @pytest.fixture

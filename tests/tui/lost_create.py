@@ -66,8 +66,7 @@ async def to_candidates(run: DeskRun) -> None:
         clock.advance(5)
         await run.press("r")
         assert clock.now() - sent_at < timedelta(hours=1), run.text
-    run.screen(CandidatesScreen).clear_notice()
-    await run.pilot.pause()
+    await run.calm()
 
 
 def without_order_ids(run: DeskRun, text: str) -> str:

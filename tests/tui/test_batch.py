@@ -256,9 +256,11 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         await run.see("payments.csv · 2 rows")
 
 
+SHEET = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
+
+
 def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
-    sheet = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
-    plan = BatchPlan(sheet, (), (), (Total(USDC, Decimal(20), 1),), limits_known=True)
+    plan = BatchPlan(SHEET, (), (), (Total(USDC, Decimal(20), 1),), limits_known=True)
     held = Means(USDC.chain_data.short_name, "trading", held={USDC.id: Decimal(5)})
 
     def said(paid: str) -> str:
@@ -271,13 +273,12 @@ def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
 
 
 def test_a_total_that_is_missing_is_never_hidden_and_none_is_where_there_is_room() -> None:
-    sheet = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
     tokens = [
         *(USDC.model_copy(update={"id": f"other-{at}", "symbol": f"T{at}"}) for at in range(4)),
         USDC,
     ]
     totals = tuple(Total(token, Decimal(20), 1) for token in tokens)
-    plan = BatchPlan(sheet, (), (), totals, limits_known=True)
+    plan = BatchPlan(SHEET, (), (), totals, limits_known=True)
     chain = USDC.chain_data.short_name
     held = {token.id: Decimal(30) for token in tokens} | {USDC.id: Decimal(5), "other-1": None}
 
@@ -301,7 +302,7 @@ def test_a_total_that_is_missing_is_never_hidden_and_none_is_where_there_is_room
 
 
 def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
-    (cells,) = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n").rows
+    (cells,) = SHEET.rows
     first = look("alike", None, "Row 1 is the same.", "Keep it or delete it.")
     second = problem("least", None, "It takes 30.", "Write 30 or more.")
     row = PlannedRow(cells, None, (first, second))
@@ -311,8 +312,7 @@ def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
 
 
 def test_the_state_grows_with_the_terminal() -> None:
-    sheet = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
-    plan = BatchPlan(sheet, tuple(PlannedRow(row, None) for row in sheet.rows), (), ())
+    plan = BatchPlan(SHEET, tuple(PlannedRow(row, None) for row in SHEET.rows), (), ())
 
     def state(width: int) -> int:
         placed = TableLayout(batch_columns(plan, width)).placed(width)

@@ -28,7 +28,7 @@ from swapdesk.tui.session import LiveGuard
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
 from tui.lost_create import looked_for_in_vain, unheard
-from tui.scenes.batch import bundled
+from tui.scenes.batch import bundled, fund
 
 
 def test_the_first_key_tells_and_the_second_one_leaves() -> None:
@@ -36,16 +36,11 @@ def test_the_first_key_tells_and_the_second_one_leaves() -> None:
     guard = LeavingGuard(clock)
     assert guard.refusal(None) is None
     assert guard.refusal("one order") == "one order"
-    assert guard.refusal("one order") is None
-
-
-def test_a_warning_that_is_gone_or_different_is_told_again() -> None:
-    clock = ManualClock()
-    guard = LeavingGuard(clock)
-    guard.refusal("one order")
+    # A warning that is gone or different is told again.
     clock.advance(AGAIN_SECONDS + 1)
     assert guard.refusal("one order") == "one order"
     assert guard.refusal("two orders") == "two orders"
+    assert guard.refusal("two orders") is None
 
 
 async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: Market) -> None:
@@ -202,89 +197,56 @@ async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> 
         assert market.network.posts() == 1
 
 
-Move = Callable[[BundleLog, JournaledBundle], object]
-
-
-def _signed(log: BundleLog, bundle: JournaledBundle) -> None:
-    log.signed(bundle, ("0x01",))
-
-
-def _sent(log: BundleLog, bundle: JournaledBundle) -> None:
-    _signed(log, bundle)
-    assert log.sent(bundle, NOW)
-
-
-def _unknown(log: BundleLog, bundle: JournaledBundle) -> None:
-    _sent(log, bundle)
-    log.unknown(bundle, "NOT_REACHABLE")
-
-
-def _submitted(log: BundleLog, bundle: JournaledBundle) -> None:
-    _sent(log, bundle)
-    log.submitted(bundle)
-
-
-def _ended(state: BundleState) -> Move:
-    def end(log: BundleLog, bundle: JournaledBundle) -> None:
-        _submitted(log, bundle)
-        log.ended(bundle, state)
-
-    return end
-
-
-LEFT: dict[str, tuple[Move, Until]] = {
-    "funded": (lambda log, bundle: None, Until.SIGNED),
-    "signed": (_signed, Until.SETTLED),
-    "sent": (_sent, Until.SETTLED),
-    "unknown": (_unknown, Until.SETTLED),
-    "submitted": (_submitted, Until.SETTLED),
+MOVES: dict[str, Callable[[BundleLog, JournaledBundle], object]] = {
+    "signed": lambda log, bundle: log.signed(bundle, ("0x01",)),
+    "sent": lambda log, bundle: log.sent(bundle, NOW),
+    "unknown": lambda log, bundle: log.unknown(bundle, "NOT_REACHABLE"),
+    "submitted": BundleLog.submitted,
 }
-OVER: dict[str, Move] = {
-    state.value: _ended(state)
-    for state in (BundleState.FAILED, BundleState.WITHDRAWN, BundleState.CONFIRMED)
+LEFT: dict[tuple[str, ...], Until] = {
+    (): Until.SIGNED,
+    ("signed",): Until.SETTLED,
+    ("signed", "sent"): Until.SETTLED,
+    ("signed", "sent", "unknown"): Until.SETTLED,
+    ("signed", "sent", "submitted"): Until.SETTLED,
 }
+OVER = (BundleState.FAILED, BundleState.WITHDRAWN, BundleState.CONFIRMED)
 """What is confirmed paid its orders, so that no other bundle of them is sent behind it."""
 
 
-def _bundles(run: DeskRun) -> RunningBundles:
-    """Of a desk that has begun nothing yet."""
-    return RunningBundles(run.app.session.desk, lambda id_: None)
-
-
-def _taken_up_once(run: DeskRun, bundle: JournaledBundle, due: Until) -> None:
-    bundles = _bundles(run)
-    (session,) = bundles.left_open()
-    assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
-    assert session.account == bundle.built.account
-    assert session.standing.next is due
-    assert bundles.get(bundle.batch_id, bundle.group) is session
-    assert bundles.open == [session]
-    # A second look finds it in hand, and so does whoever begins it by a key.
-    assert bundles.left_open() == []
-    assert bundles.begin(bundle.batch_id, bundle.group) is session
-
-
-async def test_what_was_begun_is_taken_up_once_and_what_is_over_left_alone(
+async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_left_alone(
     market: Market, subtests: pytest.Subtests
 ) -> None:
     async with market.desk() as run:
-        bundle = await bundled(run, funded=True)
+        bundle = await bundled(run)
         log = run.app.session.desk.journal.bundles
-        for name, (move, due) in LEFT.items():
-            with subtests.test(name=name):
-                move(log, bundle)
-                _taken_up_once(run, bundle, due)
+
+        def begun() -> RunningBundles:
+            """Of a desk that has begun nothing yet."""
+            return RunningBundles(run.app.session.desk, lambda id_: None)
+
+        assert begun().left_open() == []
+        fund(run, bundle)
+        for steps, due in LEFT.items():
+            for step in steps:
+                MOVES[step](log, bundle)
+            with subtests.test(steps=steps):
+                bundles = begun()
+                (session,) = bundles.left_open()
+                assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
+                assert session.account == bundle.built.account
+                assert session.standing.next is due
+                assert bundles.get(bundle.batch_id, bundle.group) is session
+                assert bundles.open == [session]
+                # A second look finds it in hand, and so does whoever begins it by a key.
+                assert bundles.left_open() == []
+                assert bundles.begin(bundle.batch_id, bundle.group) is session
             # Once it has failed the group is built anew.
             log.ended(bundle, BundleState.FAILED)
             bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
-        for name, move in OVER.items():
-            with subtests.test(name=name):
-                move(log, bundle)
-                assert _bundles(run).left_open() == []
+        for state in OVER:
+            for step in ("signed", "sent", "submitted"):
+                MOVES[step](log, bundle)
+            log.ended(bundle, state)
+            assert begun().left_open() == [], state
             bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
-
-
-async def test_what_was_only_built_waits_for_a_key(market: Market) -> None:
-    async with market.desk() as run:
-        await bundled(run, funded=False)
-        assert _bundles(run).left_open() == []

@@ -156,25 +156,6 @@ async def test_fifty_thousand_rows() -> None:
         assert "▌ o00000" in screen_text(app)
 
 
-async def test_columns_go_by_priority_and_numbers_are_never_cut() -> None:
-    app = Desk([order("a", amount="123,456,789,012.12345678 ETH")])
-    async with app.run_test(size=(64, 20)) as pilot:
-        await pilot.pause()
-        shown = screen_text(app)
-        assert "123,456,789,012.12345678 ETH" in shown
-        assert "Time" not in shown
-        assert "…" not in shown
-
-
-async def test_points_stand_in_one_column() -> None:
-    app = Desk([order("a"), order("b", amount="2,500 XRP"), order("c", amount="0.5 BTC")])
-    async with app.run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
-        rows = screen_text(app).split("\n")[2:5]
-        assert rows[0].index(".") == rows[2].index(".") == rows[1].index("2,500") + 5
-        assert rows[0].index("ETH") == rows[1].index("XRP") == rows[2].index("BTC")
-
-
 async def test_a_table_that_shrinks_under_a_scrolled_cursor_shows_its_rows() -> None:
     app = Desk(order(f"o{number:03}") for number in range(200))
     async with app.run_test(size=(80, 24)) as pilot:

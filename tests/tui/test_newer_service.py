@@ -16,14 +16,12 @@ import pytest
 from cli.lying_service import rewriting_service
 from cli.newer_answers import KINDS, STATES, Newer, between, blurred, unknown_values
 from harness import Sandbox
-from swapdesk.flows.connection import sandbox_connection
-from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home
 from swapdesk.sandbox.tables import VENUE_ROWS
 from swapdesk.settings import load_settings
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.order import OrderScreen
-from tui.desk_run import DeskRun, Market, open_desk, open_market
+from tui.desk_run import DeskRun, Market, known_list, open_desk
 from tui.picture import take
 from tui.scenes import Scene, all_scenes
 from tui.test_tokens import search
@@ -49,25 +47,12 @@ def feed(market: Market, one: Scene, newer: Newer) -> None:
     market.network.after = both
 
 
-_list: list[bytes] = []
-
-
 @pytest.fixture
 async def newer_market(market: Market, tmp_path_factory: pytest.TempPathFactory) -> Market:
-    """Its desk begins with the list of tokens as one keeps it that a newer service told. It is
-    the same for every scene, so that one desk of a process reads it."""
-    if not _list:
-        newer = Newer(members=KINDS)
-        async with open_market(tmp_path_factory.mktemp("newer")) as first:
-            first.network.after = between(newer)
-            desk = Desk.open(first.settings, clock=first.clock, transport=first.network)
-            await desk.connect(sandbox_connection(await first.start()), follow=False)
-            await desk.refresh_reference()
-            await desk.close()
-            assert newer.changed
-            _list.append(first.settings.places.catalog.read_bytes())
-    assert _list[0] != market.known
-    market.known = _list[0]
+    """Its desk begins with the list of tokens as one keeps it that a newer service told."""
+    told = await known_list(tmp_path_factory, "newer", between(Newer(members=KINDS)))
+    assert told != market.known
+    market.known = told
     return market
 
 

@@ -65,9 +65,7 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
 async def test_without_orders_it_says_what_starts_one_and_none_is_known(market: Market) -> None:
     async with market.desk() as run:
         await run.to_orders("No orders yet.")
-        await run.press("enter", "y", "f")
-        assert "n starts a swap." in run.text
-        await run.press("escape")
+        await run.press("enter", "y", "f", "escape")
         run.app.navigation.open_order("q1w2e3r4t5y6u7i8o9p0as")
         await run.see("Neither this desk nor the service knows this order.")
         assert "you: check the id" in run.text
@@ -93,12 +91,7 @@ async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market:
         listed.append(json.loads(encode_json(waiting(market.clock).states[-1])))
         await run.press("r")
         await run.see("1 order, read now. 2 orders of the service's list cannot be read")
-        assert "Cannot be read" in run.text
         assert "2, left out or as last known" in run.text
-        await run.press("slash", *"nothing")
-        await run.see("esc clears the filter. 2 orders of the service's list cannot be read")
-        await run.press("escape")
-        await run.see("2, left out or as last known")
         del listed[:2]
         await run.press("r")
         await run.settle(lambda: "annot be read" not in run.text, "all orders read")

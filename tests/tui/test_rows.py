@@ -22,8 +22,7 @@ from textual.strip import Strip
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.notation import Elapsed
-from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
+from swapdesk.flows.orders.order_status import order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.cell_updates import FEW, CellsUpdate, PageUpdate
 from swapdesk.tui.spans import Line, Span, cut, plain_text, wrapped
@@ -389,23 +388,19 @@ def test_a_row_with_its_time_is_the_row_of_that_time(
     if time is not None:
         due = order_row(one, order_status(one, after), wide=wide)
         assert row_at(row, drawn, time, wide=wide) == due
-    assert time_at(drawn, one, before) == shown(drawn)
-
-
-def shown(summary: OrderStatus) -> Elapsed:
-    return summary.time
+    assert time_at(drawn, one, before) == drawn.time
 
 
 def moved(one: TrackedOrder, before: datetime, after: datetime) -> bool:
     drawn = order_status(one, before)
-    return time_at(drawn, one, after) != shown(drawn)
+    return time_at(drawn, one, after) != drawn.time
 
 
 def test_with_the_deadline_more_than_the_time_is_another() -> None:
     one = TrackedOrder(order(), None, None, ended=False, seen_at=NOW, source="stream")
     before = one.order.expires - timedelta(seconds=1)
     drawn = order_status(one, before)
-    assert time_at(drawn, one, before) == shown(drawn)
+    assert time_at(drawn, one, before) == drawn.time
     assert time_at(drawn, one, one.order.expires) is None
     assert time_at(order_status(one, one.order.expires), one, before) is None
 

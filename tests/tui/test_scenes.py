@@ -87,7 +87,7 @@ async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
             golden(f"scenes/{name}-{picture.label}", picture.text)
 
         await run.to_quotes()
-        run.screen(DeskScreen).clear_notice()
+        await run.calm()
         await compare("quotes")
         await run.press("enter")
         await run.type("@bob")

@@ -20,7 +20,7 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.match_lines import match_table, payment_lines
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.review import Review
+from swapdesk.wallet.answers import Review
 from tui.desk_run import DeskRun, Market
 from tui.scenes.sign import opened, waiting
 

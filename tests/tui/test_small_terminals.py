@@ -55,7 +55,6 @@ async def test_the_state_of_an_order_and_its_whole_deposit_card_can_be_read(mark
         assert "Waiting for" not in run.text
         assert "↑ back up" not in run.text
         assert "Funds in your wallet." in run.text
-        await seen_below(run, "the deposit\n", "down")
         await seen_below(run, "Now  ", "down")
         assert "Destination tag" not in run.text
         assert "↓ more" not in run.text
@@ -224,12 +223,3 @@ async def test_a_notice_stands_for_its_time_of_the_desks_clock(
         assert "Nothing has moved." in run.text
         market.clock.advance(1)
         await run.settle(lambda: "Nothing has moved." not in run.text, "its end")
-
-
-async def test_a_notice_about_a_field_goes_when_the_field_is_corrected(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form()
-        await run.enter("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
-        assert "▲ " in run.text
-        await run.retype("@bob")
-        assert "Bitcoin address" not in run.text

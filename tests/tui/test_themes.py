@@ -106,17 +106,15 @@ def test_the_terminals_own_colours_are_all_there_is(name: str) -> None:
     assert {_colours(name)[ground] for ground in GROUNDS} == {"ansi_default"}
 
 
-def test_two_lines_are_a_palette(tmp_path: Path) -> None:
+def test_two_lines_are_a_palette_and_a_file_of_the_same_name_replaces_one(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('name = "mine"\ndark = false\n')
+    (tmp_path / "ink.toml").write_text('name = "ink"\naccent = "#ffffff"\n')
     palettes = load_palettes(tmp_path)
+    assert palettes.themes["ink"].accent == "#ffffff"
+    assert (chosen_theme("mine", palettes), chosen_theme("inc", palettes)) == ("mine", "ink")
     mine, paper = palettes.themes["mine"], palettes.themes["paper"]
     assert mine.variables == paper.variables
     assert mine.primary == paper.primary
-
-
-def test_a_file_of_the_same_name_replaces_one(tmp_path: Path) -> None:
-    (tmp_path / "ink.toml").write_text('name = "ink"\naccent = "#ffffff"\n')
-    assert load_palettes(tmp_path).themes["ink"].accent == "#ffffff"
 
 
 @pytest.mark.parametrize(
@@ -204,12 +202,6 @@ async def test_a_theme_of_the_terminals_own_colours_parses(tmp_path: Path) -> No
             app.theme = name
             await pilot.pause()
         assert app.theme_variables["rule"]
-
-
-def test_an_unknown_name_is_the_default() -> None:
-    assert chosen_theme("inc", load_palettes()) == "ink"
-    assert chosen_theme("iris", load_palettes()) == "iris"
-    assert any(folder.is_dir() for folder in own_folders())
 
 
 def test_no_colour_stands_outside_the_palettes() -> None:

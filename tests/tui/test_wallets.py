@@ -23,8 +23,8 @@ from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Section
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
+from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, sandbox_desk
 from wallet.agents import CHEAP
 from wallet.approving import approve

@@ -14,13 +14,10 @@ from textual.strip import Strip
 
 from corpus import load
 from corpus.texts import control_texts, markup_texts, sample
-from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.screens.create_form import IntentFacts, intent_lines
 from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
 from swapdesk.tui.terminal import ControlFilter
-from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import Alike, Check, CheckMark, alike_lines, check_lines
 from swapdesk.tui.widgets.frame import (
@@ -41,16 +38,11 @@ from swapdesk.tui.widgets.frame import (
 from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
 from swapdesk.tui.widgets.lines_view import section_line
-from swapdesk.tui.widgets.order_table import empty_line
-from swapdesk.tui.widgets.overlay import Question, question_lines
 from swapdesk.tui.widgets.stage_line import (
     StageMark,
     StageState,
-    TrackState,
     stage_spans,
-    track_lines,
 )
-from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.tui.widgets.text_field import FieldState, field_lines
 from swapdesk.wire.encoding.text import safe_text
 from tui.screen_text import lines_text
@@ -117,36 +109,6 @@ def sections(width: int, text: str) -> list[Line]:
     ]
 
 
-COLUMNS = (
-    Column("n", "#", 3),
-    Column("route", "Route", 8, role="route-standard"),
-    Column("provider", "Provider", 14),
-    Column("net", "You get", 16, "point", unit=4),
-    Column("best", "vs best", 7, "right", priority=4, role="muted"),
-    Column("difference", "in ETH", 10, "point", priority=1, role="muted"),
-    Column("fees", "Fees", 8, "right", priority=3),
-    Column("eta", "ETA", 5, "right", priority=5),
-    Column("valid", "Valid", 7, "right"),
-)
-
-
-def quotes(width: int, text: str) -> list[Line]:
-    layout = TableLayout(COLUMNS)
-    rows = [
-        Row("1", {"n": "1", "route": "standard", "provider": text or "Halyard",
-                  "net": Span("14.524108 ETH", "best-quote", True), "best": "best",
-                  "fees": "in price", "eta": "~14m", "valid": "0:48"}),
-        Row("2", {"n": "2", "route": Span("private", "route-private"), "provider": "two legs",
-                  "net": "2,814.5 ETH", "best": "−0.04%", "difference": "−0.005388",
-                  "fees": "$61.12", "eta": "~27m", "valid": "9:48"}),
-        Row("3", {"n": "–", "route": "standard", "provider": "Gantry"}, role="muted",
-            tail=Span(text or "below minimum: this route takes 0.75 BTC or more"), tail_from="net"),
-    ]  # fmt: skip
-    for row in rows:
-        layout.measure(row)
-    return [layout.head(width), *(layout.line(row, width) for row in rows)]
-
-
 def stages(width: int, text: str) -> list[Line]:
     return [
         stage_spans(StageState(2, 5, StageMark.MOVING)),
@@ -155,14 +117,6 @@ def stages(width: int, text: str) -> list[Line]:
         stage_spans(StageState(0, 5, StageMark.EXPIRED)),
         stage_spans(StageState(8, 9, StageMark.DONE)),
     ]
-
-
-def track(width: int, text: str) -> list[Line]:
-    names = ["waiting", "seen", "exchange 1", "to middle", "at middle", "second", "exchange 2"]
-    short = ["wait", "seen", "exch 1", "to mid", "at mid", "second", "exch 2"]
-    end = [text or "to bob", "done"]
-    state = TrackState(StageState(6, 9, StageMark.MOVING), [*names, *end], [*short, *end])
-    return track_lines(state, width)
 
 
 def gauges(width: int, text: str) -> list[Line]:
@@ -221,51 +175,6 @@ def facts(width: int, text: str) -> list[Line]:
     )
 
 
-def intent(width: int, text: str) -> list[Line]:
-    state = IntentFacts(
-        [
-            Fact("You send", "0.5 BTC", below=["on Bitcoin"], bold=True),
-            Fact("To", address=ME),
-            Fact("Route", text or "standard  Alder"),
-        ],
-        locked="14:02:31",
-        verdict=Check(CheckMark.REFUSED, "1 problem:", "correct it first"),
-        validity=countdown_spans(CountdownState(568, 600, 12)),
-    )
-    return intent_lines(state, min(width, 36))
-
-
-def deposit(width: int, text: str) -> list[Line]:
-    payment = Payment("XRP Ledger", "2,500 XRP", XRP, text or "104882716", "Destination tag")
-    state = DepositState(
-        DepositPhase.WAITING,
-        "Send this, once, on the XRP Ledger",
-        "created 14:04:28",
-        payment,
-        [Span("27:12", "foreground", True), Span(" left, until 14:34:28 UTC", "muted")],
-        left_part=0.9,
-        facts=(Fact("You get", "≈ 1.881204 ETH on Ethereum, floating"), Fact("To", address=ME)),
-        matches=Check(CheckMark.VALID, "recipient, amount, tokens are as confirmed"),
-    )
-    return deposit_lines(state, width)
-
-
-def deposit_without_memo(width: int, text: str) -> list[Line]:
-    payment = Payment(text or "Bitcoin", "0.5 BTC", XRP * 3)
-    state = DepositState(DepositPhase.WAITING, "Send this, once, on Bitcoin", payment=payment)
-    return deposit_lines(state, width, short=True)
-
-
-def deposit_hidden(width: int, text: str) -> list[Line]:
-    said = text or "This order is not what you confirmed: recipient differs."
-    state = DepositState(
-        DepositPhase.HIDDEN,
-        said,
-        matches=Check(CheckMark.REFUSED, "Nothing was sent. Do not pay it."),
-    )
-    return deposit_lines(state, width)
-
-
 def help_text(width: int, text: str) -> list[Line]:
     return help_lines(
         [
@@ -276,23 +185,11 @@ def help_text(width: int, text: str) -> list[Line]:
     )
 
 
-def question(width: int, text: str) -> list[Line]:
-    asked = Question("This is LIVE", [text or "You type real money."], "live")
-    return question_lines(asked, width, Check(CheckMark.REFUSED, 'Not the same: type "live".'))
-
-
-def nothing(width: int, text: str) -> list[Line]:
-    from swapdesk.tui.spans import wrapped
-
-    return wrapped(empty_line(text or "No orders yet.", "n", "starts a swap"), width)
-
-
 ALL: dict[str, Draw] = {
     draw.__name__: draw
     for draw in (
-        header, live_header, money, keys, sections, quotes, stages, track, gauges, fields,
-        readings, checks, facts, intent, deposit, deposit_without_memo, deposit_hidden,
-        help_text, question, nothing,
+        header, live_header, money, keys, sections, stages, gauges, fields, readings, checks, facts,
+        help_text,
     )
 }  # fmt: skip
 WIDE = {"header", "live_header", "fields"}
@@ -302,7 +199,7 @@ WIDE = {"header", "live_header", "fields"}
 Golden = Callable[[str, str], None]
 
 
-ROOMY = ("header", "help_text", "keys", "money", "quotes", "track")
+ROOMY = ("header", "help_text", "keys", "money")
 
 
 @pytest.mark.parametrize(
@@ -374,7 +271,7 @@ _OWN = re.compile("\x1b\\[[0-9;]*m")
 
 @pytest.mark.parametrize("payload", markup_texts())
 def test_markup_is_literal_in_every_widget_that_takes_text(payload: str) -> None:
-    takes = ["header", "keys", "sections", "quotes", "readings", "checks", "facts", "help_text"]
+    takes = ["header", "keys", "sections", "readings", "checks", "facts", "help_text"]
     for name in takes:
         assert payload in "\n".join(map(plain_text, ALL[name](156, payload))), name
 

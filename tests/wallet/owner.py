@@ -27,10 +27,9 @@ from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Chains, Trader, trader
 

@@ -28,6 +28,7 @@ from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -38,7 +39,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE
 

@@ -30,7 +30,7 @@ from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE, eventually
-from swapdesk.agent.keys.keystore import MAX_N
+from swapdesk.agent.keys.key_file import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.paths import Home, UnsafePlace
 from swapdesk.secret import Secret
@@ -42,9 +42,7 @@ from swapdesk.wallet.accounts import (
     WalletPlace,
     export_phrase,
 )
-from swapdesk.wallet.agent_process import AGENT
-from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.encoding import payload_to_json, to_json
+from swapdesk.wallet.client import AGENT, WalletClient
 from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import (
     MAX_FRAME,
@@ -59,6 +57,8 @@ from swapdesk.wallet.protocol import (
     decode_frame,
     encode_frame,
     frame_sizes,
+    payload_to_json,
+    to_json,
 )
 from swapdesk.wallet.sandbox_passphrase import FILE, sandbox_passphrase
 from wallet.agents import PASSPHRASE, Start

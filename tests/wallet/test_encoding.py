@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from swapdesk.wallet import accounts, holdings, promise, review, transactions
-from swapdesk.wallet.encoding import MessageError, from_json, to_json
+from swapdesk.wallet import accounts, answers, promise
 from swapdesk.wallet.promise import Asset, TakenOut
+from swapdesk.wallet.protocol import MessageError, from_json, to_json
 
 MESSAGES = [
     kind
-    for module in (accounts, holdings, promise, review, transactions)
+    for module in (accounts, answers, promise)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__ == module.__name__
 ]

@@ -15,8 +15,8 @@ from patience import eventually
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import bumping, cancelling
+from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.protocol import AgentGone
-from swapdesk.wallet.transactions import TransactionState
 from wallet.agents import MOMENTS, dying_at
 from wallet.owner import DOLLARS as LEFT
 from wallet.owner import PAID, Owner, QuickClock, opened, owning, taken_out

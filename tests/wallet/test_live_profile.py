@@ -26,10 +26,10 @@ from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, Settings, load_settings
 from swapdesk.wallet.accounts import ChainLink, KeyOrigin, Kind, WalletPlace
+from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import RefusalCode, Refused, WrongPassphrase
-from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
 from wallet.signing import DEPOSIT, Chains, served

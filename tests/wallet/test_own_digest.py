@@ -26,6 +26,7 @@ from swapdesk.chain.smart_account import (
     operation_json,
     user_operation_hash,
 )
+from swapdesk.wallet.answers import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
 from swapdesk.wallet.promise import (
     OperationPayload,
@@ -34,7 +35,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 
 VECTORS = json.loads((Path(__file__).parents[1] / "agent" / "vectors" / "eip712.json").read_text())
 STEP = next(

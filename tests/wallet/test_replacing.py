@@ -24,10 +24,8 @@ from swapdesk.flows.signing.signing_session import replace
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance, Review, TransactionState
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
 from wallet.signing import CHAIN, ROUTER, USDC, Chains
 

@@ -26,8 +26,8 @@ from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
 from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
+from swapdesk.wallet.answers import Allowance, Review, Signature, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -38,8 +38,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
 )
 from swapdesk.wallet.protocol import AgentGone, RefusalCode, Refused
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import Signature, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.signing import (
     CHAIN,

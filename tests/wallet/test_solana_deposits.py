@@ -23,6 +23,7 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -33,7 +34,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
 )
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,14 +12,13 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from swapdesk.agent.keys.keystore import Scrypt
+from swapdesk.agent.keys.key_file import Scrypt
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import TypedDataPayload
 from swapdesk.wallet.protocol import (
     AgentGone,
@@ -27,6 +26,7 @@ from swapdesk.wallet.protocol import (
     RefusalCode,
     Refused,
     WrongPassphrase,
+    to_json,
 )
 from swapdesk.wallet.spending import (
     Limit,

@@ -58,9 +58,8 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions import Agreed, Outcome, Pace
+from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction
 
 HOME = "in your wallet; no deposit was paid"
 

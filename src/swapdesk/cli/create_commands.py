@@ -244,10 +244,6 @@ def _create(
     from swapdesk.cli.creation import Creation
     from swapdesk.cli.session import run_session
 
-    if request.on_chain and request.dry_run:
-        from swapdesk.cli.wallet_orders import DexDryRun
-
-        return run_session(call, lambda session: DexDryRun(session, request).run())
     if request.on_chain:
         from swapdesk.cli.wallet_orders import DexCreation
 
@@ -342,6 +338,6 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         dry_run=True,
     )
     from swapdesk.cli.session import run_session
-    from swapdesk.cli.wallet_orders import DexDryRun
+    from swapdesk.cli.wallet_orders import DexCreation
 
-    return run_session(call, lambda session: DexDryRun(session, request).run())
+    return run_session(call, lambda session: DexCreation(session, request).run())

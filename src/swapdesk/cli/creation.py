@@ -150,7 +150,10 @@ class Creation:
             document = order_document(tracked, self._desk.service_clock.now())
             self._output.say(f"Order {tracked.service_id}", document=document)
             raise withheld_error(tracked, created.withheld, missing=created.missing)
-        paid = await self._fund(tracked) if request.fund else None
+        paid = None
+        if request.fund:
+            assert session.link.faucet is not None  # of every sandbox
+            paid = await session.link.faucet.pay(tracked)
         funded = paid if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
         if isinstance(paid, NotFunded):
@@ -253,12 +256,6 @@ class Creation:
             failure.money,
             failure.next,
         )
-
-    async def _fund(self, tracked: TrackedOrder) -> Funded | NotFunded:
-        faucet = self._session.link.faucet
-        if faucet is None:
-            raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
-        return await faucet.pay(tracked)
 
     # Printing
 

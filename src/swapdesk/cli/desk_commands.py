@@ -99,7 +99,7 @@ def quote() -> None:
     show_default=True,
     help="How many tokens are listed at most.",
 )
-@on_desk("catalog_report:report_tokens")
+@on_desk("service_reports:report_tokens")
 def tokens() -> None:
     """Search tokens by symbol, name, chain or contract, also in a link.
 
@@ -108,7 +108,7 @@ def tokens() -> None:
 
 
 @click.command()
-@on_desk("catalog_report:report_chains")
+@on_desk("service_reports:report_chains")
 def chains() -> None:
     """List chains, most important first."""
 
@@ -251,7 +251,7 @@ def account() -> None:
     metavar="PERCENT",
     help="End with 3 when more than so much of a limit is used.",
 )
-@on_desk("account_report:report_limits")
+@on_desk("service_reports:report_limits")
 def limits() -> None:
     """Show the limits of quotes and exchanges, and how much of each this profile used.
 
@@ -271,19 +271,19 @@ def _month(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--month", callback=_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
 )
-@on_desk("account_report:report_commissions")
+@on_desk("service_reports:report_commissions")
 def commissions() -> None:
     """Show what was earned, paid out and not paid yet, in US dollars."""
 
 
 @account.command()
-@on_desk("account_report:report_volume")
+@on_desk("service_reports:report_volume")
 def volume() -> None:
     """Show how many orders were finished and what was sent for them, in US dollars."""
 
 
 @account.command()
-@on_desk("account_report:report_weeks")
+@on_desk("service_reports:report_weeks")
 def weekly() -> None:
     """List the weeks since the first finished order, newest first."""
 
@@ -312,7 +312,7 @@ def _moment(context: click.Context, option: click.Parameter, value: str | None) 
     "--from", "since", callback=_moment, metavar="DATE", help="The first day; 29 before the last."
 )
 @click.option("--to", "until", callback=_moment, metavar="DATE", help="The last day; today.")
-@on_desk("account_report:report_chart")
+@on_desk("service_reports:report_chart")
 def chart() -> None:
     """Draw the volume by day or by month, in US dollars."""
 
@@ -426,7 +426,7 @@ def api(
         raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
     if method.upper() not in ("GET", "HEAD"):
         refuse_to_write(call)
-    from swapdesk.cli.api_call import call_operation
+    from swapdesk.cli.service_reports import call_operation
     from swapdesk.cli.session import run_session
 
     return run_session(

@@ -179,15 +179,16 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
         name = row.quote.swap_name or row.quote.swap or "two legs"
         get = board.token_out.symbol
         output.say(f"{row.place}. {row.quote.type} {name}, why {exact_amount(found.net)} {get}:")
-        output.say(*(f"   {step_sentence(step, board)}" for step in found.steps))
+        # ``Provider fee -0.018459 ETH: $61.12 ÷ $3,311.06 (derived).``
+        output.say(
+            *(
+                f"   {step.label} {_value(step, board)}: {step.how} ({step.known})."
+                for step in found.steps
+            )
+        )
         said = remark(found, table_amount(found.lines), table_amount(found.net))
         if said:
             output.say(f"   {said}")
-
-
-def step_sentence(step: WaterfallStep, board: QuoteResult) -> str:
-    """``Provider fee -0.018459 ETH: $61.12 ÷ $3,311.06 (derived).``"""
-    return f"{step.label} {_value(step, board)}: {step.how} ({step.known})."
 
 
 def _value(step: WaterfallStep, board: QuoteResult) -> str:

@@ -55,9 +55,8 @@ _QUOTED_LINES = 3
 class SandboxLifetime:
     """Call :meth:`ready`, as often as needed, and :meth:`close` at the end."""
 
-    def __init__(self, home: Home, *, speed: str = SPEED) -> None:
+    def __init__(self, home: Home) -> None:
         self._home = home
-        self._speed = speed
         self._own: subprocess.Popen[bytes] | None = None
         self._starting = asyncio.Lock()
 
@@ -70,11 +69,6 @@ class SandboxLifetime:
         async with self._starting:
             require_sandbox()
             return await asyncio.to_thread(self._find_or_start)
-
-    @property
-    def owned(self) -> bool:
-        """Whether the running sandbox is one this process started."""
-        return self._own is not None and self._own.poll() is None
 
     def close(self) -> None:
         """End the sandbox this process started, if any: by the pipe, then by force."""
@@ -122,7 +116,7 @@ class SandboxLifetime:
                     "--data",
                     str(self._home.sandbox),
                     "--speed",
-                    self._speed,
+                    SPEED,
                     "--lifeline",
                 ],
                 stdin=subprocess.PIPE,

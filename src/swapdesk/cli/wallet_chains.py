@@ -44,7 +44,7 @@ from swapdesk.flows.wallet.replacement import (
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import FINAL, Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import (
@@ -54,7 +54,6 @@ from swapdesk.wallet.spending import (
     SpendWindow,
     plain_amount,
 )
-from swapdesk.wallet.transactions import FINAL, SignedTransaction
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 

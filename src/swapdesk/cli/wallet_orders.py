@@ -1,7 +1,7 @@
 """Orders that the wallet pays: a swap on chains, from its quote through what is signed, and the
 deposit of an order that exists.
 
-``DexDryRun`` (``--dry-run``, and ``sign``) prints the unsigned payloads and the gate's verdict.
+``--dry-run``, and ``sign``, print the unsigned payloads and the gate's verdict.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Purpose, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order
@@ -112,6 +112,9 @@ class SwapDryRunDocument(Struct, frozen=True, rename="camel"):
     next: str
 
 
+UNTOUCHED = "in your wallet; nothing was journaled, created, signed or sent"
+
+
 class DexCreation(Creation):
     """One swap of the profile's wallet, and before it those that an earlier run left open."""
 
@@ -120,11 +123,13 @@ class DexCreation(Creation):
         self._signed: list[str] = []
 
     async def run(self) -> int:
-        """Swap and print. Raises CommandError."""
+        """Swap and print, or with ``--dry-run`` print what would be signed. Raises CommandError."""
         await self._session.load_catalog()
         await self._session.settle()
         await make_ready(self._session)
         token_in = find_token(self._request.sell, self._desk, field="from")
+        if self._request.dry_run:
+            return await self._print_dry_run(await self._account(token_in), token_in)
         if self._desk.wallet.link(token_in.chain_data.short_name) is None:
             # Before the pass phrase, which could not help.
             said = no_node(self._session.settings, token_in.chain_data)
@@ -255,45 +260,12 @@ class DexCreation(Creation):
         if not self._output.json:
             self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
-
-def _not_swapped(outcome: Outcome) -> CommandError:
-    end, failure = Exit.OWN_REFUSAL, outcome.failure
-    assert failure is not None  # of what is not done
-    if outcome.open:
-        end = Exit.UNKNOWN
-    elif outcome.code == "NOT_CONFIRMED":
-        end = Exit.INTERRUPTED
-    elif outcome.error is not None or outcome.code in NOT_CREATED:
-        end = exit_of_refused_create(outcome.code, outcome.error)
-    order = f" Order {outcome.order_id}." if outcome.order_id else ""
-    return CommandError(
-        end,
-        outcome.code,
-        f"{failure.cause}{order}",
-        failure.money,
-        failure.next,
-        getattr(outcome.error, "status", None),
-        getattr(outcome.error, "request_id", None),
-    )
-
-
-UNTOUCHED = "in your wallet; nothing was journaled, created, signed or sent"
-
-
-class DexDryRun(DexCreation):
-    """Everything a swap does before its first signature, and nothing of what comes with it."""
-
-    async def run(self) -> int:
-        """Print what would be signed. Exit 9 when the gate refuses it. Raises CommandError."""
-        session = self._session
-        await session.load_catalog()
-        await session.settle()
-        await make_ready(session)
-        token_in = find_token(self._request.sell, self._desk, field="from")
-        account = await self._account(token_in)
+    async def _print_dry_run(self, account: Account, token_in: Token) -> int:
+        """Everything a swap does before its first signature, and nothing of what comes with it.
+        Exit 9 when the gate refuses what would be signed."""
         intent, _, _ = await self._chosen(account, token_in)
         try:
-            told = await dry_run(session.link.api, await self._desk.wallet.client(), intent)
+            told = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:
             raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
         if self._output.json:
@@ -328,6 +300,27 @@ class DexDryRun(DexCreation):
         self._output.say(*(f"Not known: {one}" for one in told.unknown))
         self._output.talk(f"Asked of the service: {', '.join(self._calls(told)) or 'nothing'}.")
         self._output.talk(f"The money is {UNTOUCHED}.")
+
+
+def _not_swapped(outcome: Outcome) -> CommandError:
+    end, failure = Exit.OWN_REFUSAL, outcome.failure
+    assert failure is not None  # of what is not done
+    if outcome.open:
+        end = Exit.UNKNOWN
+    elif outcome.code == "NOT_CONFIRMED":
+        end = Exit.INTERRUPTED
+    elif outcome.error is not None or outcome.code in NOT_CREATED:
+        end = exit_of_refused_create(outcome.code, outcome.error)
+    order = f" Order {outcome.order_id}." if outcome.order_id else ""
+    return CommandError(
+        end,
+        outcome.code,
+        f"{failure.cause}{order}",
+        failure.money,
+        failure.next,
+        getattr(outcome.error, "status", None),
+        getattr(outcome.error, "request_id", None),
+    )
 
 
 def _verdict(review: Review) -> str:
@@ -407,7 +400,19 @@ async def fund_order(session: CommandSession, order: str, account: str | None, y
     tracked = await find_order(session, order)
     await make_ready(session)
     payer = await _account(session.desk.wallet, tracked, account)
-    funding = await _funding(session, yes=yes)
+    desk, output = session.desk, session.call.output
+
+    async def look(review: Review) -> Agreed | None:
+        return consent(output, review, yes=yes)
+
+    funding = WalletFunding(
+        await desk.wallet.client(),
+        desk.journal,
+        desk.clock,
+        look,
+        session.link.tracker.get,
+        service_clock=desk.service_clock,
+    )
     if (paid := await funding.paid_before(tracked)) is not None:
         raise _not_paid(paid)
     await unlock(session)
@@ -425,22 +430,6 @@ async def fund_order(session: CommandSession, order: str, account: str | None, y
             next=SAME_AGAIN,
         )
     _tell(session, tracked, payer, outcome)
-
-
-async def _funding(session: CommandSession, *, yes: bool) -> WalletFunding:
-    desk, output = session.desk, session.call.output
-
-    async def look(review: Review) -> Agreed | None:
-        return consent(output, review, yes=yes)
-
-    return WalletFunding(
-        await desk.wallet.client(),
-        desk.journal,
-        desk.clock,
-        look,
-        session.link.tracker.get,
-        service_clock=desk.service_clock,
-    )
 
 
 async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None) -> Account:

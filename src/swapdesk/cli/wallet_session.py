@@ -32,7 +32,7 @@ from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.review import Match, Review, Severity
+from swapdesk.wallet.answers import Match, Review, Severity
 
 T = TypeVar("T")
 

@@ -48,18 +48,21 @@ from msgspec.structs import replace
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
-from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.promise import Payload, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
-from swapdesk.wallet.review import CHAIN_UNREAD, Review, RuleFinding, Severity
-from swapdesk.wallet.transactions import (
+from swapdesk.wallet.answers import (
+    CHAIN_UNREAD,
     EXECUTED,
     FINAL,
     HARMLESS,
+    Review,
+    RuleFinding,
+    Severity,
     Signature,
     SignedTransaction,
     TransactionState,
 )
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.promise import Payload, Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
 from swapdesk.wire.orders import Order
 
 # How an action ended

@@ -165,7 +165,8 @@ def _catalog(config: ServiceConfig, clock: Clock) -> tuple[list[Chain], list[Tok
         for pool in pools
         for contract in (pool.token0, pool.token1)
     }
-    everything = build_tokens([*chains, *_others(places)], clock.now())
+    others = [chain for chain in build_chains() if chain.short_name not in places]
+    everything = build_tokens([*chains, *others], clock.now())
     tokens = [
         token.model_copy(update=_UNPRICED)
         for token in everything
@@ -190,10 +191,6 @@ _UNPRICED = {
     "security_scan": None,
 }
 """A token that pools alone trade, without what only a market tells."""
-
-
-def _others(places: Iterable[str]) -> list[Chain]:
-    return [chain for chain in build_chains() if chain.short_name not in set(places)]
 
 
 def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]:

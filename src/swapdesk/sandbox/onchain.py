@@ -29,8 +29,14 @@ from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
-from swapdesk.sandbox.tables import CHAIN_ROWS, EVM_CHAINS, ON_CHAIN_NAMES, quoted_by_maker
-from swapdesk.sandbox.world import asset_of, find_token, object_id, rows_by_id
+from swapdesk.sandbox.tables import EVM_CHAINS, ON_CHAIN_NAMES, quoted_by_maker
+from swapdesk.sandbox.world import (
+    asset_of,
+    chains_by_name,
+    find_token,
+    object_id,
+    rows_by_id,
+)
 from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import NodeBundler
 from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings
@@ -70,8 +76,12 @@ def build_onchain(
     """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``transport`` is for
     a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
-    found = (_place(node_url, name, ids.get(name)) for name in EVM_CHAINS)
-    readers = open_readers((place for place in found if place is not None), clock, transport)
+    places = (
+        _place(node_url, name, chain_id)
+        for name in EVM_CHAINS
+        if (chain_id := ids.get(name)) is not None
+    )
+    readers = open_readers(places, clock, transport)
     basalt = Pools(readers, {name: _places(name, BASALT) for name in readers})
     fathom = Pools(readers, {name: _places(name, FATHOM) for name in readers})
     permits = {name: Permits(reader) for name, reader in readers.items()}
@@ -152,16 +162,13 @@ def _priced(market: Market, clock: Clock) -> PriceOfToken:
     return price_of
 
 
-def _place(node_url: str, name: str, chain_id: int | None) -> ChainPlace | None:
-    if chain_id is None:
-        return None
-    (row,) = [row for row in CHAIN_ROWS if row.short_name == name]
+def _place(node_url: str, name: str, chain_id: int) -> ChainPlace:
     return ChainPlace(
         name=name,
         chain_id=chain_id,
         rpc=rpc_url(node_url, name),
         wrapped=checksummed(address_of(wrapped_native(name))),
-        confirmations=row.confirmations,
+        confirmations=chains_by_name()[name].confirmations,
     )
 
 

@@ -32,6 +32,16 @@ WAIT_SECONDS = 5.0
 _TRY_SECONDS = 0.05
 
 
+OK, DEFECT, BAD_INPUT = 0, 1, 2
+"""Exit codes."""
+
+
+def said(error: Exception, code: int) -> int:
+    """Tell the starter why it is not served; the exit code that says it too."""
+    sys.stderr.write(f"{error}\n")
+    return code
+
+
 class DirectoryInUse(Exception):
     """Another sandbox lives in this directory."""
 

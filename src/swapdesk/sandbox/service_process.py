@@ -41,10 +41,10 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, run_child, stop_event
-from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.tables import VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
+    Scanner,
     build_chains,
     build_tokens,
     find_token,

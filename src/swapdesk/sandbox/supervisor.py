@@ -31,10 +31,14 @@ from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
 from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    DEFECT,
+    OK,
     DirectoryInUse,
     listen,
     lock_directory,
     put_aside,
+    said,
     stop_event,
     url_of,
 )
@@ -77,10 +81,6 @@ class Child:
         self._inherited = tuple(inherited)
         self._clock = clock
         self._process: asyncio.subprocess.Process | None = None
-
-    @property
-    def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
 
     async def start(self) -> dict[str, Any]:
         """Start and wait until it is ready. Raises ChildRefused and ChildSilent."""
@@ -156,7 +156,6 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 
 LOOPBACK = "127.0.0.1"
-OK, DEFECT, BAD_INPUT = 0, 1, 2
 NOT_FREE = 7
 """Of a sandbox that a command starts: what is left of a killed one still holds the directory."""
 
@@ -210,9 +209,9 @@ async def _run(
             keys = partner_keys(load_key(options.data))
             sandbox = _Sandbox(options, clock, lock, held)
         except DirectoryInUse as error:
-            return _say(error, NOT_FREE if options.lifeline else BAD_INPUT)
+            return said(error, NOT_FREE if options.lifeline else BAD_INPUT)
         except (OSError, SandboxKeyRefused) as error:
-            return _say(error, BAD_INPUT)
+            return said(error, BAD_INPUT)
         try:
             if not await _started(sandbox, options.data, stop):
                 return OK
@@ -225,9 +224,9 @@ async def _run(
         except OldWorld:
             raise
         except ChildRefused as refused:
-            return _say(refused, BAD_INPUT)
+            return said(refused, BAD_INPUT)
         except ChildSilent as silent:
-            return _say(silent, DEFECT)
+            return said(silent, DEFECT)
         finally:
             await sandbox.stop()
     return OK
@@ -241,11 +240,6 @@ async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> b
         await sandbox.stop()
         aside = put_aside(directory)
         raise OldWorld(f"{directory} was put aside as {aside}: {old}") from None
-
-
-def _say(error: Exception, code: int) -> int:
-    sys.stderr.write(f"{error}\n")
-    return code
 
 
 class _Sandbox:

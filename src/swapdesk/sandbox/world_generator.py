@@ -14,14 +14,15 @@ from itertools import accumulate
 from random import Random
 
 from swapdesk.chain.addresses import base58
-from swapdesk.sandbox.scans import SCAN_LIFE, scan_with
 from swapdesk.sandbox.tables import ChainIds, ChainRow
 from swapdesk.sandbox.world import (
+    SCAN_LIFE,
     build_chains,
     build_tokens,
     chains_by_name,
     derive_contract,
     object_id,
+    scan_with,
     seed_bytes,
 )
 from swapdesk.wire.chains import Chain

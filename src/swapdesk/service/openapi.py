@@ -373,7 +373,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "security": _security(operation.access),
+        "security": _SECURITY[operation.access],
         "responses": _responses(operation),
     }
     parameters = [
@@ -390,12 +390,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
     return described
 
 
-def _security(access: Access) -> list[dict[str, list[str]]]:
-    if access is Access.OPEN:
-        return []
-    if access is Access.KEY:
-        return [{"apiKey": []}]
-    return [{"apiKey": []}, {"partnerId": []}]
+_SECURITY: dict[Access, list[dict[str, list[str]]]] = {
+    Access.OPEN: [],
+    Access.KEY: [{"apiKey": []}],
+    Access.READ: [{"apiKey": []}, {"partnerId": []}],
+}
 
 
 def _reference(model: type[BaseModel]) -> dict[str, str]:

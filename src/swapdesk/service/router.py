@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from email.utils import formatdate
 from functools import lru_cache, partial
 
@@ -31,8 +32,6 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
 from swapdesk.service.payments import (
     PAGE_HEADERS,
-    CallPayment,
-    CallPayments,
     PaymentNeeded,
     caller_of,
 )
@@ -213,40 +212,6 @@ _GONE = _Answer(b"", 499, ())
 """For the log: the client left before its request was complete."""
 
 
-class PaidCall:
-    """One call that is paid for: as a context, it settles what succeeded and frees the payment of
-    what was refused."""
-
-    def __init__(
-        self,
-        payments: CallPayments,
-        payment: CallPayment,
-        tier: PriceTier,
-        url: str,
-        seen: Seen,
-    ) -> None:
-        self.caller = caller_of(payment)
-        self._payments = payments
-        self._payment = payment
-        self._tier = tier
-        self._url = url
-        self._seen = seen
-
-    async def settle(self) -> None:
-        """Raises PaymentNeeded: the answer is withheld."""
-        told = await self._payments.settle(self._payment, self._tier, self._url)
-        self._seen.paid = ((b"payment-response", told.encode()),)
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            await self.settle()
-        else:
-            await self._payments.free(self._payment)
-
-
 class Surface:
     """The ASGI application below ``PREFIX``, without the lifespan."""
 
@@ -322,9 +287,8 @@ class Surface:
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
-        call = await self._payment(PriceTier.STATUS, scope, seen)
-        await call.settle()
-        return call.caller
+        async with self._paid(PriceTier.STATUS, scope, seen) as caller:
+            return caller
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
@@ -381,9 +345,8 @@ class Surface:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
         if operation.access is not Access.OPEN and self._is_paid(operation.price_tier, sent_by):
-            call = await self._payment(operation.price_tier, scope, seen)
-            async with call:
-                return await self._carried_out(found, call.caller, request, seen, origin)
+            async with self._paid(operation.price_tier, scope, seen) as payer:
+                return await self._carried_out(found, payer, request, seen, origin)
         caller = self._caller(operation, sent_by)
         return await self._carried_out(found, caller, request, seen, origin, signed)
 
@@ -461,21 +424,25 @@ class Surface:
         payments = self._parts.payments
         return payments is not None and not known and payments.priced(tier)
 
-    async def _payment(self, tier: PriceTier, scope: Scope, seen: Seen) -> PaidCall:
-        """The payment of this call, verified and written down. Raises PaymentNeeded."""
+    @asynccontextmanager
+    async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
+        """Who pays for a call, once the payment is verified and written down: what succeeds is
+        settled, and the payment of what is refused is free again. Raises PaymentNeeded, also where
+        the answer is withheld."""
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
         url = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{scope['path']}"
-        header = headers.get("payment-signature")
-        payment = await payments.accept(header, tier, url)
-        call = PaidCall(payments, payment, tier, url, seen)
+        payment = await payments.accept(headers.get("payment-signature"), tier, url)
+        caller = caller_of(payment)
         try:
-            seen.admission = await self._parts.rates.admit(call.caller, RateClass.READ)
-        except (LimitReached, StoreUnavailable):
+            seen.admission = await self._parts.rates.admit(caller, RateClass.READ)
+            yield caller
+        except BaseException:
             await payments.free(payment)
             raise
-        return call
+        told = await payments.settle(payment, tier, url)
+        seen.paid = ((b"payment-response", told.encode()),)
 
     async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
         """The body of a request whose signature is right, and what is known by it. Others count

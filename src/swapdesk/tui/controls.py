@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.tui.widgets.frame import NoticeLog
     from swapdesk.wallet.accounts import Account, ChainLink
-    from swapdesk.wallet.holdings import Allowance
+    from swapdesk.wallet.answers import Allowance
 
 
 class PageNavigation(Protocol):

@@ -2,5 +2,5 @@
 
 The agent (``swapdesk.agent``) is a process of its own and the only one with keys. Both sides
 read the plain data of this room: ``promise`` (what the user confirmed and what is to be signed),
-``review`` (what the agent found), ``protocol`` (the frames on the pipe).
+``answers`` (what the agent found), ``protocol`` (the frames on the pipe).
 """

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import keccak
+from swapdesk.wallet.answers import EvmTerms, Review, RuleFinding, Severity
 from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
@@ -23,7 +24,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
 
 _HALF = 16
 _OPERATION_DOMAIN = (

@@ -15,8 +15,8 @@ from flows.killed_desk import gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import Paying
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import TransactionState
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

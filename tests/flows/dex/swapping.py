@@ -22,8 +22,8 @@ from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.review import Review
 from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token

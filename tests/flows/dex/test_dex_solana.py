@@ -18,8 +18,7 @@ from flows.faulty_network import DishonestService
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.orders.told_transaction import told_by
-from swapdesk.wallet.review import Match
-from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wallet.answers import Match, TransactionState
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 

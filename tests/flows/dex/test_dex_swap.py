@@ -17,9 +17,8 @@ from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.recent import provider_records
 from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
+from swapdesk.wallet.answers import Review, TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")

@@ -372,15 +372,6 @@ def test_what_ours_refuses_alone(bench):
     bench.refused(call, "AA92 internal call only", KEEPER)
 
 
-def test_gas_that_nobody_pays_is_refused(bench):
-    operation = ready(bench, transfers(1), creates=True)
-    assert error_of(bench, operation) == failed(0, "AA21 didn't pay prefund")
-    deposit(bench, MINE, operation.required_prefund - 1)
-    assert error_of(bench, operation) == failed(0, "AA21 didn't pay prefund")
-    deposit(bench, MINE, 1)
-    assert outcomes(bench, run(bench, operation))[0].success
-
-
 def test_signatures_of_others_and_bent_ones_are_refused(bench):
     deposit(bench, MINE)
     operation = made(transfers(1), creates=True)
@@ -503,17 +494,6 @@ def test_an_account_gets_its_owner_once(bench):
             bench.ask(each.initialize(BOB.address), BOB)
     assert bench.ask(mine.entryPoint()) == ENTRY_POINT
     assert bench.ask(mine.getNonce()) == 0
-
-
-def test_a_deposit_goes_back_to_whoever_the_owner_says(bench):
-    mine = account(bench)
-    deposit(bench, MINE, 500)
-    assert bench.ask(mine.getDeposit()) == 500
-    receipt = bench.send(mine.withdrawDepositTo(PURSE, 300), ALICE)
-    assert (bench.coins(PURSE), bench.ask(mine.getDeposit())) == (300, 200)
-    (told,) = bench.events(ENTRY_POINT, "Withdrawn", receipt)
-    assert told == {"account": MINE, "withdrawAddress": PURSE, "amount": 300}
-    bench.refused(mine.withdrawDepositTo(PURSE, 201), "Withdraw amount too large", ALICE)
 
 
 def test_the_interface_names_the_errors_that_are_written_by_hand():

@@ -1,6 +1,6 @@
 """One chain: the writer's time, room, old blocks, log and other worlds; its pool, whose rules are
-properties whatever is sent in whatever order; and coins that smart accounts pay out, which are read
-from the operations that were executed.
+properties whatever is sent in whatever order; coins that smart accounts pay out, which are read
+from the operations that were executed; and the same transactions on eth-tester.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from typing import Any
 import pytest
 import rlp
 from eth.vm.forks.prague.blocks import PragueBlockHeader
+from eth_account import Account
+from eth_tester import EthereumTester, PyEVMBackend
+from eth_utils import to_checksum_address
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec import Struct, field
+from msgspec.structs import replace
+from web3 import Web3
 
 from sampling import examples
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
@@ -33,7 +38,13 @@ from swapdesk.chain.smart_account import (
     pack,
 )
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.node.evm.blocks import Block, Log, MinedTransaction, block_document
+from swapdesk.sandbox.node.evm.blocks import (
+    Block,
+    Log,
+    MinedTransaction,
+    block_document,
+    receipt_document,
+)
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
@@ -308,7 +319,7 @@ def candidate(sender: bytes, nonce: int, fee: int, tip: int, *, gas: int = GAS) 
     return Candidate(SimpleNamespace(value=0), b"", mark, sender, nonce, gas, fee, min(fee, tip))
 
 
-class Account(Struct):
+class Held(Struct):
     nonce: int = 0
     held: dict[int, Candidate] = field(default_factory=dict)
 
@@ -319,7 +330,7 @@ class PoolMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.pool = Mempool()
-        self.accounts = {sender: Account() for sender in SENDERS}
+        self.accounts = {sender: Held() for sender in SENDERS}
 
     @rule(
         sender=st.sampled_from(SENDERS),
@@ -392,7 +403,7 @@ class PoolMachine(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         held = [each for account in self.accounts.values() for each in account.held.values()]
         assert len(self.pool) == len(held)
-        assert {each.hash for each in self.pool.waiting()} == {each.hash for each in held}
+        assert {each.hash for each in self.pool._by_hash.values()} == {each.hash for each in held}
         for sender, account in self.accounts.items():
             nonce = account.nonce
             while nonce in account.held:
@@ -425,7 +436,7 @@ def test_a_replacement_pays_a_tenth_more_of_both_fees() -> None:
         with pytest.raises(Problem, match="replacement transaction underpriced"):
             pool.add(candidate(SENDERS[0], 0, fee, tip), 0, BALANCE)
     pool.add(candidate(SENDERS[0], 0, 110, 11), 0, BALANCE)
-    assert [each.max_fee for each in pool.waiting()] == [110]
+    assert [each.max_fee for each in pool._by_hash.values()] == [110]
 
 
 def test_what_waits_for_a_lower_fee_is_not_forgotten() -> None:
@@ -506,3 +517,95 @@ def test_what_was_not_executed_or_is_not_ours_paid_nothing() -> None:
     foreign = operation(FOREIGN, 1, InnerCall(PAID, 5))
     assert read(document(foreign), event(FOREIGN, 1)) == [], "its code may do anything"
     assert read((octets(ENTRY_POINT), b"\x12\x34"), event(OURS, 1)) == []
+
+
+ETH_TESTER_CHAIN = 131277322940537
+"""eth-tester has one chain id of its own, so that our chain takes that one beside it."""
+
+
+def cases(signer: Any, created: str, abi: Any) -> list[dict[str, Any]]:
+    """Transfers, a deployment, calls, reverts, out of gas, access lists, the old forms."""
+    contract = Web3().eth.contract(abi=abi, address=to_checksum_address(created))
+
+    def call(name: str, *values: Any) -> dict[str, Any]:
+        return {"to": contract.address, "data": contract.encode_abi(name, args=list(values))}
+
+    words = ["0x" + f"{slot:064x}" for slot in (0, 1)]
+    return [
+        call("bump", 5),
+        call("bump", 6),
+        {**call("bump", 500)},
+        {**call("bump", 5), "gas": 22_500},
+        {**call("spin"), "gas": 90_000},
+        {**call("give", stranger(40).address), "value": 10**9},
+        {"to": stranger(41).address, "value": 5},
+        {"to": stranger(41).address, "value": 5, "data": "0x" + "00ff" * 300, "gas": 60_000},
+        {**call("bump", 1), "accessList": [{"address": contract.address, "storageKeys": words}]},
+        {**call("bump", 1), "old": True},
+        {"to": signer.address, "value": 1, "old": True},
+        {**call("refuse")},
+        {"data": "0x60016000fe", "gas": 100_000},
+        {"data": "0x600160005560026000556001600055", "gas": 100_000},
+        {"data": "0x", "gas": 60_000},
+    ]
+
+
+def signed_case(signer: Any, chain_id: int, nonce: int, case: dict[str, Any]) -> bytes:
+    given = {"gas": 200_000, "value": 0, **case}
+    price = {"maxFeePerGas": 5 * GWEI, "maxPriorityFeePerGas": GWEI}
+    if given.pop("old", False):
+        price = {"gasPrice": 5 * GWEI}
+    fields = {"chainId": chain_id, "nonce": nonce, **price, **given}
+    return bytes(signer.sign_transaction(fields).raw_transaction)
+
+
+def test_receipts_gas_and_state_are_equal(tmp_path: Path) -> None:
+    import vyper
+
+    source = (Path(__file__).parent / "counter.vy").read_text()
+    compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
+    signer = Account.from_key("0x" + "31" * 32)
+    tester = EthereumTester(PyEVMBackend())
+    rich = tester.get_accounts()[0]
+    tester.send_transaction({"from": rich, "to": signer.address, "value": 10**21, "gas": 21_000})
+
+    terms = replace(chain_terms()["base"], chain_id=ETH_TESTER_CHAIN)
+    genesis = Genesis({bytes.fromhex(signer.address[2:]): Allocation(balance=10**21)})
+    chain = EvmChain(tmp_path, terms, genesis, Beat(1_700_000_000, 0), SystemClock())
+
+    created = ""
+    nonce = 0
+    every = [{"data": compiled["bytecode"], "gas": 1_000_000}]
+    while every:
+        case = every.pop(0)
+        raw = signed_case(signer, ETH_TESTER_CHAIN, nonce, case)
+        theirs = tester.get_transaction_receipt(tester.send_raw_transaction("0x" + raw.hex()))
+        candidate = read_candidate(raw, terms)
+        mined, refused = chain.mine([candidate], Beat(1_700_000_100 + nonce, nonce + 1))
+        assert not refused
+        chain.add(mined)
+        ours = receipt_document(chain.head, 0)
+        assert int(ours["status"], 16) == theirs["status"], case
+        assert int(ours["gasUsed"], 16) == theirs["gas_used"], case
+        assert int(ours["cumulativeGasUsed"], 16) == theirs["cumulative_gas_used"]
+        assert ours["type"] == theirs["type"]
+        if theirs["status"]:  # of a creation that failed, geth and we name the address
+            assert ours["contractAddress"] == (theirs["contract_address"] or None)
+        assert [(log["data"], log["topics"]) for log in ours["logs"]] == [
+            (log["data"], list(log["topics"])) for log in theirs["logs"]
+        ]
+        if nonce == 0:
+            created = ours["contractAddress"]
+            every = cases(signer, created, compiled["abi"])
+        nonce += 1
+
+    accounts = chain.states.at(chain.head.number)
+    for address in (created, stranger(40).address, stranger(41).address, signer.address):
+        octets = bytes.fromhex(address[2:])
+        assert accounts.get_nonce(octets) == tester.get_nonce(address)
+        assert "0x" + accounts.get_code(octets).hex() == tester.get_code(address)
+        if address != signer.address:  # who paid for gas, at another base fee
+            assert accounts.get_balance(octets) == tester.get_balance(address)
+    slot = int(tester.get_storage_at(created, "0x0"), 16)
+    assert accounts.get_storage(bytes.fromhex(created[2:]), 0) == slot == 13
+    chain.close()

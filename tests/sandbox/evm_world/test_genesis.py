@@ -25,6 +25,7 @@ from swapdesk.sandbox.evm_world.genesis import (
     address_of,
     contract_of,
     funded_tokens,
+    octets,
     parties_of,
     pools_of,
     pools_on,
@@ -44,10 +45,6 @@ BASE_PRICES = {code: asset.price for code, asset in ASSETS.items()}
 @lru_cache
 def contracts(chain: str) -> dict[bytes, Allocation]:
     return world_contracts(chain, KEY)
-
-
-def octets(address: str) -> bytes:
-    return bytes.fromhex(address[2:])
 
 
 def wallet_address(wallet: str) -> str:

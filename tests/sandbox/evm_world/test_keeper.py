@@ -13,20 +13,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.evm_world.genesis import (
     KEEPER,
     Pool,
     address_of,
+    octets,
     pools_of,
 )
 from swapdesk.sandbox.evm_world.keeper import (
@@ -44,11 +43,10 @@ from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS
-from swapdesk.sandbox.world import asset_of, find_token
+from swapdesk.sandbox.world import asset_of
 
 PRICES = {code: asset.price for code, asset in ASSETS.items()}
 POOLS = [pool for chain in EVM_CHAINS for pool in pools_of(chain)]
@@ -146,7 +144,6 @@ NEAR = BAND * 6 / 5
 KEY = b"a key of a sandbox that is tried"
 CHAIN = "base"
 MOMENT = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-STRANGER = "0x" + "5a" * 20
 
 
 class World(Struct):
@@ -180,17 +177,8 @@ class World(Struct):
         ]
         return deviation(reserves[0], reserves[1], market_ratio(pool, prices))
 
-    async def call(self, to: str, payload: bytes) -> bytes:
-        live = self.node.chains[CHAIN]
-        request = CallRequest(to=octets(to), data=payload)
-        return await live.call(live.head, request)
-
     async def mined(self, sent: bytes | None) -> dict[str, Any]:
         return dict(await self.node.confirmed(CHAIN, sent))
-
-
-def octets(address: str) -> bytes:
-    return bytes.fromhex(address[2:])
 
 
 class Patient(SystemClock):
@@ -310,15 +298,3 @@ async def test_chains_that_are_asked_at_once_answer_with_their_pools_at_the_mark
 
         assert all(now.furthest_on(chain) > NEAR for chain in world.node.chains)
         await asyncio.gather(*(asked(chain) for chain in world.node.chains))
-
-
-async def test_the_treasury_gives_tokens_away(world: World) -> None:
-    for chain, symbol in ((CHAIN, "USDC"), (CHAIN, "AERO")):
-        token = address_of(find_token(chain, symbol))
-        sent = await world.embedding.fund(chain, STRANGER, 1_234, token)
-        receipt = await world.mined(octets(str(sent["hash"])))
-        assert receipt["status"] == "0x1"
-        held = await world.call(token, BALANCE_OF.call(STRANGER))
-        assert int.from_bytes(held, "big") == 1_234
-    with pytest.raises(Problem, match="exceeds balance"):
-        await world.embedding.fund(CHAIN, STRANGER, 10**40, token)

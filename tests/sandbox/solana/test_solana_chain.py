@@ -448,12 +448,12 @@ async def test_the_chain(world: World) -> None:
 
 
 async def test_accounts_and_tokens(world: World) -> None:
-    owner = await world.rich(3 * SOL)
-    key = str(owner.pubkey())
+    """Many are told in the order in which they were asked for."""
+    owner, nobody = await world.rich(3 * SOL), str(Keypair().pubkey())
+    key, raw, parsed = str(owner.pubkey()), {"encoding": "base64"}, {"encoding": "jsonParsed"}
     await world.node.fund(key, 1_500_000, str(USDC))
     held = token_account(owner.pubkey(), USDC)
     assert await value(world, responses.GetBalanceResp, "getBalance", key) == 3 * SOL
-    raw, parsed = {"encoding": "base64"}, {"encoding": "jsonParsed"}
     asked = ("getAccountInfo", str(held))
     assert (await value(world, responses.GetAccountInfoResp, *asked, raw)).owner == TOKEN
     shown = (await value(world, responses.GetAccountInfoJsonParsedResp, *asked, parsed)).data
@@ -462,40 +462,24 @@ async def test_accounts_and_tokens(world: World) -> None:
     asked = ("getTokenAccountBalance", str(held))
     amount = await value(world, responses.GetTokenAccountBalanceResp, *asked)
     assert (amount.amount, amount.decimals) == ("1500000", 6)
-    asked = ("getTokenSupply", str(USDC))
-    supply = await value(world, responses.GetTokenSupplyResp, *asked)
-    asked = ("getAccountInfo", str(USDC))
-    mint = (await value(world, responses.GetAccountInfoJsonParsedResp, *asked, parsed)).data
-    told = (mint.parsed["info"]["supply"], mint.parsed["info"]["decimals"])
-    assert told == (supply.amount, supply.decimals)
-    kind, kind_parsed = (
-        responses.GetTokenAccountsByOwnerResp,
-        responses.GetTokenAccountsByOwnerJsonParsedResp,
-    )
+    supply = await value(world, responses.GetTokenSupplyResp, "getTokenSupply", str(USDC))
+    many = ("getMultipleAccounts", [nobody, key, str(USDC)])
+    missing, coins, mint = await value(world, responses.GetMultipleAccountsResp, *many)
+    assert (missing, coins.lamports, bytes(coins.data)) == (None, 3 * SOL, b"")
+    assert (mint.owner, len(mint.data)) == (TOKEN, 82)
+    kind = responses.GetMultipleAccountsMaybeJsonParsedResp
+    *_, mint = await value(world, kind, *many, parsed)
+    told = mint.data.parsed["info"]
+    assert (told["supply"], told["decimals"]) == (supply.amount, supply.decimals)
+    for options in (raw, parsed):
+        assert (await world.ask("getAccountInfo", nobody, options))["result"]["value"] is None
     for filters in ({"mint": str(USDC)}, {"programId": str(TOKEN)}):
-        for shape, options in ((kind, raw), (kind_parsed, parsed)):
+        for shape, options in (
+            (responses.GetTokenAccountsByOwnerResp, raw),
+            (responses.GetTokenAccountsByOwnerJsonParsedResp, parsed),
+        ):
             found = await value(world, shape, "getTokenAccountsByOwner", key, filters, options)
             assert [each.pubkey for each in found] == [held]
-
-
-async def test_many_accounts_are_told_in_the_order_in_which_they_were_asked_for(
-    world: World,
-) -> None:
-    owner, nobody = await world.rich(3 * SOL), Keypair()
-    keys = [str(each) for each in (nobody.pubkey(), owner.pubkey(), USDC)]
-    asked = ("getMultipleAccounts", keys)
-    missing, coins, mint = await value(world, responses.GetMultipleAccountsResp, *asked)
-    assert missing is None
-    assert (coins.lamports, bytes(coins.data)) == (3 * SOL, b"")
-    assert (mint.owner, len(mint.data)) == (TOKEN, 82)
-    parsed = {"encoding": "jsonParsed"}
-    kind = responses.GetMultipleAccountsMaybeJsonParsedResp
-    *_, mint = await value(world, kind, *asked, parsed)
-    assert mint.data.parsed["info"]["decimals"] == 6
-    assert await value(world, responses.GetMultipleAccountsResp, "getMultipleAccounts", []) == []
-    for options in ({}, parsed):
-        alone = (await world.ask("getAccountInfo", keys[0], options))["result"]["value"]
-        assert alone is None
 
 
 async def test_the_fees_of_recent_blocks(world: World) -> None:

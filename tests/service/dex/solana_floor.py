@@ -83,6 +83,10 @@ class SolanaTrader(Caller):
     def address(self) -> str:
         return str(self.key.pubkey())
 
+    async def ordered(self, sell: str, buy: str, amount: str) -> dict[str, Any]:
+        """An order of what the maker pays."""
+        return await self.create((await self.row("at", sell, buy, amount))["quoteId"])
+
     def signed(self, metadata: dict[str, Any]) -> VersionedTransaction:
         """The order's transaction with our signature in the first place."""
         half = VersionedTransaction.from_bytes(bytes.fromhex(metadata["data"]))

@@ -18,6 +18,7 @@ from msgspec import Struct
 from patience import PATIENCE
 from sandbox.evm.evm_world import KEY, running, stranger
 from sandbox.evm.evm_world import World as Chains
+from service.http_calls import declined
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
@@ -166,10 +167,15 @@ class Caller(Struct):
                 if not any(SILENT in row.get("error", "") for row in rows.values()):
                     return rows
 
-    async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
-        answer = await self.floor.api.post(path, json=body)
-        assert answer.status_code == status, answer.text
-        return told(answer)
+    async def ask(self, path: str, body: dict[str, Any], wrong: str = "") -> Any:
+        """The answer; where something is ``wrong`` the refusal, with that code or for that input
+        alone."""
+        asking = self.floor.api.post(path, json=body)
+        if not wrong:
+            return told((await asking).raise_for_status())
+        if wrong.isupper():
+            return await declined(asking, wrong)
+        return await declined(asking, field=wrong)
 
     async def missing(self, quote_id: str, **more: Any) -> dict[str, Any]:
         """What ``/dex/approve`` asks for."""
@@ -180,18 +186,18 @@ class Caller(Struct):
         body = {"quoteId": quote_id, "addressFrom": self.address}
         return bool(await self.ask("/dex/allowance", body))
 
-    async def create(self, quote_id: str, status: int = 200, **more: Any) -> dict[str, Any]:
+    async def create(self, quote_id: str, wrong: str = "", **more: Any) -> dict[str, Any]:
         body = {
             "quoteId": quote_id,
             "addressTo": self.address,
             "addressFrom": self.address,
             **more,
         }
-        return await self.ask("/exchanges", body, status)
+        return await self.ask("/exchanges", body, wrong)
 
-    async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
+    async def confirm(self, service_id: str, tx_hash: str | None = None, wrong: str = "") -> Any:
         body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}
-        return await self.ask("/dex/confirmTx", body, status)
+        return await self.ask("/dex/confirmTx", body, wrong)
 
 
 class Trader(Caller):
@@ -243,17 +249,30 @@ class Trader(Caller):
         data = "0x" + erc20.TRANSFER.call(to, units).hex()
         assert await self.mined(await self.send(token, data))
 
+    async def ordered(
+        self, venue: str, sell: str, buy: str, amount: str, **more: str
+    ) -> dict[str, Any]:
+        """An order of what one venue pays, with the approvals that it asks for."""
+        row = await self.row(venue, sell, buy, amount, **more)
+        await self.approve_all(row["quoteId"])
+        return await self.create(row["quoteId"])
+
     async def execute(self, metadata: dict[str, Any]) -> str:
         """Send the transaction of an order."""
         return await self.send(
             metadata["to"], metadata["data"], int(metadata["value"]), int(metadata["gasLimit"])
         )
 
-    async def swapped(self, order: dict[str, Any]) -> dict[str, Any]:
-        """The order once its transaction was sent, mined, confirmed and seen."""
+    async def sent(self, order: dict[str, Any]) -> str:
+        """The hash of its transaction, which was mined and confirmed."""
         sent = await self.execute(order["metadata"])
         assert await self.mined(sent)
         assert await self.confirm(order["serviceId"], sent) is True
+        return sent
+
+    async def swapped(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The order once its transaction was seen."""
+        await self.sent(order)
         return await self.floor.ended(order["serviceId"])
 
     async def approve_all(self, quote_id: str) -> int:

@@ -154,13 +154,10 @@ SMART = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 PAID = "0x4f1c22ab90d73e5581c0aa176b2ef904d3c811705b9a02fe7c41e6d538b79a20"
 
 
-async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
+async def bundled(run: DeskRun) -> JournaledBundle:
     """The group as the journal has it once its bundle is built."""
     await created.reach(run)
-    bundle = built_bundle(run)
-    if funded:
-        fund(run, bundle)
-    return bundle
+    return built_bundle(run)
 
 
 def built_bundle(run: DeskRun) -> JournaledBundle:

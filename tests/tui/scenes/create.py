@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from swapdesk.flows.quotes.quote_request import QuoteOptions
-from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen, CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun
@@ -18,11 +17,6 @@ from tui.scenes.swap import masked
 STRANGER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 CLEARED = ("ctrl+u", "up", "ctrl+u", "escape")
 MISTYPED = "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq"
-
-
-async def calm(run: DeskRun) -> None:
-    run.screen(DeskScreen).clear_notice()
-    await run.pilot.pause()
 
 
 @scene("create-reverse", after=quotes.reverse, back=CLEARED, decides=True, fed=False)
@@ -41,7 +35,7 @@ async def fixed_frozen(run: DeskRun) -> None:
     await run.settle(
         lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a locked intent"
     )
-    await calm(run)
+    await run.calm()
 
 
 @scene("create-alike", after=swap.form, back=swap.BOB_AGAIN, decides=True, also=(NORMAL,))
@@ -60,14 +54,14 @@ async def tag(run: DeskRun) -> None:
     await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
     await run.press("enter", "enter")
     await run.see('Type "NO MEMO"')
-    await calm(run)
+    await run.calm()
 
 
 @scene("create-expired", after=swap.frozen, decides=True)
 async def expired(run: DeskRun) -> None:
     run.advance(70)
     await run.see("This quote ended at 14:03.")
-    await calm(run)
+    await run.calm()
 
 
 @scene(
@@ -81,14 +75,14 @@ async def expired(run: DeskRun) -> None:
 async def code(run: DeskRun) -> None:
     await run.press("v")
     await run.see("In code")
-    await calm(run)
+    await run.calm()
 
 
 @scene("deposit-code-address", after=code, back=("v",), decides=True, mask=masked, own_ascii=True)
 async def code_address(run: DeskRun) -> None:
     await run.press("v")
     await run.see("not in the code")
-    await calm(run)
+    await run.calm()
 
 
 @scene("address-book", after=home.empty, back=("escape",), also=(NORMAL,))
@@ -135,7 +129,7 @@ async def middle_refund(run: DeskRun) -> None:
     await run.type(STRANGER)
     await run.see("Middle refund")
     await run.see("XMR on Monero needs one")
-    await calm(run)
+    await run.calm()
 
 
 @scene("candidates", prepare=answers_are_lost, mask=without_order_ids, decides=True, fed=False)

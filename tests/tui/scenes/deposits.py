@@ -20,7 +20,7 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wallet.answers import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
 from tui.picture import NORMAL, ROOMY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.quotes import MOVED_FOR
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL, ROOMY
@@ -29,17 +28,12 @@ TAKES_TWO = fixed_are(
 )
 
 
-async def _calm(run: DeskRun) -> None:
-    run.screen(DeskScreen).clear_notice()
-    await run.pilot.pause()
-
-
 @scene(
     "quotes-all-kinds", apart="quotes-all-kinds", answers=ON_CHAIN, fed=False, also=(NORMAL, ROOMY)
 )
 async def all_kinds(run: DeskRun) -> None:
     await run.to_quotes()
-    await _calm(run)
+    await run.calm()
 
 
 @scene("quotes-explained", after=all_kinds, fed=False, also=(NORMAL, ROOMY))
@@ -47,7 +41,7 @@ async def explained(run: DeskRun) -> None:
     await run.resize(120, 40)
     await run.press("down", "e")
     await run.see("Provider pays out")
-    await _calm(run)
+    await run.calm()
 
 
 @scene("waterfall", after=all_kinds, back=("escape", "up"), fed=False)
@@ -76,13 +70,13 @@ async def fixed_too(run: DeskRun) -> None:
     # Former ranks stand for a second of the desk's clock.
     run.clock.advance(MOVED_FOR)
     await run.settle(lambda: "was 2" not in run.text, "the ranks to be settled")
-    await _calm(run)
+    await run.calm()
 
 
 @scene("quotes-reverse", apart="quotes-reverse", answers=TAKES_TWO, fed=False)
 async def reverse(run: DeskRun) -> None:
     await run.to_quotes("=2 btc eth")
-    await _calm(run)
+    await run.calm()
 
 
 @scene(
@@ -93,7 +87,7 @@ async def reverse(run: DeskRun) -> None:
 )
 async def unusable(run: DeskRun) -> None:
     await run.to_quotes()
-    await _calm(run)
+    await run.calm()
 
 
 @scene("quote-options", after=swap.quotes, back=("escape",))

@@ -13,9 +13,8 @@ from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
 from swapdesk.flows.transactions import End, NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
+from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Match, Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL
 from tui.scenes import scene

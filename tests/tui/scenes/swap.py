@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.deposit import DepositPage, DepositScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, without_code, without_ids
@@ -12,16 +11,10 @@ from tui.picture import NORMAL, ROOMY
 from tui.scenes import scene
 
 
-async def calm(run: DeskRun) -> None:
-    """No notice on the screen."""
-    run.screen(DeskScreen).clear_notice()
-    await run.pilot.pause()
-
-
 @scene("quotes", apart="quotes", also=(NORMAL, ROOMY))
 async def quotes(run: DeskRun) -> None:
     await run.to_quotes()
-    await calm(run)
+    await run.calm()
 
 
 @scene("quotes-expired", apart="quotes-expired")
@@ -29,7 +22,7 @@ async def expired(run: DeskRun) -> None:
     await run.to_quotes()
     run.advance(65)
     await run.see("expired")
-    await calm(run)
+    await run.calm()
 
 
 @scene("create-form", after=quotes, decides=True, also=(NORMAL, ROOMY))
@@ -87,11 +80,11 @@ async def to_card(run: DeskRun, line: str) -> None:
 @scene("deposit-tag", apart="deposit-tag", decides=True, mask=masked)
 async def deposit_tag(run: DeskRun) -> None:
     await to_card(run, "2500 xrp eth")
-    await calm(run)
+    await run.calm()
 
 
 @scene("deposit-over", after=deposit_tag, decides=True, mask=masked)
 async def deposit_over(run: DeskRun) -> None:
     run.advance(31 * 60)
     await run.see("Do not send")
-    await calm(run)
+    await run.calm()

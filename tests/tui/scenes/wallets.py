@@ -10,7 +10,7 @@ from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.widgets.overlay import TextOverlay
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.spending import (
     Limit,

@@ -25,10 +25,9 @@ from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.deployments import PERMIT2, VenueContract
 from swapdesk.chain.smart_account import GET_NONCE, account_address
+from swapdesk.wallet.answers import Severity, Simulation, TransactionState
 from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose
-from swapdesk.wallet.review import Severity, Simulation
 from swapdesk.wallet.rule_codes import RULES
-from swapdesk.wallet.transactions import TransactionState
 
 NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
 

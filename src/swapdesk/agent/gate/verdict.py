@@ -30,8 +30,8 @@ from swapdesk.agent.gate.rules.amounts import GAS
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
+from swapdesk.wallet.answers import Match, ReviewLine, RuleFinding, Severity
 from swapdesk.wallet.promise import Asset, Promise, Purpose
-from swapdesk.wallet.review import Match, ReviewLine, RuleFinding, Severity
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
 RULES: tuple[Rule, ...] = (

@@ -88,19 +88,27 @@ from swapdesk.chain.solana import (
     unsigned,
 )
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
-from swapdesk.wallet.encoding import payload_from_json, payload_to_json, to_json
-from swapdesk.wallet.holdings import (
+from swapdesk.wallet.answers import (
     Allowance,
     Allowances,
     Balance,
     Balances,
     CallData,
+    SignedTransaction,
     SmartAccount,
     SolanaDraft,
+    TransactionState,
 )
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise
-from swapdesk.wallet.protocol import AgentOperation, Frame, RefusalCode, Refused
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wallet.protocol import (
+    AgentOperation,
+    Frame,
+    RefusalCode,
+    Refused,
+    payload_from_json,
+    payload_to_json,
+    to_json,
+)
 
 
 def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:

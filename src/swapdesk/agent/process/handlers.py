@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from swapdesk.agent.keys.keystore import KeyFileRefused, WrongPassword
+from swapdesk.agent.keys.key_file import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
     SUGGESTED,
     KeyMaterial,
@@ -46,8 +46,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import call_asset
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import COIN_DECIMALS, ImportChoice, KeyOrigin, Kind, export_phrase
-from swapdesk.wallet.encoding import from_json, to_json
-from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused, from_json, to_json
 from swapdesk.wallet.spending import (
     Limit,
     PolicyChain,

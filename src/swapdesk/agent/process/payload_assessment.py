@@ -75,6 +75,7 @@ from swapdesk.chain.rpc.solana import (
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.answers import CHAIN_UNREAD, BalanceChange, RuleFinding, Severity, Simulation
 from swapdesk.wallet.promise import (
     Asset,
     Payload,
@@ -85,7 +86,6 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, RuleFinding, Severity, Simulation
 from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 

@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.encoding import from_json
-from swapdesk.wallet.holdings import MAX_ASSETS
+from swapdesk.wallet.answers import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
+from swapdesk.wallet.protocol import Frame, RefusalCode, Refused, from_json
 from swapdesk.wire.encoding.time_range import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]

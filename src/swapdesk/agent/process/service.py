@@ -16,7 +16,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from swapdesk.agent.keys.keystore import MAX_N
+from swapdesk.agent.keys.key_file import MAX_N
 from swapdesk.agent.process import handlers
 from swapdesk.agent.process.confinement import place_of
 from swapdesk.agent.process.request import Answer
@@ -24,7 +24,6 @@ from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
-from swapdesk.wallet.encoding import MessageError, from_json, to_json
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
@@ -32,11 +31,14 @@ from swapdesk.wallet.protocol import (
     Event,
     Frame,
     FrameError,
+    MessageError,
     RefusalCode,
     Refused,
     decode_frame,
     encode_frame,
     frame_sizes,
+    from_json,
+    to_json,
 )
 
 END_OF_DESK = 0

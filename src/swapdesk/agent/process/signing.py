@@ -21,8 +21,8 @@ from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
 from swapdesk.agent.process.wallet import Wallet
+from swapdesk.agent.shapes.calls import nonce_of
 from swapdesk.agent.shapes.claim import Claim, Meaning
-from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.agent.signers.evm import EvmSigner, signing_hash
 from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.spending.policy_file import PolicyKeeper
@@ -30,8 +30,14 @@ from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
-from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json
-from swapdesk.wallet.encoding import to_json as as_json
+from swapdesk.wallet.answers import (
+    EvmTerms,
+    Review,
+    RuleFinding,
+    Severity,
+    Signature,
+    SignedTransaction,
+)
 from swapdesk.wallet.promise import (
     OperationPayload,
     Payload,
@@ -41,9 +47,15 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.review import EvmTerms, Review, RuleFinding, Severity
-from swapdesk.wallet.transactions import Signature, SignedTransaction
+from swapdesk.wallet.protocol import (
+    MessageError,
+    RefusalCode,
+    Refused,
+    from_json,
+    payload_from_json,
+    payload_to_json,
+)
+from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:

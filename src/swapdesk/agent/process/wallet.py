@@ -9,13 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
-from swapdesk.agent.keys.keystore import (
+from swapdesk.agent.keys.key_file import (
     MAX_N,
     Derivation,
+    KeyDirectory,
+    KeyFile,
     KeyFileRefused,
     Scrypt,
     WrongPassword,
+    is_name,
+    short_name,
+    write_key,
 )
 from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
 from swapdesk.agent.spending.policy_file import PolicyKeeper

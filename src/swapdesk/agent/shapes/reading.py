@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from swapdesk.agent.shapes.calls import read_transaction
+from swapdesk.agent.shapes.calls import read_bundle, read_transaction
 from swapdesk.agent.shapes.claim import (
     Act,
     Claim,
@@ -24,7 +24,6 @@ from swapdesk.agent.shapes.claim import (
     Value,
     moves_of,
 )
-from swapdesk.agent.shapes.operations import read_bundle
 from swapdesk.agent.typed_data import Document, TypedDataRefused, read_document
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import Role

@@ -18,10 +18,10 @@ from fractions import Fraction
 from msgspec import Struct
 
 from swapdesk.agent.gate.case import GasPlan, once_of, taker
+from swapdesk.agent.shapes.calls import nonce_of
 from swapdesk.agent.shapes.claim import Act, Claim, Meaning, Outflow, Target
-from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.chain.deployments import CALL_ASSETS, PERMIT2
-from swapdesk.wallet.review import RuleFinding, Severity, Simulation
+from swapdesk.wallet.answers import RuleFinding, Severity, Simulation
 from swapdesk.wallet.rule_codes import SPENDING
 from swapdesk.wallet.spending import (
     RULE,

@@ -18,12 +18,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.agent.keys.key_file import Sealed, seal
-from swapdesk.agent.keys.keystore import KeyFileRefused, Scrypt, WrongPassword
-from swapdesk.agent.transactions.spent import SpentRecord
+from swapdesk.agent.keys.key_file import KeyFileRefused, Scrypt, Sealed, WrongPassword, seal
+from swapdesk.agent.transactions.file import SpentRecord
 from swapdesk.paths import UnsafePlace, read_private, write_private
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.encoding import MessageError, from_json, to_json
+from swapdesk.wallet.protocol import MessageError, from_json, to_json
 from swapdesk.wallet.spending import SpendingPolicy, only_lowers
 from swapdesk.wire.encoding.codec import refuse_deep
 

@@ -31,9 +31,9 @@ from swapdesk.chain.rpc.solana import (
     SolanaError,
     SolanaRefused,
 )
+from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 _UNSENT = frozenset({State.SIGNED, State.SENDING, State.SENT})

@@ -1,16 +1,28 @@
-"""``transactions.db``: SQLite, WAL, ``synchronous=FULL``, mode 0600, written by one process."""
+"""``transactions.db``: SQLite, WAL, ``synchronous=FULL``, mode 0600, written by one process; and in
+it what was counted of everything that was signed, in the order it was signed.
+
+That is written in one with the signature it belongs to, and before it leaves: after a crash a
+signature that nobody got is counted, and none that somebody got is missing. Time never runs back
+here: with a clock that was set back nothing becomes free again. One that was set forward is not
+noticed.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.spending import SECONDS, SpendWindow
 
 FILE = "transactions.db"
 SCHEMA_VERSION = 5
@@ -181,3 +193,163 @@ def _check(path: Path) -> None:
     except UnsafePlace as unsafe:
         if "larger than" not in str(unsafe):
             raise
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
+_SINCE = 4
+"""The schema that has these tables."""
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
+    """Inside the transaction that writes the signature down, ``at`` the time that ``SpentRecord``
+    tells. The same payload counts once."""
+    if spending is None or not spending.all:
+        return
+    known = connection.execute(
+        "SELECT 1 FROM spent WHERE content=? AND once=?", (spending.content, spending.once)
+    ).fetchone()
+    if known is not None:
+        return
+    when = _microseconds(at)
+    connection.executemany(
+        "INSERT INTO spent(at, chain_id, token, units, account, taker, grants, once, content)"
+        " VALUES(?,?,?,?,?,?,?,?,?)",
+        [
+            (
+                when,
+                one.token[0],
+                one.token[1],
+                None if one.units == math.inf else str(one.units),
+                one.account,
+                one.taker,
+                int(one.grants),
+                spending.once,
+                spending.content,
+            )
+            for one in spending.all
+        ],
+    )
+
+
+class SpentRecord:
+    """Raises Refused wherever the file fails."""
+
+    def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
+        self._file = file
+        self._monotonic = monotonic
+        self._seen: tuple[datetime, float] | None = None
+        self._times: list[int] = []
+        """When each of ``_rows`` was counted; it never falls."""
+        self._rows: list[Counted] = []
+        self._last = 0
+        self._dropped = 0
+        self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
+        """Each with the places of its first row and behind its last one, of all ever read."""
+
+    @property
+    def _empty(self) -> bool:
+        # A file that is only read may have been written by a release without it.
+        return self._file.version < _SINCE
+
+    def now(self, now: datetime) -> datetime:
+        """The time: never before the last signature that was counted, and in one process never
+        slower than it passes."""
+        ticked = self._monotonic()
+        if self._seen is not None:
+            seen, at = self._seen
+            now = max(now, seen + timedelta(seconds=ticked - at))
+        if not self._empty:
+            [row] = self._file.read("SELECT COALESCE(MAX(at), 0) FROM spent")
+            now = max(now, _EPOCH + timedelta(microseconds=row[0]))
+        self._seen = (now, ticked)
+        return now
+
+    def has(self, spending: Spending) -> bool:
+        """Whether this very payload was counted before."""
+        if self._empty or not spending.all:
+            return not spending.all
+        return bool(
+            self._file.read(
+                "SELECT 1 FROM spent WHERE content=? AND once=? LIMIT 1",
+                spending.content,
+                spending.once,
+            )
+        )
+
+    def past(self, now: datetime, spending: Spending | None = None) -> Past:
+        """What was counted in the windows that end ``now``."""
+        if self._empty:
+            return Past({window: SpendSums() for window in SECONDS})
+        end = _microseconds(self.now(now))
+        self._read(end - max(SECONDS.values()) * _SECOND)
+        windows = {
+            window: self._ledger(window, bisect_right(self._times, end - seconds * _SECOND))
+            for window, seconds in SECONDS.items()
+        }
+        return Past(windows, spending is not None and self.has(spending))
+
+    def _read(self, longest: int) -> None:
+        """What was counted since the last time; what no window holds any more is dropped."""
+        rows = self._file.read(
+            "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
+            " WHERE seq>? AND at>? ORDER BY seq",
+            self._last,
+            longest,
+        )
+        for row in rows:
+            self._times.append(row["at"])
+            self._rows.append(_counted(row))
+            self._last = row["seq"]
+        over = bisect_right(self._times, longest)
+        del self._times[:over], self._rows[:over]
+        self._dropped += over
+
+    def _ledger(self, window: SpendWindow, start: int) -> SpendSums:
+        """Of the rows from ``start`` on; made anew only when one has left the window."""
+        first, end = self._dropped + start, self._dropped + len(self._rows)
+        known = self._ledgers.get(window)
+        if known is not None and known[0] == first:
+            if known[1] < end:
+                known[2].add(self._rows[known[1] - self._dropped :])
+            ledger = known[2]
+        else:
+            ledger = SpendSums(self._rows[start:])
+        self._ledgers[window] = (first, end, ledger)
+        return ledger
+
+    # The policy's file
+
+    def policies(self) -> frozenset[bytes]:
+        """Digests of what the file of the policy may hold: of two while it is being written."""
+        if self._empty:
+            return frozenset()
+        return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
+
+    def expect_policy(self, digest: bytes) -> None:
+        """Before the file is written: what it held and what it will hold are both known."""
+        with self._file.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
+
+    def keep_policy(self, digest: bytes) -> None:
+        """Once it is written: nothing else is the policy any more."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM policy WHERE digest<>?", (digest,))
+
+
+def _counted(row: sqlite3.Row) -> Counted:
+    units = row["units"]
+    return (
+        Spend(
+            (row["chain_id"], row["token"]),
+            math.inf if units is None else int(units),
+            row["account"],
+            row["taker"],
+            bool(row["grants"]),
+        ),
+        row["once"],
+    )

@@ -19,11 +19,10 @@ from msgspec.structs import asdict
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.spending.limits import Spending
-from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.agent.transactions.spent import SpentRecord, count
+from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
+from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
 _CALLS_SINCE = 5

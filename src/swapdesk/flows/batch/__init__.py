@@ -1,7 +1,8 @@
 """Many recipients from one file: read, judged row by row, planned as groups, created once.
 
 ``reading`` turns bytes into a ``Sheet`` of cells, ``planner`` each row of it into a ``planned``
-order or its problems without holding the screen up, and ``plan`` is what comes out. Nothing of that asks for money or sends anything but ``GET /minMax``.
+order or its problems without holding the screen up, and ``plan`` is what comes out. Nothing of
+that asks for money or sends anything but ``GET /minMax``.
 ``creation`` creates the groups of a plan; ``progress`` tells how far they are and what came of
 them.
 

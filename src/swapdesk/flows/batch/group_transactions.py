@@ -43,9 +43,9 @@ from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import Entry, Pace, Transactor, Watch
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
-from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.multi import (
     EvmTransactionData,

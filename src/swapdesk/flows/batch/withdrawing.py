@@ -36,8 +36,8 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
+from swapdesk.wallet.answers import FINAL, Review, SignedTransaction, SmartAccount, TransactionState
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import SmartAccount
 from swapdesk.wallet.promise import (
     Asset,
     Payload,
@@ -47,8 +47,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     WithdrawalPromise,
 )
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 GAS_UNITS = 10**16
 """Most that one transaction may pay for gas: 0.01 of the chain's coin."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.display import ungrouped
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.chain.addresses.payment_links import EVM_CHAINS, read_payment_link
+from swapdesk.chain.addresses.payments import EVM_CHAINS, read_payment_link
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.confusables import draws_like, is_plain, skeleton
 from swapdesk.flows.catalog.token_list import CanDo, TokenList, TokenRow, Verdict, needle

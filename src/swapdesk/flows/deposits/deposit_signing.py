@@ -38,8 +38,8 @@ from swapdesk.flows.signing.signing_session import (
 from swapdesk.flows.transactions import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import HARMLESS, TransactionState
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.transactions import HARMLESS, TransactionState
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NOT_ENOUGH = "NOT_ENOUGH"

@@ -49,6 +49,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.answers import EXECUTED, Review, Signature, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -59,8 +60,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
 )
 from swapdesk.wallet.protocol import AgentGone
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import EXECUTED, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 

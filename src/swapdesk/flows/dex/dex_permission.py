@@ -35,6 +35,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
+from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     ChainStep,
@@ -46,7 +47,6 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,

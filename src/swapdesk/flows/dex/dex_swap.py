@@ -71,6 +71,7 @@ from swapdesk.flows.transactions import (
     refused,
     still_open,
 )
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Promise,
@@ -80,8 +81,6 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import Refused, WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode

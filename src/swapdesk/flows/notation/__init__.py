@@ -59,15 +59,15 @@ def exact_amount(amount: Decimal) -> str:
     return _signed(f"{amount:,f}")
 
 
+def copied_amount(amount: Decimal) -> str:
+    """Every digit without groups and with the ASCII sign, as another program reads it."""
+    return f"{amount:f}"
+
+
 def trimmed(amount: Decimal) -> str:
     """Every digit that counts: exact, without closing zeros after the point."""
     text = exact_amount(amount)
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def copied_amount(amount: Decimal) -> str:
-    """Every digit without groups and with the ASCII sign, as another program reads it."""
-    return f"{amount:f}"
 
 
 def table_amount(amount: Decimal | None, side: Side = "receive") -> str:

@@ -30,8 +30,14 @@ from swapdesk.chain.addresses.display import (
 )
 from swapdesk.chain.addresses.kind import AddressProblem, Verdict
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.chain.addresses.payment_links import EVM_CHAINS, LinkedPayment, read_payment_link
-from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
+from swapdesk.chain.addresses.payments import (
+    EVM_CHAINS,
+    WAIVER,
+    LinkedPayment,
+    memo_label,
+    read_payment_link,
+    uses_memo,
+)
 from swapdesk.chain.addresses.payments import check_memo as memo_verdict
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_safety import token_refusal

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kind import AddressProblem, with_article
-from swapdesk.chain.addresses.payment_links import LinkedPayment, is_link, read_payment_link
+from swapdesk.chain.addresses.payments import LinkedPayment, is_link, read_payment_link
 from swapdesk.flows.catalog.catalog import Catalog, native_coin, resolve
 from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.notation import grouped_address
-from swapdesk.wallet.review import BalanceChange, Match, Review, ReviewLine, Severity
+from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine, Severity
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")

@@ -33,10 +33,16 @@ from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Wa
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
+from swapdesk.wallet.answers import (
+    FINAL,
+    HARMLESS,
+    Review,
+    Severity,
+    SignedTransaction,
+    TransactionState,
+)
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
-from swapdesk.wallet.review import Review, Severity
-from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk

@@ -32,7 +32,7 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking, revocation_id
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import Refused, WalletError
 

@@ -36,6 +36,7 @@ from swapdesk.flows.wallet.chain_links import LIVE_CONFIRMATIONS, is_private_nod
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
+from swapdesk.wallet.answers import Review, Severity, Signature
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -46,10 +47,8 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wallet.review import Review, Severity
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 from swapdesk.wallet.spending import plain_amount
-from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.price_tiers import PriceTier

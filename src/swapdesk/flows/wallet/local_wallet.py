@@ -32,9 +32,8 @@ from swapdesk.wallet.accounts import (
     UnusableKey,
     WalletPlace,
 )
-from swapdesk.wallet.agent_process import AGENT
-from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
+from swapdesk.wallet.client import AGENT, WalletClient
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
 from swapdesk.wallet.protocol import DeskReadsOnly, RefusalCode, Refused
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase

@@ -32,11 +32,10 @@ from swapdesk.flows.transactions import (
     still_open,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
+from swapdesk.wallet.answers import EXECUTED, FINAL, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
-from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 GAS_UNITS = 10**16
 """What may be paid for gas where no more was confirmed: 0.01 of the chain's coin."""

@@ -20,10 +20,9 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
+from swapdesk.wallet.answers import Allowance, Review
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload, TransactionPayload
-from swapdesk.wallet.review import Review
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, rule_next
+from swapdesk.wallet.answers import Severity
 from swapdesk.wallet.protocol import (
     AgentGone,
     AgentMissing,
@@ -11,7 +12,6 @@ from swapdesk.wallet.protocol import (
     Refused,
     WalletError,
 )
-from swapdesk.wallet.review import Severity
 
 _NEXT = {
     RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",

@@ -20,9 +20,8 @@ from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.database import OtherWorld
-from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch, LogDamaged
-from swapdesk.sandbox.node.node import OtherTerms, keep_stepping, open_node
+from swapdesk.sandbox.node.node import EventSender, OtherTerms, keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import announce, give_way, run_child, stop_event
 

@@ -261,13 +261,16 @@ class Ledger:
 
     def _wallet(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
         if place not in self._wallets:
-            wallets = self.embedded.get(chain.short_name)
-            if wallets is None:
-                self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
-            else:
-                self._wallets[place] = wallets.address(name)
-                self._names[chain.short_name, self._wallets[place]] = name
+            address = self._wallets[place] = self.address(chain, place, name)
+            self._names[chain.short_name, address] = name
         return self._wallets[place]
+
+    def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
+        """Of the wallet of this name on an embedded chain, on any other one made from the seed."""
+        wallets = self.embedded.get(chain.short_name)
+        if wallets is not None:
+            return wallets.address(name)
+        return chain.address(seed_bytes(self.seed, *place))
 
     # Balances
 

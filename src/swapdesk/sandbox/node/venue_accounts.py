@@ -193,14 +193,14 @@ def deposit_place(
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):
-            place = f"static deposit {venue.code} {name} {number}"
-            address = _address(ledger, chain, place, "static deposit", venue.code, name, number)
+            static = ("static deposit", venue.code, name, number)
+            address = ledger.address(chain, static, " ".join(map(str, static)))
             if not rows.held(name, address):
                 return address, None
         raise Problem("all static deposit addresses are held by open orders", RpcCode.NO_ADDRESS)
     if name in ledger.embedded or not (chain.needs_memo and venue.memo_deposits):
-        place = f"deposit {venue.code} {key}"
-        return _address(ledger, chain, place, "deposit", venue.code, key), None
+        place = ("deposit", venue.code, key)
+        return ledger.address(chain, place, " ".join(place)), None
     address = ledger.hot_wallet(venue.code, chain)
     for attempt in count():
         word = seed_bytes(ledger.seed, "tag", venue.code, key, attempt)[:8]
@@ -208,14 +208,6 @@ def deposit_place(
         if not rows.taken(name, address, tag):
             break
     return address, tag
-
-
-def _address(ledger: Ledger, chain: ChainRow, wallet: str, *parts: object) -> str:
-    """Of a wallet on an embedded chain, on any other one made from the seed."""
-    wallets = ledger.embedded.get(chain.short_name)
-    if wallets is not None:
-        return wallets.address(wallet)
-    return chain.address(seed_bytes(ledger.seed, *parts))
 
 
 _VENUES = {row.code: row for row in VENUE_ROWS}

@@ -58,6 +58,7 @@ from swapdesk.service.store.records import (
     StoredGroup,
     StoredOrder,
 )
+from swapdesk.service.venues.onchain.documents import read_signature
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
@@ -460,19 +461,14 @@ def _unavailable(who: str) -> ServiceError:
     )
 
 
-_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-
-
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
     """``owner`` with its checksum, both texts 0x-hex. Only the one form that contracts take."""
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
     from eth_utils.exceptions import ValidationError
 
-    raw = bytes.fromhex(signature[2:])
-    if len(raw) != 65 or raw[64] not in (27, 28):
-        return False
-    if int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
+    parts, raw = read_signature(signature), bytes.fromhex(signature[2:])
+    if parts is None or raw[64] != parts.v:
         return False
     digest = signed_digest(bytes.fromhex(operation_hash[2:]), EntryPointVersion(version))
     try:

@@ -39,7 +39,6 @@ from swapdesk.service.orders.presentation import (
 )
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.pricing import PayoutRotation
 from swapdesk.service.store.records import (
     Counting,
     PayoutsChanged,
@@ -94,7 +93,7 @@ class OrderDesk:
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self.rotation = PayoutRotation(store, venues, clock, rng)
+        self.rotation = engine.rotation
         self._venues = venues
         self._engine = engine
         self.dex = dex

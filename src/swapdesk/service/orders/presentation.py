@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
-from swapdesk.service.orders.states import allowed, display, non_refundable, rank
+from swapdesk.service.orders.states import allowed, moved, non_refundable
 from swapdesk.service.payments import payer_of
 from swapdesk.service.store.records import ListedOrder, OrderFilter, Store, StoredOrder
 from swapdesk.service.venues.registry import Venues
@@ -276,15 +276,8 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     for _ in range(_TRIES):
         if found is None or not allowed(found.status, OrderStatusCode.DELETED, found.route):
             return False
-        shown = display(OrderStatusCode.DELETED, found.in_status, found.out_status, found.route)
-        deleted = replace(
-            found,
-            status=int(OrderStatusCode.DELETED),
-            display_status=shown.value,
-            rank=rank(shown),
-            modified=now,
-            due_at=None,
-        )
+        ended = moved(found, OrderStatusCode.DELETED, found.in_status, found.out_status, now)
+        deleted = replace(ended, due_at=None)
         if await store.advance_order(deleted, expected_version=found.version):
             return True
         # The worker was faster: what it wrote decides.

@@ -38,90 +38,89 @@ _CENTRALIZED: dict[RouteType, Literal["standard", "private"]] = {
 }
 
 
-class Asking:
-    """Reads requests against the catalogue, the venues and the account."""
+def quotes_asked(
+    catalog: ServiceCatalog, venues: Venues, caller: Caller, query: QuoteQuery
+) -> Asked:
+    """``GET /quotes``; the same token on both sides is a private send."""
+    types = frozenset(query.types or RouteType)
+    same = query.from_.lower() == query.to.lower()
+    if same and types != {RouteType.PRIVATE}:
+        message = "must differ from 'from'; the same token needs types=private"
+        raise invalid("to", message, query.to)
+    if query.types is not None and RouteType.DEX in types:
+        _refuse_on_dex(query)
+    receive = query.amount_type is AmountType.RECEIVE
+    if receive and not query.fixed:
+        raise invalid("amountType", "receive needs fixed=true", query.amount_type.value)
+    _check_options(caller, query)
+    if query.swaps is not None:
+        require_known("swaps", query.swaps, venues, routing=True)
+    choice = _choice(venues, query, None if query.swaps is None else tuple(query.swaps))
+    token_in = catalog.enabled_token(query.from_, "from")
+    token_out = catalog.enabled_token(query.to, "to")
+    if same:
+        require_self_private(token_in, query.from_)
+    amount = in_units(token_out if receive else token_in, query.amount)
+    centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
+    asked = _asked(
+        caller,
+        query,
+        RouteQuestion(token_in, token_out, amount, choice=choice, types=centralized),
+        receive=receive,
+    )
+    if RouteType.DEX not in types or same or query.fixed or query.markup:
+        return asked
+    return replace(asked, onchain=_onchain(query, token_in, token_out, amount))
 
-    def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
-        self._catalog = catalog
-        self._venues = venues
 
-    def quotes(self, caller: Caller, query: QuoteQuery) -> Asked:
-        """``GET /quotes``; the same token on both sides is a private send."""
-        types = frozenset(query.types or RouteType)
-        same = query.from_.lower() == query.to.lower()
-        if same and types != {RouteType.PRIVATE}:
-            message = "must differ from 'from'; the same token needs types=private"
-            raise invalid("to", message, query.to)
-        if query.types is not None and RouteType.DEX in types:
-            _refuse_on_dex(query)
-        receive = query.amount_type is AmountType.RECEIVE
-        if receive and not query.fixed:
-            raise invalid("amountType", "receive needs fixed=true", query.amount_type.value)
-        self._check_options(caller, query)
-        if query.swaps is not None:
-            require_known("swaps", query.swaps, self._venues, routing=True)
-        choice = self._choice(query, None if query.swaps is None else tuple(query.swaps))
-        token_in = self._catalog.enabled_token(query.from_, "from")
-        token_out = self._catalog.enabled_token(query.to, "to")
-        if same:
-            require_self_private(token_in, query.from_)
-        amount = in_units(token_out if receive else token_in, query.amount)
-        centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
-        asked = self._asked(
-            caller,
-            query,
-            RouteQuestion(token_in, token_out, amount, choice=choice, types=centralized),
-            receive=receive,
+def private_send_asked(
+    catalog: ServiceCatalog, venues: Venues, caller: Caller, query: PrivateSendQuery
+) -> Asked:
+    """``GET /quotes/private-send``."""
+    _check_options(caller, query)
+    choice = _choice(venues, query, None)
+    token = catalog.enabled_token(query.from_, "from")
+    require_self_private(token, query.from_)
+    amount = in_units(token, query.amount)
+    types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+    question = RouteQuestion(token, token, amount, choice=choice, types=types)
+    return _asked(caller, query, question, receive=False)
+
+
+def _asked(caller: Caller, query: RouteOptions, question: RouteQuestion, *, receive: bool) -> Asked:
+    default = caller.partner.default_markup
+    markup = default if query.markup is None else query.markup
+    return Asked(
+        replace(
+            question,
+            terms=Terms(query.fixed, receive, markup),
+            markup_optional=query.markup is None,
+        ),
+        caller.partner.partner_id,
+        private_send=question.token_in.id == question.token_out.id,
+        markup_told=query.markup is not None or default > 0,
+    )
+
+
+def _check_options(caller: Caller, query: RouteOptions) -> None:
+    if query.rotate_fallback and not query.rotate_payout_wallets:
+        raise invalid("rotateFallback", "needs rotatePayoutWallets=true", True)
+    if query.fixed and not caller.partner.fixed_rates:
+        raise ServiceError(
+            ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account may not use fixed rates."
         )
-        if RouteType.DEX not in types or same or query.fixed or query.markup:
-            return asked
-        return replace(asked, onchain=_onchain(query, token_in, token_out, amount))
 
-    def private_send(self, caller: Caller, query: PrivateSendQuery) -> Asked:
-        """``GET /quotes/private-send``."""
-        self._check_options(caller, query)
-        choice = self._choice(query, None)
-        token = self._catalog.enabled_token(query.from_, "from")
-        require_self_private(token, query.from_)
-        amount = in_units(token, query.amount)
-        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
-        question = RouteQuestion(token, token, amount, choice=choice, types=types)
-        return self._asked(caller, query, question, receive=False)
 
-    def _asked(
-        self, caller: Caller, query: RouteOptions, question: RouteQuestion, *, receive: bool
-    ) -> Asked:
-        default = caller.partner.default_markup
-        markup = default if query.markup is None else query.markup
-        return Asked(
-            replace(
-                question,
-                terms=Terms(query.fixed, receive, markup),
-                markup_optional=query.markup is None,
-            ),
-            caller.partner.partner_id,
-            private_send=question.token_in.id == question.token_out.id,
-            markup_told=query.markup is not None or default > 0,
-        )
-
-    def _check_options(self, caller: Caller, query: RouteOptions) -> None:
-        if query.rotate_fallback and not query.rotate_payout_wallets:
-            raise invalid("rotateFallback", "needs rotatePayoutWallets=true", True)
-        if query.fixed and not caller.partner.fixed_rates:
-            raise ServiceError(
-                ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account may not use fixed rates."
-            )
-
-    def _choice(self, query: RouteOptions, swaps: tuple[str, ...] | None) -> RouteChoice:
-        return RouteChoice(
-            swaps=swaps,
-            **leg_filters(query, self._venues),
-            use_xmr=query.use_xmr,
-            rotate_payout_wallets=query.rotate_payout_wallets,
-            deviation_threshold=query.deviation_threshold,
-            rotation_lookback=query.rotation_lookback,
-            rotate_fallback=query.rotate_fallback,
-        )
+def _choice(venues: Venues, query: RouteOptions, swaps: tuple[str, ...] | None) -> RouteChoice:
+    return RouteChoice(
+        swaps=swaps,
+        **leg_filters(query, venues),
+        use_xmr=query.use_xmr,
+        rotate_payout_wallets=query.rotate_payout_wallets,
+        deviation_threshold=query.deviation_threshold,
+        rotation_lookback=query.rotation_lookback,
+        rotate_fallback=query.rotate_fallback,
+    )
 
 
 def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decimal) -> DexQuestion:

@@ -31,9 +31,9 @@ from swapdesk.service.quoting.routes import (
     RouteQuestion,
     price_leg,
     priced,
-    swap_cap,
     whole_minutes,
 )
+from swapdesk.service.quoting.rows import offered
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
@@ -146,12 +146,8 @@ def taken_by(
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
     """``limits`` in whole units and under the cap of a swap; None when nothing is left."""
-    least = quantize(limits.minimum, token.decimals, up=True)
-    most = quantize(limits.maximum, token.decimals, up=False)
-    cap = swap_cap(token)
-    if cap is not None:
-        most = min(most, cap)
-    return VenueLimits(least, most) if least <= most else None
+    found = offered(limits, token)
+    return found if found.minimum <= found.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):

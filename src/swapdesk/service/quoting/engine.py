@@ -22,7 +22,7 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.quoting import DexLimits, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.quoting import rows
-from swapdesk.service.quoting.asking import DEADLINE, Asking
+from swapdesk.service.quoting.asking import DEADLINE, private_send_asked, quotes_asked
 from swapdesk.service.quoting.bounds import (
     KeptSearches,
     PrivateBounds,
@@ -149,17 +149,16 @@ class QuoteEngine:
         self._rng = rng
         self._scans = scans or TokenScans(catalog, store, None, clock)
         middle = Intermediaries(catalog, venues, intermediaries)
-        self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)
         self._onchain = DexQuoting(catalog, venues, clock, rng)
-        self._rotation = PayoutRotation(store, venues, clock, rng)
+        self.rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
         self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
         self.onchain_limits = DexLimits(self._onchain, KeptSearches(clock))
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""
-        asked = self._asking.quotes(caller, query)
+        asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
         answer, onchain = await self._everywhere(asked)
@@ -185,7 +184,7 @@ class QuoteEngine:
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
         """Private routes from a token to itself; a filtered one is left out."""
-        asked = self._asking.private_send(caller, query)
+        asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
         self._scans.selected(token)
         if amount <= 0:
@@ -252,7 +251,7 @@ class QuoteEngine:
         ]
         usable: list[Route] = list(found)
         if route == "private" and partner_id is not None:
-            usable = await self._rotation.rotated(usable, choice, partner_id, receive=False)
+            usable = await self.rotation.rotated(usable, choice, partner_id, receive=False)
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
@@ -371,7 +370,7 @@ class QuoteEngine:
         if cap is not None and not question.terms.receive and question.amount > cap:
             return await self._over_cap(question, cap)
         answer = await self._by_bounds(question)
-        private = await self._rotation.rotated(
+        private = await self.rotation.rotated(
             answer.private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         answer = replace(answer, private=alike(private, answer.bounds))

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.errors import ServiceError
+from swapdesk.service.errors import invalid
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -30,7 +30,6 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import GuardedVenue, TimedOut, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
-from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.quotes import LegFilters
 from swapdesk.wire.tokens import Token
 
@@ -372,13 +371,8 @@ def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: 
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
-            unknown = provider is None
-            what = "is no provider code" if unknown else "is a provider that is not routing"
-            raise ServiceError(
-                ErrorCode.VALIDATION_ERROR,
-                "Validation Failed",
-                fields={field: FieldProblem(message=f"'{code}' {what}", value=list(codes))},
-            )
+            what = "a provider that is not routing" if provider else "no provider code"
+            raise invalid(field, f"'{code}' is {what}", list(codes))
 
 
 _XMR = "xmr"

@@ -16,7 +16,7 @@ from decimal import Context, Decimal
 from msgspec import Struct
 
 from swapdesk.service.store.records import DaySum, PartnerBook, StoredOrder
-from swapdesk.service.store.rows import micros
+from swapdesk.service.store.rows import micros, transaction
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
 _EXACT = Context(prec=400)
@@ -133,8 +133,7 @@ def count_finished(db: sqlite3.Connection, order: StoredOrder) -> None:
 
 def book_of(db: sqlite3.Connection, partner_id: str) -> PartnerBook:
     """From one snapshot."""
-    db.execute("BEGIN")
-    try:
+    with transaction(db, "DEFERRED"):
         days = db.execute(
             "SELECT * FROM day_sums WHERE partner_id = ? ORDER BY day", (partner_id,)
         ).fetchall()
@@ -143,8 +142,6 @@ def book_of(db: sqlite3.Connection, partner_id: str) -> PartnerBook:
             " WHERE partner_id = ? AND kind = 'payout' GROUP BY month",
             (partner_id,),
         ).fetchall()
-    finally:
-        db.execute("COMMIT")
     return PartnerBook(
         tuple(
             DaySum(
@@ -175,8 +172,7 @@ def pay_out(db: sqlite3.Connection, partner_id: str, month: str, now: datetime) 
     A reversal counts at once, together with what it reverses, and that of another month too where
     more was paid than earned. What was paid before is not paid again.
     """
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         of_month, in_all = (
             Decimal(text or 0)  # no rows have no sum
             for text in db.execute(
@@ -194,18 +190,13 @@ def pay_out(db: sqlite3.Connection, partner_id: str, month: str, now: datetime) 
                 " for first."
             )
         db.execute(_ENTER, _entry(partner_id, "payout", month, now, -due, None))
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
     return due
 
 
 def reverse(db: sqlite3.Connection, service_id: str, now: datetime) -> Decimal:
     """Book that an order earned nothing after all, in the month of ``now``, and return what it
     had earned, in dollars. Raises NothingDue."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         found = db.execute(
             "SELECT partner_id, kind, amount FROM commissions WHERE service_id = ?", (service_id,)
         ).fetchall()
@@ -216,10 +207,6 @@ def reverse(db: sqlite3.Connection, service_id: str, now: datetime) -> Decimal:
         db.execute(_ENTER, entry)
         none = {"orders": 0, "private": 0, "volume": "0", "entries": 0}
         db.execute(_ADD, {**none, **entry, "day": f"{now:%Y-%m-%d}", "commission": entry["amount"]})
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
     return earned
 
 
@@ -251,8 +238,7 @@ class Recount(Struct, frozen=True):
 
 def recount(db: sqlite3.Connection) -> Recount:
     """Count everything anew and compare; writes nothing, and waits for nobody."""
-    db.execute("BEGIN")
-    try:
+    with transaction(db, "DEFERRED"):
         counted = _by_day(db.execute(_counted(_TOLD)).fetchall())
         stored = _by_day(db.execute("SELECT * FROM day_sums").fetchall())
         (unentered,) = db.execute(
@@ -260,8 +246,6 @@ def recount(db: sqlite3.Connection) -> Recount:
             " AND NOT EXISTS (SELECT 1 FROM commissions"
             "  WHERE commissions.service_id = ended.service_id AND kind = 'earned')"
         ).fetchone()
-    finally:
-        db.execute("COMMIT")
     days = sorted(counted.keys() | stored.keys())
     differing = tuple(key for key in days if counted.get(key) != stored.get(key))
     return Recount(len(days), differing, unentered)
@@ -278,17 +262,12 @@ def rebuild(db: sqlite3.Connection, found: Recount) -> None:
     of_reversals = f" AND partner_id = :partner_id AND {_BOOKED_ON} = :day"
     for partner_id, day in found.differing:
         values = {"partner_id": partner_id, "day": day}
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(db):
             db.execute("DELETE FROM day_sums WHERE partner_id = :partner_id AND day = :day", values)
             db.execute(
                 f"INSERT INTO day_sums ({_COLUMNS}) {_counted(of_orders, of_reversals)}",
                 values,
             )
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
 
 
 def _by_day(rows: list[sqlite3.Row]) -> dict[tuple[str, str], tuple[object, ...]]:

@@ -11,7 +11,6 @@ import re
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +26,7 @@ from swapdesk.service.access import (
     Tier,
     digest,
 )
-from swapdesk.service.store.rows import micros, moment_of
+from swapdesk.service.store.rows import micros, moment_of, transaction
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 
@@ -99,12 +98,9 @@ class NameTaken(PartnerRefused):
 
 def read(db: sqlite3.Connection) -> tuple[int, tuple[StoredPartner, ...]]:
     """Everything, from one snapshot."""
-    db.execute("BEGIN")
-    try:
+    with transaction(db, "DEFERRED"):
         (version,) = db.execute(CHANGES).fetchone()
         return int(version), tuple(_partners(db))
-    finally:
-        db.execute("COMMIT")
 
 
 def add_missing(db: sqlite3.Connection, partners: Sequence[StoredPartner]) -> None:
@@ -153,7 +149,7 @@ def create(
     partner = StoredPartner(
         secrets.token_hex(12), name, tier, now, keys=(_stored(new, "full", None, now),)
     )
-    with _writing(db):
+    with transaction(db):
         taken = db.execute("SELECT 1 FROM partners WHERE lower(name) = lower(?)", (name,))
         if taken.fetchone() is not None:
             raise NameTaken(f"There is a partner {name} already.")
@@ -168,7 +164,7 @@ def add_key(
     """A further key of an account, which it is returned with. Raises NoSuchPartner."""
     new = _draw()
     key = _stored(new, scope, dialect, now)
-    with _writing(db):
+    with transaction(db):
         partner = find(db, which)
         db.execute(_INSERT_KEY.format(""), _key_values(partner.partner_id, key))
     return replace(partner, keys=(*partner.keys, key)), new
@@ -177,7 +173,7 @@ def add_key(
 def revoke(db: sqlite3.Connection, key: str, now: datetime) -> StoredPartner:
     """Take a key no longer; one that was revoked before stays so since then. The account that had
     it. Raises NoSuchKey."""
-    with _writing(db):
+    with transaction(db):
         db.execute(
             "UPDATE api_keys SET revoked = ? WHERE api_key = ? AND revoked IS NULL",
             (micros(now), key),
@@ -204,7 +200,7 @@ def set_overrides(
     """Give overrides by their names in Overrides and remove others; what is not named stays. A
     window that is None keeps what is in force without those that are removed. Raises
     NoSuchPartner."""
-    with _writing(db):
+    with transaction(db):
         partner = find(db, which)
         left = replace(partner, overrides=replace(partner.overrides, **dict.fromkeys(removed)))
         whole = {
@@ -226,7 +222,7 @@ def _filled(windows: tuple[int | None, ...], now: RateWindows) -> tuple[int, ...
 def set_origin(db: sqlite3.Connection, which: str, origin: str, allowed: bool) -> StoredPartner:
     """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
     NoSuchOrigin where the one to be removed is not on the list."""
-    with _writing(db):
+    with transaction(db):
         partner = find(db, which)
         if not allowed and origin not in partner.origins:
             said = ", ".join(partner.origins) or "every page is allowed"
@@ -238,21 +234,10 @@ def set_origin(db: sqlite3.Connection, which: str, origin: str, allowed: bool) -
 
 
 def _changed(db: sqlite3.Connection, which: str, **changes: Any) -> StoredPartner:
-    with _writing(db):
+    with transaction(db):
         changed = replace(find(db, which), **changes)
         db.execute(_UPDATE, _values(changed))
     return changed
-
-
-@contextmanager
-def _writing(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def _draw() -> NewKey:

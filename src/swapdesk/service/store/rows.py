@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import asdict
 
@@ -30,6 +31,21 @@ from swapdesk.service.store.records import (
     StoredOrder,
     StoredQuote,
 )
+
+
+@contextmanager
+def transaction(
+    db: sqlite3.Connection, kind: Literal["DEFERRED", "IMMEDIATE"] = "IMMEDIATE"
+) -> Iterator[None]:
+    """All of it or nothing; ``DEFERRED`` for what only reads, from one snapshot."""
+    db.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -309,8 +325,7 @@ def page_of(db: sqlite3.Connection, wanted: OrderFilter) -> tuple[list[ListedOrd
     where, values = _where(wanted)
     direction = "DESC" if wanted.descending else "ASC"
     order_by = f"{_SORT_COLUMNS[wanted.sort]} {direction}, rowid {direction}"
-    db.execute("BEGIN")
-    try:
+    with transaction(db, "DEFERRED"):
         (total,) = db.execute(
             f"SELECT COUNT(*) FROM orders WHERE {where}",  # noqa: S608 - columns are ours
             values,
@@ -320,8 +335,6 @@ def page_of(db: sqlite3.Connection, wanted: OrderFilter) -> tuple[list[ListedOrd
             f" ORDER BY {order_by} LIMIT ? OFFSET ?",
             [*values, wanted.limit, wanted.offset],
         ).fetchall()
-    finally:
-        db.execute("COMMIT")
     page = [ListedOrder(row["service_id"], row["version"], partial(order_of, row)) for row in rows]
     return page, total
 

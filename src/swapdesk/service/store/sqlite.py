@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -64,21 +64,6 @@ from swapdesk.wire.orders import OrderStatusCode
 def _first(db: sqlite3.Connection, query: str, value: str) -> str | None:
     row = db.execute(query, (value,)).fetchone()
     return None if row is None else str(row[0])
-
-
-def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
-    db.executemany(
-        "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET count = count + excluded.count",
-        [(partner_id, month, count) for partner_id, count in counts.items()],
-    )
-
-
-def requests_in_month(db: sqlite3.Connection, partner_id: str, month: str) -> int:
-    row = db.execute(
-        "SELECT count FROM requests WHERE partner_id = ? AND month = ?", (partner_id, month)
-    ).fetchone()
-    return 0 if row is None else int(row["count"])
 
 
 _USAGE = "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?"
@@ -458,10 +443,18 @@ class SqliteStore:
     # Counters
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
-        await self._file.write(lambda db: add_requests(db, month, counts))
+        statement = (
+            "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET count = count + excluded.count"
+        )
+        rows = [(partner_id, month, count) for partner_id, count in counts.items()]
+        await self._file.write(lambda db: db.executemany(statement, rows).rowcount)
 
     async def requests_in_month(self, partner_id: str, month: str) -> int:
-        return await self._file.read(lambda db: requests_in_month(db, partner_id, month))
+        row = self._file.look(
+            "SELECT count FROM requests WHERE partner_id = ? AND month = ?", (partner_id, month)
+        )
+        return 0 if row is None else int(row["count"])
 
     async def partner_book(self, partner_id: str) -> PartnerBook:
         return await self._file.read(lambda db: books.book_of(db, partner_id))

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.wallet.replacement import Replacement
     from swapdesk.tui.controllers.navigation import DeskHost, Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
-    from swapdesk.wallet.holdings import Allowance
-    from swapdesk.wallet.transactions import TransactionState
+    from swapdesk.wallet.answers import Allowance, TransactionState
 
 log = logging.getLogger(__name__)
 

@@ -152,15 +152,14 @@ NAMED = 120
 """Cells from which a name and its address have one each."""
 WIDE = 160
 """Cells from which addresses stand whole."""
-LEVELS = {
-    "ready": (DONE, "status-done"),
-    "look": (TROUBLE, "status-waiting"),
-    "problem": (REFUSED, "status-trouble"),
-    "skipped": (ENDED, "muted"),
+LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
+    "ready": (DONE, "status-done", "ready"),
+    "look": (TROUBLE, "status-waiting", "to look at"),
+    "problem": (REFUSED, "status-trouble", "problem"),
+    "skipped": (ENDED, "muted", "skipped"),
 }
 LONGEST_ADDRESS = 78
 """Cells of the longest address of a chain, in groups; what is longer is none."""
-_WORDS = {"ready": "ready", "look": "to look at", "problem": "problem", "skipped": "skipped"}
 _ENDS = {
     RowState.CREATED: (DONE, "status-done", "created", "created"),
     RowState.PLANNED: (WAITING, "status-waiting", "waits to be created", "waiting"),
@@ -1187,9 +1186,9 @@ def _row(
     bare: bool,
 ) -> Row:
     if end is None:
-        glyph, role = LEVELS[planned.state]
+        glyph, role, said = LEVELS[planned.state]
         found = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
-        said = found.short if found is not None else _WORDS[planned.state]
+        said = found.short if found is not None else said
     else:
         glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
         said = f"{said}: {reason}" if wide and reason else said
@@ -1345,15 +1344,12 @@ def head_line(plan: BatchPlan, width: int, made: JournaledBatch | None = None) -
         for end, (glyph, role, _, word) in _ENDS.items():
             if count := sum(row.state is end for row in made.rows):
                 line.append(Span(f"{glyph} {count} {word}   ", role))
-    states: tuple[tuple[RowWord, str], ...] = (("skipped", "skipped"),)
-    if made is None:
-        states = (("ready", "ready"), ("look", "to look at"), ("problem", "problems"), *states)
-    for state, word in states:
+    for state, (glyph, role, word) in LEVELS.items():
         count = plan.count(state)
-        if count or state == "ready":
-            glyph, role = LEVELS[state]
-            said = "problem" if state == "problem" and count == 1 else word
-            line.append(Span(f"{glyph} {count} {said}   ", role))
+        # Once rows were created, what became of them stands there; no row left out became anything.
+        if (count or state == "ready") and (made is None or state == "skipped"):
+            several = "s" if state == "problem" and count > 1 else ""
+            line.append(Span(f"{glyph} {count} {word}{several}   ", role))
     return [*tokens, *line] if width_of([*tokens, *line]) <= width else line
 
 
@@ -1476,9 +1472,15 @@ def _groups(plan: BatchPlan) -> Line:
     groups = plan.groups
     if not groups:
         return line_of("—")
-    named = ", ".join(f"{len(one.rows)} on {one.chain_name}" for one in groups[:MOST])
-    more = f" and {len(groups) - MOST} more" if len(groups) > MOST else ""
-    return line_of(f"{len(groups)}: {named}{more}")
+    said = _named(f"{len(one.rows)} on {one.chain_name}" for one in groups)
+    return line_of(f"{len(groups)}: {said}")
+
+
+def _named(said: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    first = list(said)
+    more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
+    return ", ".join(first[:MOST]) + more
 
 
 def _signatures(plan: BatchPlan) -> Line:
@@ -1487,9 +1489,7 @@ def _signatures(plan: BatchPlan) -> Line:
         return line_of("—")
     if len(groups) > 1:
         total = sum(one.signatures for one in groups)
-        said = ", ".join(_how(one) for one in groups[:MOST])
-        more = f" and {len(groups) - MOST} more" if len(groups) > MOST else ""
-        return line_of(f"{total} times: {said}{more}")
+        return line_of(f"{total} times: {_named(map(_how, groups))}")
     return line_of(_how(groups[0]))
 
 

@@ -20,8 +20,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from swapdesk.chain.addresses.payment_links import is_link
-from swapdesk.chain.addresses.payments import short_memo_label, uses_memo
+from swapdesk.chain.addresses.payments import is_link, short_memo_label, uses_memo
 from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount

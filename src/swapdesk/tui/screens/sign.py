@@ -68,14 +68,13 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
+from swapdesk.wallet.answers import Match, Review, Severity, TransactionState
 from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.review import Match, Review, Severity
-from swapdesk.wallet.transactions import TransactionState
 
 _SIGNS = {
     Mark.DONE: (VALID, "status-done"),

@@ -924,7 +924,7 @@ def _understood(line: IntentLine) -> Line:
 
 def _payee(line: IntentLine) -> Line:
     """Whom the line names: by name, or by the ends of the address."""
-    from swapdesk.chain.addresses.payment_links import read_payment_link
+    from swapdesk.chain.addresses.payments import read_payment_link
 
     to = f"@{line.recipient_name}" if line.recipient_name else line.recipient
     if not to:

@@ -49,7 +49,7 @@ from swapdesk.tui.widgets.overlay import Overlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.accounts import Account, ChainLink
-from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from swapdesk.flows.signing.review_words import PaymentRow, folded
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wrapped
-from swapdesk.wallet.review import Match, ReviewLine
+from swapdesk.wallet.answers import Match, ReviewLine
 
 TIGHT_BELOW = 90
 """Cells below which everything but the address gives way."""

@@ -25,8 +25,8 @@ from swapdesk.agent.signers.evm import signer_of
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import call_asset, coin_symbols
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
+from swapdesk.wallet.answers import Simulation
 from swapdesk.wallet.promise import Asset, Purpose
-from swapdesk.wallet.review import Simulation
 from swapdesk.wire.encoding.text import safe_text
 
 _SPENDING = frozenset({Act.ORDER, Act.SWAP})

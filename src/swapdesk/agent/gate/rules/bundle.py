@@ -13,8 +13,8 @@ from itertools import zip_longest
 from swapdesk.agent.gate.case import Case, Objection, Objections, operation_nonce_read, refuses
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS, LEAST_LEFT
 from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
+from swapdesk.agent.shapes.calls import SHAPE, nonce_of
 from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning
-from swapdesk.agent.shapes.operations import SHAPE, nonce_of
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08

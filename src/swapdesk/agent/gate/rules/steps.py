@@ -18,8 +18,8 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.rules.envelope import is_free
 from swapdesk.agent.gate.words import amount
+from swapdesk.agent.shapes.calls import nonce_of
 from swapdesk.agent.shapes.claim import Act, Claim, Meaning
-from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.wallet.promise import Purpose
 
 MOST_STEPS = 8

@@ -229,10 +229,6 @@ class Mempool:
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 
-    def waiting(self) -> list[Candidate]:
-        """Everything, in the order of arrival."""
-        return list(self._by_hash.values())
-
     def _put(self, candidate: Candidate) -> None:
         self._by_sender.setdefault(candidate.sender, {})[candidate.nonce] = candidate
         self._by_hash[candidate.hash] = candidate

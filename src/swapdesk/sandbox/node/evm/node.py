@@ -97,11 +97,6 @@ class LiveChain:
         """Until the next block may be made; 0.0 where it is due or is being made."""
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
-    @property
-    def timestamp(self) -> int:
-        """Of a block that was made now."""
-        return max(self.head.timestamp, self._beats.now().timestamp)
-
     def ready(self) -> list[Candidate]:
         """What the next block would take."""
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
@@ -180,7 +175,9 @@ class LiveChain:
 
     def _now(self, block: Block) -> Block:
         """The newest block as it is seen now, any other as it was."""
-        return replace(block, timestamp=self.timestamp) if block is self.head else block
+        if block is not self.head:
+            return block
+        return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
         """Make one block, if one is due. Returns seconds until the next look, None for when

@@ -26,17 +26,18 @@ from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    OK,
     DirectoryInUse,
     give_way,
     listen,
     lock_directory,
+    said,
     stop_event,
     url_of,
 )
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.tables import ChainIds, chain_lines
-
-OK, BAD_INPUT = 0, 2
 
 
 def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
@@ -56,7 +57,7 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
         make_directories(data)
         lock = await lock_directory(data, clock)
     except (OSError, DirectoryInUse) as error:
-        return _say(error)
+        return said(error, BAD_INPUT)
     try:
         listener = listen(host, port)
         key, faults = load_key(data), ChainFaults()
@@ -73,7 +74,7 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
         )
         embedding.open()
     except (OSError, SandboxKeyRefused, ChainFileMismatch, LogDamaged) as error:
-        return _say(error)
+        return said(error, BAD_INPUT)
     server = build_server(Door(faults, embedding.call, solana.call), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
@@ -87,8 +88,3 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
         solana.close()
         os.close(lock)
     return OK
-
-
-def _say(error: Exception) -> int:
-    sys.stderr.write(f"{error}\n")
-    return BAD_INPUT

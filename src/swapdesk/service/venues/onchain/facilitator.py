@@ -99,11 +99,8 @@ class ChainFacilitator:
             return Settled(reason=Reason.FAILED if refused else Reason.CHAIN)
         except EvmError:
             return Settled(reason=Reason.CHAIN, open=True)
-        return await self._executed(sent)
-
-    async def _executed(self, transaction: str) -> Settled:
         until = self._clock.monotonic() + SETTLE_SECONDS
-        while (settled := await self.outcome(transaction)).open:
+        while (settled := await self.outcome(sent)).open:
             if self._clock.monotonic() >= until:
                 break
             await self._clock.sleep(LOOK_SECONDS)

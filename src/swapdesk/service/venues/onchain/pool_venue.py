@@ -248,9 +248,8 @@ async def watched(
     receipt = await reader.client.receipt(execution.hash)
     needed = reader.place.confirmations
     if receipt is None:
-        if await reader.client.transaction(execution.hash) is not None:
-            return _confirming(execution.hash, 0, needed), None
-        if execution.now > execution.deadline + _LATE:
+        known = await reader.client.transaction(execution.hash)
+        if known is None and execution.now > execution.deadline + _LATE:
             return LegReport(LegStatus.FAILED, deposit_hash=execution.hash), None
         return _confirming(execution.hash, 0, needed), None
     deep = await reader.client.height() - receipt.block + 1

@@ -153,8 +153,10 @@ class OnchainReader:
         addresses = list(self._pools)
         reading = asyncio.gather(
             *(
-                self.aggregate([(address, RESERVES, ()) for address in part])
-                for part in _parts(addresses, _CALLS_AT_ONCE)
+                self.aggregate(
+                    [(each, RESERVES, ()) for each in addresses[begin : begin + _CALLS_AT_ONCE]]
+                )
+                for begin in range(0, len(addresses), _CALLS_AT_ONCE)
             )
         )
         fees, answers = await asyncio.gather(self.client.fees(), reading)
@@ -206,10 +208,6 @@ def _seen(looking: asyncio.Task[ChainView]) -> None:
     """Take note of a failure that nobody waits for any more."""
     if not looking.cancelled():
         looking.exception()
-
-
-def _parts(addresses: list[str], size: int) -> list[list[str]]:
-    return [addresses[i : i + size] for i in range(0, len(addresses), size)]
 
 
 def _number(data: bytes, place: int) -> int:

@@ -1,0 +1,458 @@
+"""What the service says, as commands print it: tokens and chains, limits, commissions and volume,
+and the answer to one raw call, which is journaled before it leaves when it writes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar
+
+from msgspec import Struct
+
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.output import Form
+from swapdesk.cli.session import CommandSession
+from swapdesk.client.api import find_operation
+from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.transport import RawAnswer, refuse_answer
+from swapdesk.flows.account.reading import (
+    OF_PAYER,
+    LimitGauge,
+    begins_late,
+    forecast,
+    limit_gauges,
+    month_name,
+    over,
+    text_chart,
+)
+from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
+from swapdesk.flows.catalog.token_list import CanDo, TokenRow
+from swapdesk.flows.failure_messages import NO_JOURNAL
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import duration, percent, usd
+from swapdesk.paths import without_mark
+from swapdesk.wire.account import (
+    ChartMetric,
+    ChartPoint,
+    ChartQuery,
+    CommissionQuery,
+    CommissionSummary,
+    Granularity,
+    VolumeStatistics,
+    WeeklyVolume,
+)
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import CodecError, decode, decode_json, encode_json
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.orders import Order
+
+
+class TokenListed(Struct, frozen=True, rename="camel"):
+    """``price`` is in US dollars and ``change`` in percent over a day; ``contract`` None: the coin
+    of its chain. ``verdict`` is the word of its scans, ``can`` what the token can be used for."""
+
+    id: str
+    symbol: str
+    name: str
+    chain: str
+    chain_name: str
+    kind: str
+    contract: str | None
+    price: Decimal | None
+    change: Decimal | None
+    priority: Decimal | int | None
+    rank: Decimal | int | None
+    enabled: bool
+    unverified: bool
+    verdict: str
+    can: tuple[CanDo, ...]
+
+
+class TokensDocument(Struct, frozen=True):
+    """What was found, the best first."""
+
+    tokens: tuple[TokenListed, ...]
+    total: int
+
+
+class ChainsDocument(Struct, frozen=True):
+    """Every chain of the service's list, as the API tells it."""
+
+    chains: Sequence[Chain]
+    total: int
+
+
+async def report_tokens(
+    session: CommandSession, term: str, chain: str | None, symbol: str | None, limit: int
+) -> None:
+    """Exit 5 when nothing is found, 2 for a chain nobody knows."""
+    await session.load_catalog()
+    catalog = session.desk.catalog
+    if chain is not None and catalog.chain(chain) is None:
+        known = [found.short_name for found in catalog.chains()]
+        message = f"There is no chain {chain}. Chains: {', '.join(known)}."
+        raise bad_input("NO_SUCH_CHAIN", message, field="chain", candidates=known)
+    rows: Sequence[TokenRow] = catalog.rows
+    if symbol is not None:
+        rows = catalog.rows_of_symbol(symbol)
+    found = search(rows, term, chain=chain, limit=limit)
+    contract, chains = named_contract(term)
+    if not found and len(contract) >= CONTRACT_LENGTH:
+        asked = await catalog.fetch_by_address(session.link.api, contract)
+        session.tell_gap()
+        found = search(asked, term if chains else "", chain=chain, limit=limit)
+    if not found:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "TOKEN_NOT_FOUND",
+            "No token was found. Give a contract address to find one that is not listed.",
+        )
+    session.call.output.table(
+        ("token", "name", "chain", "price", "24h", "scan", "can", "contract"),
+        [
+            (
+                f"{row.symbol}.{row.chain}",
+                row.name,
+                row.chain_name,
+                usd(row.price),
+                percent(row.change),
+                row.verdict.value + (", unverified" if row.unverified else ""),
+                " ".join(can.value for can in CanDo if row.can(can)),
+                row.contract or "native",
+            )
+            for row in found
+        ],
+        numbers=(3, 4),
+        plain=[
+            f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
+            f" {row.verdict.value}, written {row.symbol}.{row.chain}."
+            for row in found
+        ],
+        document=TokensDocument(tuple(map(_listed, found)), len(found)),
+    )
+
+
+def _listed(row: TokenRow) -> TokenListed:
+    return TokenListed(
+        id=row.id,
+        symbol=row.symbol,
+        name=row.name,
+        chain=row.chain,
+        chain_name=row.chain_name,
+        kind=row.kind,
+        contract=row.contract,
+        price=row.price,
+        change=row.change,
+        priority=row.priority,
+        rank=row.rank,
+        enabled=row.enabled,
+        unverified=row.unverified,
+        verdict=row.verdict.value,
+        can=tuple(can for can in CanDo if row.can(can)),
+    )
+
+
+async def report_chains(session: CommandSession) -> None:
+    """Every chain of the list."""
+    await session.load_catalog()
+    found = session.desk.catalog.chains()
+    session.call.output.table(
+        ("chain", "name", "kind", "memo", "enabled"),
+        [
+            (
+                chain.short_name,
+                chain.name,
+                chain.kind,
+                "needed" if chain.memo_needed else "",
+                "" if chain.enabled else "disabled",
+            )
+            for chain in found
+        ],
+        plain=[f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found],
+        document=ChainsDocument(found, len(found)),
+    )
+
+
+class LimitFacts(Struct, frozen=True):
+    """One window of one class of calls. ``endsAt``: when it is used up at this pace."""
+
+    MERGED: ClassVar = "gauge"
+
+    gauge: LimitGauge
+    exceeded: bool
+
+
+class LimitsDocument(Struct, frozen=True, rename="camel"):
+    """``limits`` are minute, hour and day of quotes and of exchanges."""
+
+    monthly_request_count: int
+    limits: tuple[LimitFacts, ...]
+
+
+class CommissionsDocument(Struct, frozen=True):
+    """``month`` is ``YYYY-MM``, None for all of them."""
+
+    month: str | None
+    commissions: CommissionSummary
+
+
+class VolumeDocument(Struct, frozen=True):
+    """Of all finished orders."""
+
+    volume: VolumeStatistics
+
+
+class WeeksDocument(Struct, frozen=True):
+    """Oldest first."""
+
+    weeks: tuple[WeeklyVolume, ...]
+
+
+class ChartDocument(Struct, frozen=True):
+    """A point for each day or month, oldest first."""
+
+    granularity: Granularity
+    points: tuple[ChartPoint, ...]
+
+
+async def report_limits(session: CommandSession, fail_over: int | None) -> int:
+    """Exit 3 when more than ``fail_over`` percent of a limit is used."""
+    output, api = session.call.output, session.link.api
+    told = await api.get_rate_limits()
+    gauges = limit_gauges(api.budget)
+    exceeded = over(gauges, fail_over) if fail_over is not None else ()
+    output.table(
+        ("calls", "window", "used", "limit", "percent", "resets in"),
+        [
+            (
+                gauge.name,
+                gauge.window_name,
+                f"{gauge.used:,}",
+                f"{gauge.limit:,}",
+                f"{gauge.percent}%",
+                duration(gauge.resets_in),
+            )
+            for gauge in gauges
+        ],
+        numbers=(2, 3, 4),
+        document=LimitsDocument(
+            told.monthly_request_count,
+            tuple(LimitFacts(gauge, gauge in exceeded) for gauge in gauges),
+        ),
+    )
+    if not output.json:
+        if session.link.connection.credentials.pays:
+            output.say(OF_PAYER)
+        if (said := forecast(gauges)) is not None:
+            output.say(said)
+        output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
+    for gauge in exceeded:
+        what = f"{gauge.name} of this {gauge.window_name}"
+        output.talk(f"{gauge.percent}% of the {what} are used, over {fail_over}%.")
+    return Exit.THRESHOLD if exceeded else Exit.DONE
+
+
+async def report_commissions(session: CommandSession, month: str | None) -> None:
+    """In all, or of one month."""
+    output, api = session.call.output, session.link.api
+    found = await api.get_commissions(CommissionQuery(month=month))
+    of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
+    output.facts(
+        [
+            ("this month", usd(found.this_month_earnings)),
+            ("last month", usd(found.last_month_earnings)),
+            (f"earned {of}", usd(found.total_earnings)),
+            ("paid out", usd(found.processed_commissions)),
+            ("not paid yet", usd(found.pending_commissions)),
+            ("entries", f"{found.commission_count:,}"),
+        ],
+        document=CommissionsDocument(month, found),
+    )
+
+
+async def report_volume(session: CommandSession) -> None:
+    """Of all finished orders."""
+    output = session.call.output
+    found = await session.link.api.get_volume()
+    output.facts(
+        [
+            ("orders", f"{found.count:,}"),
+            ("orders this month", f"{found.this_month_orders:,}"),
+            ("volume", usd(found.total_transacted_usd)),
+            ("this month", usd(found.this_month_volume_usd)),
+            ("last month", usd(found.last_month_volume_usd)),
+        ],
+        document=VolumeDocument(found),
+    )
+
+
+async def report_weeks(session: CommandSession) -> None:
+    """Newest first, except as JSON, which keeps the sequence of the service."""
+    output = session.call.output
+    found = await session.link.api.get_weekly_volume()
+    if not (found or output.json):
+        output.talk("No order was finished yet.")
+    output.table(
+        ("week", "orders", "private", "volume", "commission"),
+        [
+            (
+                f"{week.year} W{week.week:02}",
+                f"{week.count:,}",
+                f"{week.anonymous:,}",
+                usd(week.volume),
+                usd(week.commission),
+            )
+            for week in reversed(found)
+        ],
+        numbers=(1, 2, 3, 4),
+        document=WeeksDocument(tuple(found)),
+    )
+
+
+async def report_chart(
+    session: CommandSession, granularity: str, since: datetime | None, until: datetime | None
+) -> None:
+    """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
+    last ones (contract 12.5)."""
+    output = session.call.output
+    asked = ChartQuery(
+        metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
+    )
+    found = await session.link.api.get_chart(asked)
+    late = begins_late(found[0].date, since) if found and since is not None else None
+    if late is not None:
+        output.talk(
+            f"The chart begins with {found[0].date}, not with {late}: the service gives only so"
+            f" many {granularity}s at once. Add --to for earlier ones."
+        )
+    if output.form is not Form.TABLE:
+        output.say(
+            *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found),
+            document=ChartDocument(asked.granularity, tuple(found)),
+        )
+        return
+    values = [one.volume_usd for one in found]
+    output.say(
+        *text_chart(
+            [one.date for one in found],
+            values,
+            columns=shutil.get_terminal_size().columns,
+            ascii_only=session.settings.glyphs.value == "ascii",
+        )
+    )
+    orders = sum(one.count for one in found)
+    of = f"From {found[0].date} on: orders" if late is not None else "Orders"
+    output.say(f"{of} {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
+
+
+async def call_operation(
+    session: CommandSession,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> int:
+    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal.
+
+    An answer that is no JSON is nobody's answer to a call of this API, as from a portal of a hotel
+    or a maintenance page: it is refused as by every other command, and after a writing call nobody
+    knows what was done.
+    """
+    operation, _ = find_operation(method, path)
+    if body is not None:
+        body = _checked(body)
+    if operation.writes:
+        answer = await _written(session, operation, method, path, query, body)
+    else:
+        answer = await _asked(session, method, path, query, body)
+    session.call.output.raw_json(_one_line(answer))
+    return Exit.DONE
+
+
+async def _asked(
+    session: CommandSession,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> RawAnswer:
+    answer = await session.link.api.call(method, path, query, body)
+    try:
+        _read(answer)
+    except CodecError as error:
+        kind = safe_text(answer.headers.get("content-type", "no type"), 100)
+        raise refuse_answer(answer, "not_json", f"{error} ({kind})") from None
+    return answer
+
+
+async def _written(
+    session: CommandSession,
+    operation: Operation,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> RawAnswer:
+    calls = session.desk.journal.calls
+    try:
+        call_id = calls.add(method, path, body or b"")
+    except JournalUnavailable:
+        raise own_refusal(
+            "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
+        ) from None
+    try:
+        answer = await _asked(session, method, path, query, body)
+    except OutcomeUnknown as error:
+        calls.mark_unknown(
+            call_id,
+            code=error.code or "NO_ANSWER",
+            status=error.status,
+            request_id=error.request_id,
+        )
+        raise
+    except ApiError as error:
+        code = error.code or f"HTTP_{error.status}"
+        calls.mark_refused(call_id, code=code, status=error.status, request_id=error.request_id)
+        raise
+    except ClientError:
+        calls.mark_refused(call_id, code="NOT_SENT")
+        raise
+    order = _order_of(answer, operation)
+    if order is None:
+        calls.mark_done(call_id, status=answer.status, request_id=answer.request_id)
+    else:
+        calls.mark_created(call_id, order, status=answer.status, request_id=answer.request_id)
+        session.call.output.talk(f"Order {order.service_id} is in the journal.")
+    return answer
+
+
+def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
+    if operation.result is not Order:
+        return None
+    try:
+        return decode(Order, answer.body, side="client", max_bytes=operation.result_limit)
+    except CodecError:
+        # The answer is printed all the same; what it names, only a person can tell.
+        return None
+
+
+def _checked(body: bytes) -> bytes:
+    """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
+    a byte order mark before it."""
+    try:
+        return encode_json(decode_json(without_mark(body)))
+    except CodecError as error:
+        raise bad_input("BAD_BODY", f"The body cannot be read: {error}.", field="d") from None
+
+
+def _read(answer: RawAnswer) -> object:
+    return decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
+
+
+def _one_line(answer: RawAnswer) -> str:
+    """The answer's JSON on one line, every digit as it came."""
+    return encode_json(_read(answer)).decode()
