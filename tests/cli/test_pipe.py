@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.desks import Desk, batch_file
-from harness import Sandbox
+from harness import Sandbox, wait_for
 from live_service import live_service
 from swapdesk.sandbox.tables import CHAIN_ROWS
 
@@ -167,6 +167,47 @@ def test_new_home_knows_tokens_and_what_was_given_is_not_asked_for_again(
     printed = other_desk("why", f"order {theirs}, paid by {HASH}")
     assert reply in printed.stdout
     assert escalation.partition("\nWritten")[0] in printed.stdout
+
+
+SEEN: dict[str, tuple[str, str, str, dict[str, object], str, str]] = {
+    # A token whose chain has a node of its own, which tells what the ledger of the sandbox tells.
+    "as asked": ("7000", "usdc.base", "/deposits", {}, "payment-as-asked", "7,000 USDC at"),
+    "with its memo": ("3000", "xrp.xrp", "/deposits", {}, "payment-as-asked", "3,000 XRP at"),
+    "another memo": (
+        "3001", "xrp.xrp", "/deposits", {"memo": "77"}, "payment-another-memo", "3,001 XRP at",
+    ),
+    "another token": (
+        "7001", "usdc.base", "/faucet", {"chain": "base", "token": "WETH", "amount": 2},
+        "payment-wrong-token", "2 WETH at",
+    ),
+}  # fmt: skip
+"""What is sold, by which way of the control it is paid and with what, and what is found."""
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_payment_that_the_service_has_not_seen_is_told_as_its_chain_shows_it(
+    desk: Desk, seen: str
+) -> None:
+    amount, sold, way, pays, rule, money = SEEN[seen]
+    order = desk.made("swap", amount, sold, "eth.ethereum", "--to", "@bob", "--yes")["order"]
+    desk.sandbox.fault("venue_down", venue=order["in"])
+    paid = {"serviceId": order["serviceId"], "amount": float(amount)}
+    if way == "/faucet":
+        paid = {"address": order["depositAddress"]}
+    hash_ = desk.sandbox.control("POST", way, {**paid, **pays})["hash"]
+
+    def in_a_block() -> bool:
+        told = desk.sandbox.control("POST", "/transfers", {"hash": hash_})["transfer"]
+        return told is None or told["confirmations"] > 0
+
+    wait_for(in_a_block, what="a block")
+    told = desk.made("why", hash_)
+    (found,), chains = told["orders"], told["searched"][-1]
+    assert (found["rule"], found["order"]["serviceId"]) == (rule, order["serviceId"])
+    assert found["money"].startswith(money)
+    # Node and ledger told the same, in whatever letters it was asked for.
+    assert (chains["place"], chains["answer"]) == ("the chains", "found")
+    assert "and 1 more" not in chains["said"]
 
 
 PAIR = ("20", "usdc.base", "weth.base")

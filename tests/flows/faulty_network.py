@@ -63,12 +63,6 @@ def lose_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Re
     return response
 
 
-def fail_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    if request.method == "POST":
-        return httpx2.Response(502, content=b"<html>bad gateway</html>", request=request)
-    return response
-
-
 def never_arrives(request: httpx2.Request) -> None:
     if request.method == "POST":
         raise httpx2.ReadTimeout("no answer", request=request)
@@ -87,9 +81,7 @@ def on(asked: str, do: Callable[[httpx2.Request, httpx2.Response], object]) -> A
     return after
 
 
-def another_address(
-    address: str,
-) -> After:
+def another_address(address: str) -> After:
     """The second reading of an order names another deposit address than the first answer."""
 
     def swapped(body: bytes) -> bytes:
@@ -99,9 +91,7 @@ def another_address(
     return read_as(swapped)
 
 
-def another_output(
-    amount: Decimal,
-) -> After:
+def another_output(amount: Decimal) -> After:
     """Every reading of an order gives this estimate of what is received."""
     given = b'"outAmount":%s' % f"{amount:f}".encode()
     return read_as(lambda body: re.sub(rb'"outAmount":[0-9.eE-]+', given, body))
@@ -174,18 +164,19 @@ def _changed_at(told: Any, where: str, change: Callable[[Any], Any]) -> Any:
     return told
 
 
-def listed_on_two_pages(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    """The list of orders moves on while it is read: what its first page had is on the second."""
-    if request.url.path != "/v2/orders":
-        return response
-    return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
-
-
 def with_date(date: str) -> After:
     """Every answer carries this ``Date``."""
+    return on("", lambda _, response: response.headers.update({"date": date}))
 
-    def stamp(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        response.headers["date"] = date
-        return response
 
-    return stamp
+fail_answer = on(
+    "POST",
+    lambda request, _: httpx2.Response(502, content=b"<html>bad gateway</html>", request=request),
+)
+listed_on_two_pages = on(
+    "GET /v2/orders",
+    lambda _, response: changed(
+        response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2')
+    ),
+)
+"""The list of orders moves on while it is read: what its first page had is on the second."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,51 +66,53 @@ async def until(clock: ManualClock, condition: Callable[[], object]) -> None:
     await manual_time.until(clock, condition, lambda: [_place(task) for task in own_tasks()])
 
 
-@asynccontextmanager
-async def followed(trade: World, home: Path) -> AsyncIterator[Desk]:
+@pytest.fixture
+async def desk(trade: World, tmp_path: Path) -> AsyncIterator[Desk]:
     """A desk that follows its orders at the service over loopback."""
-    desk = Desk.open(load_settings({}, Home.at(home)), clock=trade.clock)
+    opened = Desk.open(load_settings({}, Home.at(tmp_path / "home")), clock=trade.clock)
     async with trade.served(works=True) as url:
-        await desk.connect(Connection(url, FIRST_KEY, "alice"))
-        try:
-            yield desk
-        finally:
-            await desk.close()
+        await opened.connect(Connection(url, FIRST_KEY, "alice"))
+        yield opened
+        await opened.close()
 
 
-async def test_each_task_is_killed_told_and_started_again(trade: World, tmp_path: Path) -> None:
+async def test_each_task_is_killed_told_and_started_again(trade: World, desk: Desk) -> None:
     clock = trade.clock
-    async with followed(trade, tmp_path / "home") as desk:
-        told: list[Defect] = []
-        desk.background.on_defect = told.append
-        tracker = desk.link.tracker
+    told: list[Defect] = []
+    desk.background.on_defect = told.append
+    tracker = desk.link.tracker
 
-        def live() -> bool:
-            return tracker.stream_state is StreamState.LIVE
+    def live() -> bool:
+        return tracker.stream_state is StreamState.LIVE
 
+    await until(clock, live)
+    created = await desk.link.exchange.create(await trade.quoted())
+    assert isinstance(created, Created)
+    service_id = created.order.service_id
+
+    def display() -> str | None:
+        found = tracker.get(service_id)
+        return display_of(found.order) if found is not None else None
+
+    await until(clock, display)
+    # Every place where a task waits, once; what a killed one was part of is started again.
+    # A ping or a write that is under way is over before.
+    await until(clock, lambda: {_place(task) for task in own_tasks()} - UNTOLD == PLACES)
+    for place in sorted(PLACES):
+        told.clear()
+        await until(clock, lambda place=place: kill_at(place))
+        await until(clock, lambda: told)
+        assert all(defect.task in KEPT and defect.again for defect in told), told
         await until(clock, live)
-        created = await desk.link.exchange.create(await trade.quoted())
-        assert isinstance(created, Created)
-        service_id = created.order.service_id
-
-        def display() -> str | None:
-            found = tracker.get(service_id)
-            return display_of(found.order) if found is not None else None
-
-        await until(clock, display)
-        # Every place where a task waits, once; what a killed one was part of is started again.
-        # A ping or a write that is under way is over before.
-        await until(clock, lambda: {_place(task) for task in own_tasks()} - UNTOLD == PLACES)
-        for place in sorted(PLACES):
-            told.clear()
-            await until(clock, lambda place=place: kill_at(place))
-            await until(clock, lambda: told)
-            assert all(defect.task in KEPT and defect.again for defect in told), told
-            await until(clock, live)
-        trade.venue.move(f"{service_id}:in", LegStatus.CONFIRMING)
-        await until(clock, lambda: display() == DisplayStatus.DEPOSIT_DETECTED)
-        running = {task.get_name() for task in own_tasks()}
-        assert {"following orders", "looking for unknown outcomes"} <= running
+    # An event that makes a defect stops no other.
+    told.clear()
+    bad = OrderMissing([], clock.now())  # type: ignore[arg-type]
+    await desk.link.stream._events.put(bad)
+    trade.venue.move(f"{service_id}:in", LegStatus.CONFIRMING)
+    await until(clock, lambda: display() == DisplayStatus.DEPOSIT_DETECTED)
+    assert [defect.task for defect in told] == ["following orders"]
+    running = {task.get_name() for task in own_tasks()}
+    assert {"following orders", "looking for unknown outcomes"} <= running
 
 
 def _place(task: asyncio.Task[Any]) -> str:
@@ -122,20 +123,6 @@ def _place(task: asyncio.Task[Any]) -> str:
 def kill_at(place: str) -> bool:
     killed = [kill(task, place) for task in own_tasks() if _place(task) == place]
     return any(killed)
-
-
-async def test_an_event_that_makes_a_defect_stops_no_other(trade: World, tmp_path: Path) -> None:
-    async with followed(trade, tmp_path / "home") as desk:
-        told: list[Defect] = []
-        desk.background.on_defect = told.append
-        tracker = desk.link.tracker
-        await until(trade.clock, lambda: tracker.stream_state is StreamState.LIVE)
-        bad = OrderMissing([], trade.clock.now())  # type: ignore[arg-type]
-        await desk.link.stream._events.put(bad)
-        created = await desk.link.exchange.create(await trade.quoted())
-        assert isinstance(created, Created)
-        await until(trade.clock, lambda: tracker.get(created.order.service_id))
-        assert [defect.task for defect in told] == ["following orders"]
 
 
 async def test_a_task_is_started_later_and_later_and_told_once() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from corpus import load
 from flows.orders import BTC, DEPOSIT, NOW, intent, order, tracked
-from swapdesk.chain.addresses.kinds import derive_address
+from flows.support.cases import ACT, BACK, DONE, EXCHANGING, EXPIRED, FAILED, REFUND, SOON
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
@@ -43,19 +43,10 @@ from swapdesk.tui.screens.deposit import SETTING_UP, deposit_state
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
 
-LATER = NOW + timedelta(minutes=6)
-REFUND = derive_address("bitcoin", b"f" * 32)
 
-
-def said(one: TrackedOrder, now: datetime = LATER) -> OrderStatus:
+def said(one: TrackedOrder, now: datetime = SOON) -> OrderStatus:
     return order_status(one, now)
 
-
-FAILED = {"display_status": "FAILED", "in_status": 6}
-HELD_BACK = {"action_required": True}
-BACK = {"display_status": "REFUNDED", "in_status": 7}
-EXCHANGING: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
-OVER: dict[str, Any] = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 
 TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     (
@@ -64,7 +55,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         "in your wallet, if you sent nothing.", "you", "ask for new quotes",
     ),
     (
-        "failed after", {**FAILED, **HELD_BACK}, Situation.FAILED_STUCK,
+        "failed after", {**FAILED, **ACT}, Situation.FAILED_STUCK,
         "Halyard could not finish after the payment arrived",
         "with the service.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
@@ -135,7 +126,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     (
         "rerouted",
         {
-            **OVER, "rerouted": True, "swap_name": "Cobalt", "out_amount": Decimal("14.498"),
+            **DONE, "rerouted": True, "swap_name": "Cobalt", "out_amount": Decimal("14.498"),
             "quoted_out_amount": Decimal("14.524108"),
         },
         Situation.REROUTED,
@@ -143,12 +134,12 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         "14.498 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "fallback", {**OVER, "in_status": 10}, Situation.PAID_BY_FALLBACK,
+        "fallback", {**DONE, "in_status": 10}, Situation.PAID_BY_FALLBACK,
         "The payout arrived. Halyard did not finish; the service paid it by another way",
         "14.524108 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Situation.NOT_REFUNDABLE,
+        "not refundable", {**FAILED, **ACT, "non_refundable": True}, Situation.NOT_REFUNDABLE,
         "The payment arrived and the order did not finish; the service says a refund is not"
         " possible any more",
         "with the service or its provider.",
@@ -160,7 +151,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         "in your wallet, if you sent nothing.", "nobody", "nothing is left to do",
     ),
     (
-        "expired", {"display_status": "EXPIRED", "in_status": 9}, Situation.EXPIRED,
+        "expired", EXPIRED, Situation.EXPIRED,
         "No deposit came before 14:32:11. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.", "nobody", "do not send to this address any more",
     ),
@@ -172,14 +163,14 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         "the service", "it sends the deposit back",
     ),
     (
-        "late without a way back", {"display_status": "EXPIRED", "in_status": 9, **HELD_BACK},
+        "late without a way back", {**EXPIRED, **ACT},
         Situation.LATE_STUCK,
         "The deposit came after the deadline, and no address for a refund is known",
         "with the service, after the deadline.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "excess", {**OVER, "fixed": True, "refund_amount": Decimal("0.1")}, Situation.PART_RETURNED,
+        "excess", {**DONE, "fixed": True, "refund_amount": Decimal("0.1")}, Situation.PART_RETURNED,
         "The payout arrived. More was deposited than asked for, and 0.1 BTC came back",
         "14.524108 ETH arrived at the recipient; 0.1 BTC came back.",
         "nobody", "nothing is left to do",
@@ -217,7 +208,7 @@ def test_an_unhappy_path_is_told(
     [("12.0", "17.38% less"), ("16.0", "10.16% more"), ("14.5", "")],
 )
 @pytest.mark.parametrize(
-    ("facts", "pays"), [(EXCHANGING, "pays"), (OVER, "paid"), ({**OVER, "is_dex": True}, "paid")]
+    ("facts", "pays"), [(EXCHANGING, "pays"), (DONE, "paid"), ({**DONE, "is_dex": True}, "paid")]
 )
 def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
     out: str, differs: str, facts: dict[str, Any], pays: str
@@ -226,12 +217,12 @@ def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
     on chains paid is known."""
     one = tracked(intent(), **facts, out_amount=Decimal(out))
     doubted = bool(differs) and "is_dex" not in facts
-    notes = reported_status(one.order, one.intent, now=LATER).notes
+    notes = reported_status(one.order, one.intent, now=SOON).notes
     unsaid = "The order asked for 0.5 BTC; the service does not say how much arrived"
     wanted = (f"It {pays} {differs} than you confirmed", *([unsaid] if doubted else []))
     assert notes == (wanted if differs else ())
     assert deposit_doubted(one.order, one.intent) is doubted
-    assert ("0.5 BTC asked for to" in order_sentence(one, LATER)) is doubted
+    assert ("0.5 BTC asked for to" in order_sentence(one, SOON)) is doubted
 
 
 @pytest.mark.parametrize(
@@ -246,7 +237,7 @@ def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
 def test_a_payout_below_what_was_confirmed_is_not_plainly_completed(
     facts: dict[str, Any], word: str, sign: str
 ) -> None:
-    told = said(tracked(intent(), **OVER, **facts))
+    told = said(tracked(intent(), **DONE, **facts))
     assert (told.word, told.sign, told.level) == (word, sign, "done")
     assert told.money.endswith("ETH arrived at the recipient.")
     assert told.actor == "nobody"
@@ -271,8 +262,8 @@ def test_a_rerouted_order_under_way_says_so() -> None:
 def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
     address: str | None,
 ) -> None:
-    stuck = tracked(intent(), **FAILED, **HELD_BACK, refund_address=address)
-    cause = diagnose(stuck, LATER).cause
+    stuck = tracked(intent(), **FAILED, **ACT, refund_address=address)
+    cause = diagnose(stuck, SOON).cause
     assert ("The order names no address for a refund." in cause) is (address is None)
 
 
@@ -284,21 +275,21 @@ def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> No
         )
         for display in (text, "FAILED", "REFUNDED", "SWAP_COMPLETED"):
             state = one.model_copy(update={"display_status": display, "rerouted": True})
-            status = reported_status(state, None, now=LATER)
+            status = reported_status(state, None, now=SOON)
             assert status.cause
             assert status.money
-            diagnose(TrackedOrder(state, None, None, False, NOW, "list"), LATER)
+            diagnose(TrackedOrder(state, None, None, False, NOW, "list"), SOON)
 
 
 def test_an_order_closed_early_names_no_deadline_that_is_still_ahead() -> None:
-    status = reported_status(order(display_status="EXPIRED", in_status=9), None, now=LATER)
+    status = reported_status(order(display_status="EXPIRED", in_status=9), None, now=SOON)
     assert status.cause.startswith("No deposit came. The order is closed.")
 
 
 def test_a_refund_of_a_short_deposit_blames_no_provider() -> None:
     """The service says what was asked for, not what came."""
     back = order(**BACK, refund_amount=Decimal("0.0001"))
-    cause = reported_status(back, None, now=LATER).cause
+    cause = reported_status(back, None, now=SOON).cause
     assert "kept" not in cause
     assert cause.endswith("That is 0.4999 BTC less than the order asked for")
     assert deposit_doubted(back, None)
@@ -311,16 +302,16 @@ def test_a_refund_names_its_chain_as_people_do() -> None:
     chain = next(one for one in chains if one.short_name == "bitcoin")
     coin = next(one for one in build_tokens(chains, NOW) if one.chain == "bitcoin")
     one = order(**back, refund_chain=chain.short_name, in_token=coin)
-    assert reported_status(one, None, now=LATER).cause == "0.5 BTC came back on Bitcoin"
+    assert reported_status(one, None, now=SOON).cause == "0.5 BTC came back on Bitcoin"
     elsewhere = order(**back, refund_chain="elsewhere", in_token=coin)
-    assert "came back on elsewhere" in reported_status(elsewhere, None, now=LATER).cause
+    assert "came back on elsewhere" in reported_status(elsewhere, None, now=SOON).cause
 
 
 def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
     """77 counted as later than waiting: what was never paid was "on its way"."""
     waiting = {"display_status": "WAITING_FOR_DEPOSIT", "in_status": 1, "anonymous": True}
     known, unknown = (order(**waiting, out_status=status) for status in (1, 77))
-    told, plain = (reported_status(one, None, now=LATER) for one in (unknown, known))
+    told, plain = (reported_status(one, None, now=SOON) for one in (unknown, known))
     assert replace(told, legs=plain.legs) == plain
     for leg, row in ((77, Situation.FAILED_UNCLEAR), (1, Situation.FAILED_BEFORE)):
         assert situation_of(order(display_status="FAILED", in_status=leg)) is row
@@ -337,7 +328,7 @@ def test_a_state_after_the_deposit_has_it_whatever_the_legs_are_said_to_be() -> 
 
 # An order in its row
 
-DONE: dict[str, Any] = {**OVER, "order_finished_received": NOW + timedelta(minutes=14)}
+FINISHED: dict[str, Any] = {**DONE, "order_finished_received": NOW + timedelta(minutes=14)}
 SENDING: dict[str, Any] = {"display_status": "SENDING_TO_RECEIVER", "in_status": 4}
 TO_BOB = {
     route: intent(kind=IntentKind.PRIVATE_SEND, route=route, recipient_label="@bob")
@@ -357,9 +348,9 @@ TO_BOB = {
             TO_BOB["private"], {**SENDING, "in_status": 5, "out_status": 4}, 6,
             "Sending to @bob", "6m of ~14m", "moving",
         ),
-        (None, DONE, 20, "Completed", "took 14m", "done"),
-        (None, {**DONE, "rerouted": True}, 20, "Rerouted", "took 14m", "done"),
-        (None, {**DONE, "in_status": 10}, 20, "Paid by fallback", "took 14m", "done"),
+        (None, FINISHED, 20, "Completed", "took 14m", "done"),
+        (None, {**FINISHED, "rerouted": True}, 20, "Rerouted", "took 14m", "done"),
+        (None, {**FINISHED, "in_status": 10}, 20, "Paid by fallback", "took 14m", "done"),
         (None, {"display_status": "EXPIRED"}, 6, "Expired", "—", "expired"),
         (None, FAILED, 6, "Failed", "took 0s", "failed"),
         (
@@ -411,13 +402,13 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     assert (summary.word, summary.payable) == ("Setting up", False)
     assert summary.cause == "The service has not given a deposit address yet"
     assert (summary.actor, summary.act) == ("the service", "it sets up the deposit address")
-    found = diagnose(late, LATER)
+    found = diagnose(late, SOON)
     assert (found.rule, found.cause) == ("setting-up", f"{summary.cause}.")
-    assert "Do not pay" not in order_sentence(late, LATER)
+    assert "Do not pay" not in order_sentence(late, SOON)
     refused = tracked(withheld="It differs.", standing=DepositRelease.DIFFERS, deposit_address=None)
     assert said(refused).word == "Do not pay"
-    assert "Do not pay: It differs." in order_sentence(refused, LATER)
-    assert order_sentence(refused, LATER).count("It differs") == 1
+    assert "Do not pay: It differs." in order_sentence(refused, SOON)
+    assert order_sentence(refused, SOON).count("It differs") == 1
 
 
 def test_a_hidden_address_does_not_hide_where_money_is() -> None:
@@ -475,7 +466,7 @@ SENT_LATER = ("sent to the recipient", "future", None)
         ),
         # What ended otherwise has no future.
         (
-            [WAITED, (30, {"display_status": "EXPIRED", "in_status": 9})], 30,
+            [WAITED, (30, EXPIRED)], 30,
             [CREATED, ("expired", "ended", 30)],
         ),
         ([WAITED, (30, FAILED)], 30, [CREATED, ("failed", "trouble", 30)]),
@@ -503,10 +494,10 @@ def test_the_steps_of_a_leg(
 def test_two_legs_and_the_end() -> None:
     begun, over = NOW + timedelta(minutes=8), NOW + timedelta(minutes=20)
     done = order(
-        intent(route="private"), **OVER, out_status=5, out_created=begun,
+        intent(route="private"), **DONE, out_status=5, out_created=begun,
         order_finished_received=over,
     )  # fmt: skip
-    first, second = legs_of(done, [(over, "stream", done)], LATER, "@bob")
+    first, second = legs_of(done, [(over, "stream", done)], SOON, "@bob")
     assert first.word == second.word == "finished"
     assert (second.steps[0].at, second.steps[-1].at) == (begun, over)
     assert "sent to @bob" in [step.text for step in second.steps]
@@ -525,7 +516,7 @@ def test_the_legs_of_every_combination_have_words(
     state = order(
         display_status=display, in_status=first, out_status=second, anonymous=anonymous, status=None
     )
-    for leg in legs_of(state, [(NOW, "stream", state)], LATER):
+    for leg in legs_of(state, [(NOW, "stream", state)], SOON):
         assert leg.word
         assert leg.steps
 
@@ -642,15 +633,15 @@ def test_the_raw_view_of_what_is_no_json(raw: bytes) -> None:
 
 
 def test_quitting_counts_what_waits() -> None:
-    moving, over = tracked(**EXCHANGING), tracked(**OVER)
-    assert quit_warning([], LATER) is None
-    assert quit_warning([over], LATER) is None
-    assert quit_warning([tracked(), tracked(), moving, over], LATER) == (
+    moving, over = tracked(**EXCHANGING), tracked(**DONE)
+    assert quit_warning([], SOON) is None
+    assert quit_warning([over], SOON) is None
+    assert quit_warning([tracked(), tracked(), moving, over], SOON) == (
         "2 orders wait for you. They go on without the desk and are here when you come back."
         " q quits."
     )
-    assert quit_warning([moving], LATER).startswith("1 order is open. It goes on")
-    assert "has not answered yet" in quit_warning([], LATER, creating=True)
+    assert quit_warning([moving], SOON).startswith("1 order is open. It goes on")
+    assert "has not answered yet" in quit_warning([], SOON, creating=True)
 
 
 def test_findings_name_each_outcome() -> None:
@@ -681,6 +672,6 @@ def test_the_card_forbids_to_pay_only_what_was_refused(
     standing: DepositRelease, address: str | None, head: str, verdict: str
 ) -> None:
     hidden = tracked(withheld="Hidden.", standing=standing, deposit_address=address)
-    state = deposit_state(hidden, LATER)
+    state = deposit_state(hidden, SOON)
     assert (state.head, state.payment) == (head, None)
     assert verdict in state.matches.text

@@ -13,6 +13,7 @@ import pytest
 
 from flows import old_journals, orders
 from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, order
+from flows.support.cases import DONE, EXCHANGING, EXPIRED
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
@@ -33,7 +34,6 @@ from swapdesk.wire.tokens import Token
 ID = order().service_id
 HASH = "8f2c91d04b1e77ab" * 4
 OTHER = "ab" * 32
-ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
 tracked = partial(orders.tracked, intent(), deposit_tag="4711")
 
 
@@ -52,7 +52,7 @@ PAID: dict[str, Any] = {
     "in_token": token(BTC, "https://mempool.space/tx/{txHash}"),
     "out_token": token(ETH, "https://etherscan.io/tx/{txHash}"),
     "hash_url": f"https://mempool.space/tx/{HASH}",
-    **ARRIVED,
+    **EXCHANGING,
 }
 ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
 
@@ -192,11 +192,11 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
 
 
 def test_the_service_may_name_another_deposit_than_was_sent() -> None:
-    facts = dict(order_facts(tracked(**ARRIVED), NOW, (OWN, NAMED)))
+    facts = dict(order_facts(tracked(**EXCHANGING), NOW, (OWN, NAMED)))
     assert (facts["Deposit hash"], facts["Service names"]) == (OTHER, HASH)
     alike = deposit("0x" + "AB" * 32, Fate.SEEN, Sender.SERVICE)
     own = deposit("0x" + "ab" * 32, Fate.CONFIRMED)
-    assert dict(order_facts(tracked(**ARRIVED), NOW, (own, alike)))["Service names"] == ""
+    assert dict(order_facts(tracked(**EXCHANGING), NOW, (own, alike)))["Service names"] == ""
 
 
 def test_what_this_desk_paid_is_not_asked_for_again() -> None:
@@ -243,7 +243,6 @@ def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
 
 
 BUNDLE = OrderTransaction(TransactionRole.BUNDLE, OTHER, Fate.CONFIRMED, Sender.BATCH, "0xpaidhere")
-OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 
 
 @pytest.mark.parametrize(
@@ -251,16 +250,14 @@ OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
     [
         pytest.param(tracked(), (), None, id="nobody paid"),
         pytest.param(tracked(), (NAMED,), None, id="it waits all the same"),
-        pytest.param(tracked(**ARRIVED), (), DEPOSIT, id="paid by hand"),
-        pytest.param(tracked("hidden", **ARRIVED), (), None, id="hidden"),
-        pytest.param(tracked("hidden", **ARRIVED), (NAMED,), None, id="hidden, and named"),
-        pytest.param(tracked("hidden", **OVER), (), DEPOSIT, id="hidden, and over"),
+        pytest.param(tracked(**EXCHANGING), (), DEPOSIT, id="paid by hand"),
+        pytest.param(tracked("hidden", **EXCHANGING), (), None, id="hidden"),
+        pytest.param(tracked("hidden", **EXCHANGING), (NAMED,), None, id="hidden, and named"),
+        pytest.param(tracked("hidden", **DONE), (), DEPOSIT, id="hidden, and over"),
         pytest.param(tracked("of a batch"), (BUNDLE,), "0xpaidhere", id="by its batch"),
         pytest.param(tracked("hidden"), (OWN,), DEPOSIT, id="hidden, and paid here"),
-        pytest.param(
-            tracked(display_status="EXPIRED", in_status=9), (), None, id="closed without a deposit"
-        ),
-        pytest.param(tracked(is_dex=True, **ARRIVED), (), None, id="a swap has no deposit"),
+        pytest.param(tracked(**EXPIRED), (), None, id="closed without a deposit"),
+        pytest.param(tracked(is_dex=True, **EXCHANGING), (), None, id="a swap has no deposit"),
     ],
 )
 def test_where_the_deposit_went(
@@ -281,7 +278,7 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal: Journal,
 ) -> None:
     journal.orders.record([(order(deposit_tag="4711"), "create", False)])
-    later = order(deposit_address=None, deposit_tag=None, **ARRIVED)
+    later = order(deposit_address=None, deposit_tag=None, **EXCHANGING)
     journal.orders.record([(later, "stream", False)])
     kept = journal.orders.get(ID).order
     place = deposit_destination(TrackedOrder(kept, None, None, False, NOW, "journal"), ())

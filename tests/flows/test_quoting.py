@@ -74,7 +74,7 @@ from swapdesk.flows.quotes.recent import (
     record_lines,
 )
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
-from swapdesk.flows.tracking.recent_activity import markets_of
+from swapdesk.flows.tracking.open_business import markets_of
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.wire.encoding.numbers import AmountError

@@ -32,8 +32,7 @@ from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.open_business import waits_for_you
-from swapdesk.flows.tracking.recent_activity import recent_events
+from swapdesk.flows.tracking.open_business import recent_events, waits_for_you
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
 from world import FIRST_KEY, World

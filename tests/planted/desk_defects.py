@@ -994,7 +994,7 @@ SHOWING = (
         "swapdesk/flows/support/order_search.py",
         "told.setdefault((answer.chain, answer.hash.lower()), answer)",
         "told.setdefault((answer.chain, str(len(told))), answer)",
-        ("tests/flows/support/test_seen_payments.py",),
+        ("tests/cli/test_pipe.py",),
     ),
     Defect(
         "memo-of-a-payment-not-read",
@@ -1003,7 +1003,7 @@ SHOWING = (
         "swapdesk/flows/support/paid_on_chain.py",
         "memo=identity_text(str(tag), 64) if tag else None",
         "memo=None",
-        ("tests/flows/support/test_seen_payments.py",),
+        ("tests/cli/test_pipe.py",),
     ),
     Defect(
         "page-of-the-service-in-a-reply",
@@ -1012,7 +1012,7 @@ SHOWING = (
         "known_page(transaction_page(token, hash_))",
         "transaction_page(token, hash_)",
         (
-            "tests/flows/support/test_replies.py"
+            "tests/flows/support/test_diagnosis.py"
             "::test_who_was_paid_gets_the_transaction_and_its_page",
         ),
     ),
@@ -1065,6 +1065,17 @@ SHOWING = (
         "    if Shown.AMOUNTS not in masks.shown:\n        forms",
         "    if not masks.shown:\n        forms",
         ("tests/flows/support/test_case_file.py::test_one_kind_is_shown_alone",),
+    ),
+    Defect(
+        "case-file-tells-what-this-desk-paid",
+        "A masked file names the transaction that paid, and by it whose wallet it was.",
+        "swapdesk/flows/support/case_file.py",
+        "own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,",
+        "own_payment=own,",
+        (
+            "tests/flows/support/test_case_file.py"
+            "::test_what_is_masked_stands_nowhere_and_what_was_asked_for_does",
+        ),
     ),
     Defect(
         "case-file-holds-a-secret",

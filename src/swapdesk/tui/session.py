@@ -65,7 +65,7 @@ LINK = (
     "swapdesk.flows.creation.exchange",
     "swapdesk.client.live",
     "swapdesk.flows.connected_desk",
-    "swapdesk.flows.tracking.recent_activity",
+    "swapdesk.flows.tracking.open_business",
     "swapdesk.tui.screens.orders",
 )
 """What a desk is connected with, with what its libraries would import at the first request and the

@@ -15,7 +15,7 @@ from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.recent import provider_records
-from swapdesk.flows.tracking.recent_activity import recent_events
+from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wallet.answers import Review, TransactionState
 from swapdesk.wallet.promise import Purpose

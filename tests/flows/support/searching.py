@@ -24,10 +24,9 @@ from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiOrderR
 from swapdesk.wire.orders import ExchangeRequest, Order
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 from tui.desk_run import Market
-from world import FIRST_KEY, SECOND_KEY, URL
+from world import FIRST_KEY, URL
 
 T = TypeVar("T")
-FIRST, SECOND = FIRST_KEY, SECOND_KEY
 RECEIVER = derive_address("evm", b"s" * 32)
 REFUND = derive_address("bitcoin", b"t" * 32)
 
@@ -49,46 +48,42 @@ class SupportDesk(Struct):
         await until(self.market.clock, task.done)
         return task.result()
 
-    def api(self, credentials: Credentials = FIRST) -> PartnerApi:
-        clock = self.market.clock
-        return PartnerApi(URL, credentials, clock=clock, transport=self.market.network)
+    def token(self, symbol: str, chain: str) -> str:
+        rows = self.desk.catalog.rows_of_symbol(symbol)
+        return next(row.id for row in rows if row.chain == chain)
 
-    async def make(
-        self, amount: str = "0.5", by: Credentials = FIRST, receiver: str = RECEIVER
-    ) -> Order:
-        catalog = self.desk.catalog
-        sold = next(row for row in catalog.rows_of_symbol("BTC") if row.chain == "bitcoin")
-        bought = next(row for row in catalog.rows_of_symbol("ETH") if row.chain == "ethereum")
-        async with self.api(by) as api:
-            quotes = await api.get_quotes(
-                QuoteQuery(
-                    amount=Decimal(amount), from_=sold.id, to=bought.id, types=[RouteType.STANDARD]
-                )
+    def elsewhere(self) -> PartnerApi:
+        """As another desk of the first partner asks."""
+        return PartnerApi(URL, FIRST_KEY, clock=self.market.clock, transport=self.market.network)
+
+    async def make(self, amount: str = "0.5", receiver: str = RECEIVER) -> Order:
+        query = QuoteQuery(
+            amount=Decimal(amount), types=[RouteType.STANDARD],
+            from_=self.token("BTC", "bitcoin"), to=self.token("ETH", "ethereum"),
+        )  # fmt: skip
+        async with self.elsewhere() as api:
+            quotes = (await api.get_quotes(query)).quotes
+            best = next(quote for quote in quotes if quote.error is None)
+            receipt = await api.create_exchange(
+                ExchangeRequest(quote_id=best.quote_id, address_to=receiver, refund_address=REFUND)
             )
-            best = next(quote for quote in quotes.quotes if quote.error is None)
-            request = ExchangeRequest(
-                quote_id=best.quote_id, address_to=receiver, refund_address=REFUND
-            )
-            receipt = await api.create_exchange(request)
             return await api.get_order(receipt.made.service_id)
 
     async def make_group(self, count: int) -> MultiExchange:
-        catalog = self.desk.catalog
-        sold = next(row for row in catalog.rows_of_symbol("ETH") if row.chain == "ethereum")
-        bought = next(row for row in catalog.rows_of_symbol("BTC") if row.chain == "bitcoin")
-        orders = [
-            MultiOrderRequest(from_=sold.id, to=bought.id, amount=Decimal("0.5"), address_to=REFUND)
-            for _ in range(count)
-        ]
-        async with self.api() as api:
-            return (await api.create_multi_exchange(MultiExchangeRequest(orders=orders))).made
+        row = MultiOrderRequest(
+            from_=self.token("ETH", "ethereum"), to=self.token("BTC", "bitcoin"),
+            amount=Decimal("0.5"), address_to=REFUND,
+        )  # fmt: skip
+        async with self.elsewhere() as api:
+            request = MultiExchangeRequest(orders=[row] * count)
+            return (await api.create_multi_exchange(request)).made
 
     def look(self, text: str) -> OrderSearch:
         """A search that has looked where it costs nothing: no request went out."""
-        before = len(self.asked)
+        before, catalog = len(self.asked), self.desk.catalog
         pasted = read_pasted(
             text,
-            is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word)),
+            is_symbol=lambda word: bool(catalog.rows_of_symbol(word)),
             begun=begun_here(self.desk),
         )
         assert pasted.searchable, pasted
@@ -107,7 +102,6 @@ class SupportDesk(Struct):
     async def spend(self, search: OrderSearch) -> int:
         """Go on once: the requests that went out, which are those that were stated at most."""
         stated, before = search.next_cost, len(self.asked)
-
         await self.go_on(search)
         spent = len(self.asked) - before
         assert spent <= stated.reads, (stated, self.asked[before:])
@@ -127,7 +121,7 @@ def said(search: OrderSearch) -> dict[Place, tuple[Answer, str]]:
 
 @asynccontextmanager
 async def support_desk(
-    market: Market, credentials: Credentials = FIRST, chains: tuple[ChainLink, ...] = ()
+    market: Market, credentials: Credentials = FIRST_KEY, chains: tuple[ChainLink, ...] = ()
 ) -> AsyncIterator[SupportDesk]:
     """On a home of its own, connected and following nothing."""
     settings = market.settings

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from corpus import load
 from flows.orders import NOW, intent, order
-from flows.support.cases import CASES, REQUEST, Case
+from flows.support.cases import CASES, HASH, REQUEST, Case, sent
 from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
 from swapdesk.client.exchange_log import Exchange
+from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.support.case_file import (
     MOST_BYTES,
     CaseFile,
@@ -36,6 +37,7 @@ from swapdesk.flows.support.case_file import (
 from swapdesk.flows.support.diagnosis import DeskFacts
 from swapdesk.flows.support.support_case import CaseFacts, record_of
 from swapdesk.wire.encoding.text import is_unsafe
+from swapdesk.wire.orders import Order
 
 PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}
 EVERYTHING = tuple(Shown)
@@ -62,13 +64,14 @@ def facts(case: Case) -> CaseFacts:
 
 
 def named(one: CaseFacts) -> CaseFacts:
-    """With a recipient of the address book and a memo, where an intent was confirmed."""
-    known = one.tracked.intent
-    if known is None:
+    """With a recipient of the address book, a memo and what was paid, where an intent was
+    confirmed."""
+    if one.tracked.intent is None:
         return one
-    known = replace(known, recipient_label="@landlady", memo="rent for May")
+    known = replace(one.tracked.intent, recipient_label="@landlady", memo="rent for May")
     state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
-    return replace(one, tracked=replace(one.tracked, order=state, intent=known))
+    own = sent(Fate.SENT)[0]
+    return replace(one, tracked=replace(one.tracked, order=state, intent=known, own_payment=own))
 
 
 def written(one: CaseFacts, shown: tuple[Shown, ...] = (), **more: Any) -> CaseFile:
@@ -79,37 +82,26 @@ def text_of(file: CaseFile) -> str:
     return file_bytes(file).decode()
 
 
+ENDINGS = {Shown.ADDRESSES: "_address", Shown.MEMOS: "_tag", Shown.HASHES: "_hash"}
+
+
 def told(one: CaseFacts, kind: Shown) -> set[str]:
     """Texts of this kind that the facts hold, found by the names of their fields."""
-    orders = [one.tracked.order, *(state for _, _, state in one.seen)]
-    found: set[str] = set()
-    for state in orders:
-        for name in type(state).model_fields:
-            value = getattr(state, name)
-            if kind is Shown.AMOUNTS and name != "eta" and isinstance(value, Decimal):
-                found |= {f"{value:f}", f"{value:,f}"}
-            elif isinstance(value, str) and {
-                Shown.ADDRESSES: name.endswith("_address"),
-                Shown.MEMOS: name.endswith("_tag"),
-                Shown.HASHES: name.endswith("_hash"),
-            }.get(kind, False):
-                found.add(value)
-    known = one.tracked.intent
-    for paid in one.tracked.payments:
-        of_payment = {
-            Shown.ADDRESSES: [paid.to],
-            Shown.HASHES: [paid.hash],
-            Shown.MEMOS: [paid.memo],
-            Shown.AMOUNTS: [f"{paid.amount:f}" if paid.amount is not None else None],
-        }
-        found |= {text for text in of_payment.get(kind, []) if text}
-    if known is not None and kind is Shown.ADDRESSES:
-        found.add(known.recipient)
-    if known is not None and kind is Shown.NAMES and known.recipient_label:
-        found.add(known.recipient_label)
-    if kind is Shown.HASHES:
-        found |= {sent.hash for sent in one.made}
-    return found
+    orders = [one.tracked.order, *(state for *_, state in one.seen)]
+    fields = [(name, getattr(state, name)) for state in orders for name in Order.model_fields]
+    intent, payments = one.tracked.intent, one.tracked.payments
+    if kind is Shown.AMOUNTS:
+        amounts = [value for name, value in fields if name != "eta" and isinstance(value, Decimal)]
+        amounts += [paid.amount for paid in payments if paid.amount is not None]
+        return {text for amount in amounts for text in (f"{amount:f}", f"{amount:,f}")}
+    texts = [value for name, value in fields if name.endswith(ENDINGS.get(kind, "-"))]
+    texts += {
+        Shown.ADDRESSES: [*(paid.to for paid in payments), intent and intent.recipient],
+        Shown.MEMOS: [paid.memo for paid in payments],
+        Shown.HASHES: [HASH],
+        Shown.NAMES: [intent and intent.recipient_label],
+    }[kind]
+    return set(filter(None, texts))
 
 
 def stands(text: str, value: str) -> bool:

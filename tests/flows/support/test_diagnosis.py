@@ -3,6 +3,9 @@ combination, an order has one cause, one owner, and a place of its money that th
 
 The facts are all products of the fields that decide. Which places they allow is worked out here
 from the contract (8.4 to 8.16) alone, without the table that is under test.
+
+A reply is sent as it is, so the words themselves are held here: none of the trade, no promise, no
+second payment, and once that nobody asks for a key or a phrase.
 """
 
 from __future__ import annotations
@@ -19,24 +22,45 @@ from msgspec.structs import replace
 
 from flows.orders import DEPOSIT, NOW, order
 from flows.support.cases import (
+    ACT,
     AHEAD,
     CASES,
     COIN,
+    DEX,
+    DONE,
+    EXCHANGING,
+    FAILED,
     HASH,
     OVERLAYS,
     PAYMENTS,
     REFUND,
     REQUEST,
+    SILENT,
     SITUATIONS,
+    WITH_COIN,
     Case,
     case_of,
     paid,
     place_of,
     rule_of,
+    sent,
 )
+from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.transaction_log import Fate
+from swapdesk.flows.notation import iso, short_address
 from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
+from swapdesk.flows.support.paid_on_chain import NamedTransaction
+from swapdesk.flows.support.pasted_text import read_pasted
+from swapdesk.flows.support.replies import (
+    NO_SECRETS,
+    REPLIES,
+    escalation,
+    not_found_escalation,
+    not_found_reply,
+    reply_to,
+)
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 UNSAID = {Situation.WITHHELD_FOREIGN}
@@ -71,9 +95,10 @@ def test_each_rule_decides_its_case(case: Case) -> None:
     )  # fmt: skip
 
 
-def test_every_rule_of_the_tables_has_a_case() -> None:
+def test_every_rule_of_the_tables_has_a_case_and_a_reply() -> None:
     told = {case.rule for case in (*SITUATIONS, *PAYMENTS)}
     assert told == {row.code.replace(" ", "-") for row in set(Situation) - UNSAID}
+    assert set(REPLIES) == set(Situation)
 
 
 @pytest.mark.parametrize("case", OVERLAYS, ids=rule_of)
@@ -293,3 +318,351 @@ def test_a_state_in_numbers_alone_means_the_same() -> None:
         numbers = whole.model_copy(update={"display_status": None, "status": status})
         one, other = diagnosis(numbers), diagnosis(whole)
         assert (one.rule, one.owner, one.money) == (other.rule, other.owner, other.money), told
+
+
+# What its customer is told, and the service
+
+OF_THE_TRADE = (
+    "api", "block", "blockchain", "bundle", "catalogue", "confirmations", "deposit", "desk", "dex",
+    "display", "endpoint", "evm", "fallback", "gas", "http", "intermediary", "journal", "leg",
+    "mempool", "nonce", "payout", "reroute", "rerouted", "revert", "reverted", "smart account",
+    "status", "utxo", "venue", "verifying", "404", "webhook",
+)  # fmt: skip
+PROMISES = (
+    "guarantee", "promise", "certainly", "definitely", "soon", "shortly", "will arrive",
+    "will be paid", "will be refunded", "will get", "will receive", "you get your money",
+    "please", "no problem",
+    "don't worry", "do not worry", "sorry", "hours", "minutes", "tomorrow", "today",
+)  # fmt: skip
+SEND_AGAIN = (
+    "send again", "pay again", "send it again", "pay it again", "send once more", "resend", "retry",
+    "try again", "send the rest", "pay the rest", "pay the difference", "second payment",
+)  # fmt: skip
+PLACES = {
+    "wallet": r"your wallet|wallet that sent it|with us",
+    "wallet, if unsent": r"(in|stays in|of) your wallet|your wallet's|to the address of your order",
+    "either": r"in your wallet; else it is with the exchange service",
+    "smart account": "payment is on its way|money is with us",
+    "back": "went back|on its way back",
+    "recipient": "arrived at 0x",
+    "to the recipient": "on its way to 0x",
+    "to the service": (
+        "was seen|is on its way|arrived at the address|arrived after the time"
+        "|at the address of the order"
+    ),
+    "service": "with the exchange service|is being exchanged by|holds the money",
+    "not known": "do not know",
+}
+TO_ACT = {
+    Owner.CUSTOMER: "[Dd]o not|[Yy]ou can|[Ll]ook at|is in (your wallet|the wallet)",
+    Owner.SUPPORT: "We pass this on|send us|We keep an eye|We ask the exchange service",
+}
+LONGEST = 420
+"""Characters of a reply before its closing sentence: it is read on a telephone."""
+
+
+def body_of(case: Case) -> str:
+    """The reply without the id of its order and its closing sentence, each of which is there
+    once."""
+    reply = reply_to(case.whole, case.diagnosis(), case.now, made=case.made)
+    assert reply.count(NO_SECRETS) == 1
+    head, line, rest = reply.partition("\n")
+    assert (head, line) == (f"Order {case.whole.service_id}", "\n")
+    body, empty, closing = rest.partition("\n\n")
+    assert (empty, closing) == ("\n\n", NO_SECRETS)
+    return body
+
+
+def has(words: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(words)}\b", text, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
+def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
+    body = body_of(case)
+    assert [words for words in (*OF_THE_TRADE, *PROMISES) if has(words, body)] == []
+    # Of a second payment only that it is not to be made.
+    for words in (*SEND_AGAIN, "pay twice", "second time"):
+        for found in re.finditer(words, body):
+            assert re.search(r"(?:not|before you|nothing) (?:\w+ ){0,3}$", body[: found.start()]), (
+                body
+            )
+    assert not has("key", body)
+    assert not has("phrase", body)
+    assert "{" not in body
+    assert "None" not in body
+    assert len(body) <= LONGEST
+    assert body[0].isupper() or body[0].isdigit()
+    assert body.splitlines()[0].endswith((".", "!"))
+    assert "  " not in body
+    assert ".." not in body.replace("…", "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
+def test_a_reply_says_where_the_money_is_how_much_and_asks_for_none_twice(case: Case) -> None:
+    """What was asked for is told as that; what was paid as a chain shows it, or not at all."""
+    body = body_of(case)
+    place = place_of(case.diagnosis().money)
+    if case.rule != "last-heard":
+        assert re.search(PLACES[place], body), (place, body)
+    order, shown = case.whole.order, case.paid
+    sums = {order.out_amount, order.refund_amount}
+    if shown is not None and not shown.missing and not shown.failed:
+        sums.add(shown.amount)
+    if order.is_dex:
+        sums.add(order.in_amount)
+    for found in re.finditer(r"(\d[\d.,]*) (?:BTC|ETH|LTC|X)\b", body):
+        before = body[: found.start()]
+        asked = before.endswith(("order over ", "asked for ", "waiting for your payment of "))
+        assert asked or Decimal(found[1]) in sums, body
+    if shown is not None and shown.moved and shown.amount is not None and not order.is_dex:
+        assert f"{shown.amount} {shown.symbol}" in body
+    if case.rule in ("payment-wrong-chain", "payment-wrong-token"):
+        assert "asked for 0.5 BTC on Bitcoin" in body
+    # Only an order that waits, and of which no chain shows a payment, may ask to be paid.
+    asks = has("pay exactly", body) or has("you can sign it", body)
+    assert asks is (case.rule in ("waiting", "not-signed-yet")), body
+    if not asks and place in ("to the service", "service"):
+        assert re.search("[Dd]o not (pay|send|need to do)", body), body
+    # Who is to act is told so.
+    owner = case.diagnosis().owner
+    assert re.search(TO_ACT.get(owner, ""), body), body
+    assert owner is not Owner.NOBODY or not has("we pass this on", body), body
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "The exchange service gives no reason."),
+        ({"refund_amount": None}, "the exchange service does not say how much, and gives no"),
+        ({"refund_amount": Decimal("0.2")}, "the order asked for 0.5 BTC. The exchange service gi"),
+    ],
+)
+def test_a_refund_is_told_with_its_transaction_to_whom_and_why_as_far_as_anybody_says(
+    changes: dict[str, object], why: str
+) -> None:
+    case = case_of("refunded")
+    body = body_of(replace(case, order={**case.order, **changes}))
+    assert why in body
+    assert HASH in body
+    assert short_address(REFUND) in body
+    assert f"{changes.get('refund_amount', '0.4999')} BTC" in body or "the BTC went back" in body
+
+
+def test_a_refund_of_what_came_late_or_was_something_else_says_so() -> None:
+    case = case_of("refunded")
+    seen = [(NOW, NOW, "EXPIRED"), (NOW, NOW, "REFUNDED")]
+    assert "came after the time to pay" in reply_to(
+        case.whole, case.diagnosis(), case.now, seen=seen
+    )
+    late = replace(case, paid=paid(at=NOW + timedelta(minutes=50)), order={**case.order, **TO_PAY})
+    assert "came after the time to pay" in body_of(late)
+    short = replace(case, paid=paid("0.2"), order={**case.order, **TO_PAY})
+    assert body_of(short).startswith("You sent 0.2 BTC; your order asked for 0.5 BTC. The exchange")
+    assert "it was not what the order asked for" in body_of(short)
+
+
+TO_PAY = {"in_token": COIN, "in_token_id": COIN.id}
+PAYOUT = "0x" + "d" * 64
+
+
+@pytest.mark.parametrize("rule", [case.rule for case in SITUATIONS if case.place == "recipient"])
+def test_who_was_paid_gets_the_transaction_and_its_page(rule: str) -> None:
+    case = case_of(rule)
+    told = replace(case, order={**case.order, "in_transaction_out_hash": PAYOUT, "out_token": COIN})
+    page = f"https://mempool.space/tx/{PAYOUT}"
+    assert body_of(told).splitlines()[1:3] == [f"Transaction: {PAYOUT}", page]
+    # The service names the explorer: a page of a stranger does not reach a customer.
+    chain = COIN.chain_data.model_copy(update={"hash_url": "https://evil.example/{txHash}"})
+    strange = COIN.model_copy(update={"chain_data": chain})
+    body = body_of(replace(told, order={**told.order, "out_token": strange}))
+    assert f"Transaction: {PAYOUT}" in body.splitlines()
+    assert "evil" not in body
+
+
+def test_a_bundle_that_failed_is_the_cause() -> None:
+    case = case_of("with-batch")
+    failed = "The bundle failed. The service says: out of gas."
+    payment = replace(case.tracked["batch_payment"], problem=failed)
+    told = replace(case, tracked={**case.tracked, "batch_payment": payment})
+    assert told.diagnosis().cause.startswith(failed)
+    assert "That payment was not carried out." in body_of(told)
+    assert "carried out" not in body_of(case)
+
+
+OTHER = "0x" + "8f2c" * 16
+NAMED = {
+    "on no chain": (
+        NamedTransaction(OTHER, ("Ethereum", "Base")),
+        f"None of the networks that we can ask knows the transaction {OTHER}.",
+        "on no chain that was asked (Ethereum, Base)",
+    ),
+    "to somebody else": (
+        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, to="bc1qelse"),)),
+        f"Your transaction {OTHER} on Bitcoin paid 0.5 BTC to ",
+        "0.5 BTC on Bitcoin, 2 confirmations, to bc1qelse",
+    ),
+    "failed": (
+        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, failed=True, to=""),)),
+        f"Your transaction {OTHER} was executed on Bitcoin and failed.",
+        "a transaction on Bitcoin that failed",
+    ),
+    "not looked for": (
+        NamedTransaction(OTHER),
+        f"You name the transaction {OTHER}; we ask the exchange service about it.",
+        "no chain could be asked for it",
+    ),
+}
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_a_hash_that_was_given_is_not_asked_for_again(named: str) -> None:
+    one, words, said = NAMED[named]
+    for case in SITUATIONS:
+        found = case.diagnosis()
+        asks = "the transaction hash" in body_of(case)
+        reply = reply_to(case.whole, found, case.now, made=case.made, named=(one,))
+        assert "the transaction hash" not in reply
+        assert (words in reply) is asks, case.rule
+        text = escalation(case.whole, found, case.now, named=(one,))
+        assert f"The customer names transaction {OTHER}: {said}" in text
+
+
+def test_an_address_that_was_given_is_not_asked_for_again() -> None:
+    stuck = Case("", Owner.SUPPORT, "", {**FAILED, **ACT})
+    reply = reply_to(stuck.whole, stuck.diagnosis(), stuck.now, addresses=("bc1qmine",))
+    assert "Is bc1qmine the address of yours that a refund should go to?" in reply
+    assert "Tell us the address" not in reply
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"order {'h8Kq2PdT5mXcVbN3wRtY7z'}", "If you have paid, send us the transaction hash"),
+        (f"I paid, see {OTHER}", "Send us the order id."),
+        (f"order h8Kq2PdT5mXcVbN3wRtY7z, paid by {OTHER}", ""),
+        ("order h8Kq2P", "Send us the whole order id or the transaction hash of your payment."),
+        ("I sent 0.5 BTC", "Send us the order id or the transaction hash of your payment."),
+    ],
+)
+def test_where_nothing_was_found_only_what_is_missing_is_asked_for(text: str, asked: str) -> None:
+    pasted = read_pasted(text, is_symbol=lambda word: word == "BTC")
+    hashes = (NamedTransaction(OTHER, ("Base",)),) if OTHER in text else ()
+    reply = not_found_reply(pasted, hashes)
+    assert asked in reply
+    assert ("Send us" in reply or "send us" in reply) is bool(asked)
+    given = [word for word in ("h8Kq2PdT5mXcVbN3wRtY7z", OTHER) if word in text]
+    assert all(word in reply for word in given)
+    assert ("We pass this on" in reply) is bool(given)
+    assert "Do not pay again" in reply
+    assert reply.endswith(NO_SECRETS)
+    told = not_found_escalation(pasted, hashes, [("the lists", "none of 4, 1 read")], NOW)
+    assert all(word in told for word in given)
+    assert "  the lists: none of 4, 1 read" in told.splitlines()
+
+
+@pytest.mark.parametrize(
+    "stuck", [{**FAILED, **ACT}, {"display_status": "EXPIRED", "in_status": 9, **ACT}]
+)
+def test_only_who_left_no_refund_address_is_asked_for_one(stuck: dict[str, object]) -> None:
+    asked = Case("", Owner.SUPPORT, "", stuck)
+    assert "ell us the address" in body_of(asked)
+    known = Case("", Owner.SUPPORT, "", {**stuck, "refund_address": REFUND})
+    assert "ell us the address" not in body_of(known)
+    assert "no address" not in body_of(known)
+
+
+def test_a_swap_on_a_chain_is_not_told_as_a_payment_to_an_address() -> None:
+    seen = Case("chain-awaited", Owner.CHAIN, "wallet", {**WITH_COIN, **DEX}, paid=paid())
+    assert seen.diagnosis().rule == "chain-awaited"
+    assert "address" not in body_of(seen)
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown", "said"),
+    [
+        ({}, None, "Your payment arrived."),
+        ({"out_amount": Decimal("12")}, None, "Your payment arrived."),
+        ({"in_amount": None}, None, "Your payment arrived."),
+        ({}, "0.4", "You sent 0.4 BTC; your order asked for 0.5 BTC. Your 0.4 BTC"),
+    ],
+)
+def test_an_amount_that_may_not_be_what_came_is_not_said_to_have_come(
+    facts: dict[str, object], shown: str | None, said: str
+) -> None:
+    held = Case("held", Owner.SUPPORT, "service", {**EXCHANGING, "in_status": 8, **facts})
+    told = replace(held, paid=paid(shown) if shown is not None else None)
+    assert body_of(told).startswith(said)
+
+
+def test_an_order_that_is_not_private_is_not_asked_to_be_paid() -> None:
+    one = Case("not-private", Owner.SUPPORT, "", {"anonymous": False}, route="private")
+    assert one.diagnosis().rule == "not-private"
+    body = body_of(one)
+    assert "Do not pay this order" in body
+    assert not has("pay exactly", body)
+
+
+def test_a_silent_service_is_told_before_what_was_heard_last() -> None:
+    for case in SITUATIONS:
+        body = body_of(replace(case, known=SILENT))
+        silent = case.diagnosis(known=SILENT).rule == "service-silent"
+        assert body.startswith("The exchange service does not answer") is silent
+
+
+@pytest.mark.parametrize("case", CASES, ids=rule_of)
+def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
+    one = case.whole
+    later = NOW + timedelta(minutes=1)
+    seen = [(NOW, NOW, "WAITING_FOR_DEPOSIT"), (NOW, later, "DEPOSIT_DETECTED")]
+    text = escalation(
+        one, case.diagnosis(), case.now, request_id=REQUEST, made=case.made, seen=seen,
+    )  # fmt: skip
+    lines = text.splitlines()
+    assert lines[0] == f"Order {one.service_id}"
+    assert f"Create request {REQUEST}" in lines
+    assert "Created 2026-11-20T14:02:11.000Z" in lines or "Created 2026-11-20T14:02:11Z" in lines
+    assert f"  {iso(NOW)} DEPOSIT_DETECTED, seen {iso(later)}" in lines
+    assert lines[-1] == f"Written {iso(case.now)}"
+    for transaction in case.made:
+        assert transaction.hash in text
+    if case.paid is not None:
+        assert case.paid.hash in text
+    if one.order.swap_name:
+        assert f"Provider {one.order.swap_name}" in lines
+    assert case.rule in text
+    assert "{" not in text
+    assert "None" not in text
+    # The address of an order that must not be paid is hidden here, too; that another desk made the
+    # order is no reason.
+    hidden = one.withheld is not None and one.standing is not DepositRelease.FOREIGN
+    if one.order.deposit_address is not None:
+        assert (f"Deposit address {one.order.deposit_address}" in lines) is not hidden
+
+
+def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
+    whole = Case(
+        "paid-less", Owner.NOBODY, "recipient",
+        {
+            **DONE, "id": "a" * 24, "multi_id": "g" * 22, "in_token": COIN, "refund_hash": "c" * 64,
+            "in_transaction_out_hash": PAYOUT, "deposit_tag": "774411",
+            "receiver_tag": "20117",
+            "refund_address": REFUND,
+        },
+        made=sent(Fate.CONFIRMED),
+    )  # fmt: skip
+    text = escalation(whole.whole, whole.diagnosis(), whole.now, made=whole.made)
+    for told in (
+        "Record id " + "a" * 24,
+        "Group " + "g" * 22,
+        "Payout 0x" + "d" * 64,
+        "Refund " + "c" * 64,
+        f"Transaction (deposit, confirmed) {HASH}",
+        f"Deposit address {whole.whole.order.deposit_address}",
+        "Deposit memo 774411",
+        "Receiver memo 20117",
+        f"Refund address {REFUND}",
+        "Create request: not made at this desk",
+        "legs 5 finished",
+    ):
+        assert told in text.replace("State SWAP_COMPLETED, ", ""), (told, text)

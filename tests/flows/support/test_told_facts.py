@@ -32,7 +32,7 @@ from flows.support.cases import (
     sent,
 )
 from flows.support.cases import place_of as place_for_support
-from flows.support.searching import FIRST, SECOND, URL, SupportDesk, support_desk
+from flows.support.searching import support_desk
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
@@ -53,12 +53,15 @@ from swapdesk.flows.support.case_file import case_file
 from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.paid_on_chain import paid_by
 from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
-from swapdesk.flows.tracking.recent_activity import recent_events
+from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.flows.webhooks import document
 from swapdesk.paths import private_directory, write_private
 from swapdesk.settings import load_settings
-from tui.desk_run import Market
+from tui.desk_run import Market, market
+from world import FIRST_KEY, SECOND_KEY, URL
+
+__all__ = ["market"]
 
 OLD = NOW + timedelta(hours=51)
 STATES: dict[str, dict[str, Any]] = {
@@ -321,24 +324,22 @@ async def test_an_order_of_another_partner_is_not_told_as_it_stands_now(market: 
         made = await support.make()
         await support.find(made.service_id)
         market.clock.advance(180)
-    async with support_desk(market, SECOND) as support:
+    async with support_desk(market, SECOND_KEY) as support:
         link = support.desk.link
         await support.in_time(link.tracker.load_past())
         await support.in_time(link.tracker.sweep())
         [listed] = link.tracker.orders()
         assert order_status(listed, market.clock.now()).situation is Situation.LAST_HEARD
-    async with support_desk(market, SECOND) as support:
-        assert await _read(support, made.service_id) is Situation.LAST_HEARD
-    async with support_desk(market) as support:
-        assert await _read(support, made.service_id) is Situation.WAITING
-
-
-async def _read(support: SupportDesk, service_id: str) -> Situation:
-    tracker = support.desk.link.tracker
-    assert tracker.recall(service_id) is not None
-    await support.in_time(tracker.read(service_id))
-    facts = facts_of(support.desk, service_id)
-    return support_case(facts).status.situation
+    for credentials, situation in (
+        (SECOND_KEY, Situation.LAST_HEARD),
+        (FIRST_KEY, Situation.WAITING),
+    ):
+        async with support_desk(market, credentials) as support:
+            tracker = support.desk.link.tracker
+            assert tracker.recall(made.service_id) is not None
+            await support.in_time(tracker.read(made.service_id))
+            case = support_case(facts_of(support.desk, made.service_id))
+            assert case.status.situation is situation
 
 
 # When it happened, and how long it takes
@@ -362,7 +363,7 @@ async def test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service(
     write_private(settings.places.catalog, market.known)
     mine = ManualClock(market.clock.now() - SLOW)
     desk = Desk.open(settings, clock=mine, transport=market.network)
-    await desk.connect(Connection(URL, FIRST, "first"), follow=False)
+    await desk.connect(Connection(URL, FIRST_KEY, "first"), follow=False)
     try:
         tracked = await desk.link.tracker.read(made.service_id)
         # Half a minute after the deadline, which the machine has still to come to.

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.flows.tracking.recent_activity import RecentEvent
+    from swapdesk.flows.tracking.open_business import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.quotes import PairLimits
@@ -220,7 +220,7 @@ class SwapLists(Vertical):
         column for them."""
         if self.app.size.width < NEWS_FROM:
             return
-        from swapdesk.flows.tracking.recent_activity import markets_of, recent_events
+        from swapdesk.flows.tracking.open_business import markets_of, recent_events
 
         events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
         markets = markets_of(self._asked, desk.catalog, MOST_MARKETS)
