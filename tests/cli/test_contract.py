@@ -41,7 +41,7 @@ from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
-from swapdesk.flows.transactions.outcome import End, Outcome
+from swapdesk.flows.transactions import End, Outcome
 from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
@@ -207,7 +207,7 @@ NO_ENDS = {
     "SWAP_COMPLETED": "a state of an order",
 }
 """Texts that look like codes."""
-FINDINGS = ("flows/batch/judging.py", "flows/batch/planned.py", "flows/batch/planner.py")
+FINDINGS = ("flows/batch/planned.py", "flows/batch/planner.py")
 """Files whose codes are of rows: a command ends with BATCH_PROBLEMS for them."""
 
 

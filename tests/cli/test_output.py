@@ -25,7 +25,7 @@ from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.main import swapdesk
 from swapdesk.cli.output import SCHEMA_VERSION, Exact, Form, Output, cells, json_text
 from swapdesk.cli.wallet_session import consent, require_consent, says_yes
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed
 from swapdesk.flows.webhooks import AttemptDocument
 from swapdesk.wallet.answers import Match, Review, ReviewLine, RuleFinding, Severity
 

@@ -30,9 +30,8 @@ from swapdesk.cli.wallet_chains import BalanceTable
 from swapdesk.cli.wallet_commands import read_coins
 from swapdesk.cli.wallet_keys import HIDE_AFTER, show_secret
 from swapdesk.clock import SystemClock
-from swapdesk.flows.wallet.chain_holdings import ChainHoldings, Holding
 from swapdesk.flows.wallet.chain_links import sandbox_links
-from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.local_wallet import ChainHoldings, Holding, LocalWallet
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind

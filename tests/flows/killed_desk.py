@@ -30,7 +30,7 @@ from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.batch_records import Built
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.answers import Review, TransactionState
 from swapdesk.wallet.client import WalletClient

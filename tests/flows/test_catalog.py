@@ -30,7 +30,7 @@ from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.wallet.chain_holdings import MOST_TOKENS, ChainTokens
+from swapdesk.flows.wallet.local_wallet import MOST_TOKENS, ChainTokens
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.settings import load_settings

@@ -32,8 +32,13 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
 from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
-from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
-from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
+from swapdesk.flows.deposits.funding import (
+    MAY_BE_PAID,
+    SENT_BEFORE,
+    DepositWays,
+    PayBy,
+    SandboxFaucet,
+)
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
 from swapdesk.flows.deposits.wallet_funding import (
     DepositTransfer,
@@ -50,9 +55,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import Stage
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
+from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState

@@ -15,10 +15,10 @@ from flows.orders import NOW, order
 from swapdesk.client.errors import Unreachable
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_ways import DepositWays
 from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
     SENT_BEFORE,
+    DepositWays,
     Funded,
     NotFunded,
     SandboxFaucet,

@@ -28,11 +28,10 @@ from swapdesk.client.errors import NoAnswer, NotPaid
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.transactions.transactor import Proposal
+from swapdesk.flows.transactions import Proposal
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
-from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, ChainTokens
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
-from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.local_wallet import ChainHoldings, ChainReader, ChainTokens, LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Gifts, WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home

@@ -20,8 +20,7 @@ from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana import TOKEN, token_account
 from swapdesk.clock import SystemClock
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Proposal, UnderWay
+from swapdesk.flows.transactions import Outcome, Proposal, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.paths import Home

@@ -18,8 +18,7 @@ from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
-from swapdesk.flows.transactions.outcome import End, Outcome
-from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
+from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose

@@ -506,7 +506,7 @@ CONFIRMED = (
     Defect(
         "warned-tokens-created-unasked",
         "Rows of a token that the service warns of are created although nobody agreed to them.",
-        "swapdesk/flows/batch/judging.py",
+        "swapdesk/flows/batch/planner.py",
         'consent("TOKEN_WARNING", column, warned, "look at the token")',
         'look("TOKEN_WARNING", column, warned)',
         (

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from flows.signing import DIGEST, GROUPED, MOVES, ORDER, document, line, review
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.signing.review_words import Names, PaymentRow, match_rows
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed
 from swapdesk.secret import Secret
 from swapdesk.tui.commands.sign import SIGN
 from swapdesk.tui.screens.sign import READ_FIRST, SignScreen

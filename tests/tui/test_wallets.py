@@ -15,7 +15,7 @@ from patience import PATIENCE
 from swapdesk.chain.smart_account import account_address
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.sign import SignScreen

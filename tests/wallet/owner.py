@@ -21,7 +21,7 @@ from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.wallet_payment_log import Taken
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home

@@ -12,7 +12,7 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import bumping, cancelling
 from swapdesk.wallet.answers import TransactionState

@@ -20,9 +20,8 @@ from swapdesk.flows.deposits.wallet_funding import WalletFunding
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.running_signings import replace
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
+from swapdesk.flows.signing.signing_session import replace
+from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.answers import Allowance, Review, TransactionState

@@ -21,8 +21,7 @@ from swapdesk.flows.batch.withdrawing import (
 )
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import NotAgreed, UnderWay
+from swapdesk.flows.transactions import NotAgreed, Outcome, UnderWay
 from swapdesk.wallet.promise import Purpose
 from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
 from wallet.signing import CHAIN, USDC, Chains

@@ -35,14 +35,20 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
-from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_payment import (
     NotSettled,
     group_account,
     require_payers,
     settling_of,
 )
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.group_status import (
+    GroupStanding,
+    Until,
+    group_standing,
+    outcome_of,
+    signs,
+    standings,
+)
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
@@ -51,9 +57,7 @@ from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBa
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import counted, exact_amount
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.protocol import WalletError
 

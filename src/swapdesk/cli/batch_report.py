@@ -19,8 +19,7 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.flows.batch.group_outcomes import or_take_back
-from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
+from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,

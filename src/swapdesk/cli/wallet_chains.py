@@ -24,10 +24,8 @@ from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import UnderWay
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
-from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.transactions import Outcome, UnderWay
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
     PolicyChange,

@@ -41,8 +41,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
-from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account

@@ -29,8 +29,7 @@ from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.notation import counted
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
+from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.answers import Match, Review, Severity

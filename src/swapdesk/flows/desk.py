@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.connection import Connection
     from swapdesk.flows.creation.resume import ResumeReport
-    from swapdesk.flows.deposits.deposit_ways import DepositWays
+    from swapdesk.flows.deposits.funding import DepositWays
     from swapdesk.flows.payees.address_book import AddressBook
     from swapdesk.flows.wallet.call_payments import CallPayer
     from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -151,7 +151,7 @@ class Desk:
     @property
     def deposit_ways(self) -> DepositWays:
         """Who can pay deposits from here; asking it starts no agent."""
-        from swapdesk.flows.deposits.deposit_ways import DepositWays
+        from swapdesk.flows.deposits.funding import DepositWays
 
         if self._ways is None:
             self._ways = DepositWays(

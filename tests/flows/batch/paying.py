@@ -33,7 +33,7 @@ from swapdesk.flows.journal.batch_records import (
     NewRow,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import Market

@@ -14,7 +14,6 @@ from flows.batch.test_reading import read_sheet
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.judging import SheetTokens, arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
 from swapdesk.flows.batch.planned import (
     InputRow,
@@ -26,7 +25,7 @@ from swapdesk.flows.batch.planned import (
     selling,
     skipping,
 )
-from swapdesk.flows.batch.planner import STEP, BatchPlanner
+from swapdesk.flows.batch.planner import STEP, BatchPlanner, SheetTokens, arrives_about
 from swapdesk.flows.batch.reading import template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal

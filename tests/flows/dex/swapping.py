@@ -20,9 +20,7 @@ from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_of
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient

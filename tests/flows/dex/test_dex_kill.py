@@ -23,7 +23,7 @@ from sandbox.evm.rewinding import rewind
 from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose, TransactionPayload

@@ -11,8 +11,7 @@ from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
-from swapdesk.flows.transactions.outcome import End, Outcome
-from swapdesk.flows.transactions.transactor import NotAgreed
+from swapdesk.flows.transactions import End, NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose

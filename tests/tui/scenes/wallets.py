@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.widgets.overlay import TextOverlay

@@ -1,14 +1,14 @@
 """Many recipients from one file: read, judged row by row, planned as groups, created once.
 
-``reading`` turns bytes into a ``Sheet`` of cells, ``judging`` one row of it into a ``planned``
-order or its problems, ``planner`` does both for a whole file without holding the screen up, and
-``plan`` is what comes out. Nothing of that asks for money or sends anything but ``GET /minMax``.
+``reading`` turns bytes into a ``Sheet`` of cells, ``planner`` each row of it into a ``planned``
+order or its problems without holding the screen up, and ``plan`` is what comes out. Nothing of
+that asks for money or sends anything but ``GET /minMax``.
 ``creation`` creates the groups of a plan; ``progress`` tells how far they are and what came of
 them.
 
-``group_payment`` pays the deposits of one group, from wherever the journal has it. ``building``
-asks what is to be signed and compares it with the orders (``payable``); on Solana it pays part by
-part. ``group_transactions`` sends the wallet's transactions and has UserOperations signed under a
+``group_payment`` pays the deposits of one group, from wherever the journal has it.
+``group_transactions`` asks what is to be signed and compares it with the orders (``payable``); it
+sends the wallet's transactions, on Solana part by part, and has UserOperations signed under a
 ``bundle_promise``. ``group_status`` reads from the journal how far that is and where the money is;
 ``group_signing`` is what a screen shows.
 

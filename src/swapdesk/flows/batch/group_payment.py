@@ -30,33 +30,44 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.building import NotBuilt, Parts, build_operations, partition
 from swapdesk.flows.batch.bundle_promise import Payer
-from swapdesk.flows.batch.group_outcomes import (
+from swapdesk.flows.batch.group_status import (
     BUILD_AGAIN,
     GOES_ON,
     LOOK,
     SUBMIT_AGAIN,
+    GroupStanding,
     Stopped,
+    Until,
+    group_standing,
     outcome_of,
     stopped_outcome,
 )
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, GroupWork, Operations
+from swapdesk.flows.batch.group_transactions import (
+    GroupPayments,
+    GroupWatch,
+    GroupWork,
+    NotBuilt,
+    Operations,
+    Parts,
+    build_operations,
+    partition,
+)
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome, still_open
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.transactions import (
     Look,
     NotAgreed,
     NotSignable,
+    Outcome,
+    Pace,
     StillOpen,
     Transactor,
+    still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account

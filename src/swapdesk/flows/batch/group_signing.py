@@ -21,10 +21,13 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
-from swapdesk.flows.signing.signing_session import FlowStep, SigningSession
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import Outcome, still_open
+from swapdesk.flows.signing.signing_session import (
+    FlowStep,
+    RunningSignings,
+    SigningSession,
+    open_keys,
+)
+from swapdesk.flows.transactions import Outcome, Pace, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.protocol import WalletError
 

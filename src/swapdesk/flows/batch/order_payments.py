@@ -96,7 +96,7 @@ def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
 
 def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
-    from swapdesk.flows.batch.group_outcomes import or_take_back, outcome_of
+    from swapdesk.flows.batch.group_status import or_take_back, outcome_of
 
     bundle = standing.bundle
     problem = outcome_of(bundle, standing).cause if bundle and bundle.state in _IN_VAIN else ""

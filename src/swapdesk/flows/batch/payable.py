@@ -15,13 +15,12 @@ from msgspec import Struct
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
-from swapdesk.flows.batch.group_status import group_standing
+from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped, group_standing
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.situations import awaits_deposit
-from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions import Pace
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest

@@ -1,50 +1,491 @@
-"""Planning a file without holding the screen up: read and judge in steps, then ask for limits.
+"""A file planned without holding the screen up: read and judged in steps, then held against limits.
 
-Rows are told as they are judged, so that the first problem is seen long before the last row is
-read. Limits are asked once for each pair; a pair without an answer keeps its rows from being
-created, because a plan promises that they were looked at.
+Every cell is judged by the rules the desk has for one swap, and all of them at once, so that a
+person corrects a row once. Tokens are found and judged once for all rows; amounts go by
+``quoting``, addresses by ``recipients``, memos by ``memo_check``. Rows are told as they are
+judged, so that the first problem is seen long before the last row is read.
+
+Limits (contract 6.1) are asked once for each pair; a pair without an answer keeps its rows from
+being created, because a plan promises that they were looked at. They also say about what an amount
+buys, since no quote is asked for before a group is created.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from decimal import Context, Decimal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFailed
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.judging import (
-    CODE,
-    Pair,
-    RowJudge,
-    SheetTokens,
-    arrives_about,
-    limit_finding,
-)
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import (
+    WRITE,
     AskedBefore,
+    BatchRoute,
+    InputRow,
+    PlannedOrder,
     PlannedRow,
     RowFinding,
     Sheet,
     SheetColumn,
+    consent,
+    look,
+    pair_findings,
     problem,
     selling,
 )
-from swapdesk.flows.batch.reading import reading
-from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.batch.reading import reading, split_amount
+from swapdesk.flows.catalog.catalog import Catalog, resolve
+from swapdesk.flows.catalog.search import imitated_by
+from swapdesk.flows.catalog.token_safety import check_token
 from swapdesk.flows.journal.batch_records import JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.recipients import own_deposits, paid_addresses
+from swapdesk.flows.payees.recipients import (
+    NEVER_PAID,
+    RecipientCheck,
+    check_memo_of,
+    check_recipient,
+    check_refund,
+    own_deposits,
+    paid_addresses,
+)
+from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wallet.accounts import has_smart_accounts
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
-from swapdesk.wire.quotes import PairLimits, PairLimitsQuery
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, RouteType
+from swapdesk.wire.tokens import Token
+
+_MOST_NAMED = 8
+
+
+Named = tuple[Token | None, tuple[RowFinding, ...]]
+"""A token, None where none is named, and what is to be said of it."""
+
+
+class SheetTokens(Struct):
+    """The tokens of a sheet, each found and judged once for all its rows."""
+
+    catalog: Catalog
+    now: datetime
+    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
+    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def named(self, row: InputRow, column: SheetColumn) -> Named:
+        """The token that a row names in this column."""
+        chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
+        key = (row.cell(column), chain, column)
+        if key not in self._named:
+            self._named[key] = self._judged(*key)
+        return self._named[key]
+
+    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
+        token = self._find(spec, chain, column)
+        if isinstance(token, RowFinding):
+            return None, (token,)
+        row = self.catalog.row(token.id)
+        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
+        check = check_token(token, now=self.now, imitates=imitates)
+        if not check.ok:
+            said = next(line.text for line in check.lines if line.level == "refuse")
+            return token, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
+        if check.needs_consent:
+            warned = " ".join(line.text for line in check.lines if line.level == "warn")
+            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
+        return token, ()
+
+    def contracts_on_chain_of(self, token: Token) -> frozenset[str]:
+        """Of every token there: nobody is paid at one."""
+        chain = token.chain_data.short_name
+        if chain not in self._contracts:
+            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
+        return self._contracts[chain]
+
+    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
+        if not spec:
+            word = "to sell" if column is SheetColumn.SELL else "for the recipient"
+            return problem("NO_TOKEN", column, f"No token {word} is named.", WRITE[column])
+        named = spec
+        if chain:
+            known = self.catalog.chain(chain) or next(
+                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
+            )
+            if known is None:
+                reason = f'No chain is called "{chain[:40]}".'
+                return problem("NO_CHAIN", SheetColumn.CHAIN, reason, WRITE[SheetColumn.CHAIN])
+            chain_key = known.short_name.lower()
+            alone = resolve(spec, self.catalog)
+            there = [one for one in alone.candidates if one.chain.lower() == chain_key]
+            if "." in spec and alone.token is not None and not there:
+                reason = f"{spec[:40]} is not on {known.name}."
+                return problem(
+                    "OTHER_CHAIN", SheetColumn.CHAIN, reason, "Make the two cells agree."
+                )
+            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
+        found = resolve(named, self.catalog)
+        if found.token is None:
+            reason = found.problem or "There is no such token."
+            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, reason, WRITE[column])
+        if found.ambiguous:
+            names = ", ".join(found.specs[:_MOST_NAMED])
+            reason = f'"{spec[:40]}" is several tokens: {names}.'
+            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            do = "Write one of them" + (
+                " or fill in the chain." if column is SheetColumn.BUY else "."
+            )
+            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
+        return found.token
+
+
+LONGEST_CELL = 500
+"""No address, memo or amount is longer."""
+
+
+class RowJudge(Struct):
+    """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
+    pay bundles from. ``asked`` are rows of earlier batches by what they ask for."""
+
+    tokens: SheetTokens
+    book: AddressBook
+    paid: Mapping[str, int]
+    own_deposits: Collection[tuple[str, str]]
+    smart_accounts: bool
+    asked: Mapping[tuple[object, ...], AskedBefore] = field(default_factory=dict)
+
+    def judge(self, row: InputRow) -> PlannedRow:
+        findings = list(_shape(row))
+        shifted = bool(row.extra) and split_amount(row.cells) is not None
+        if shifted or any(one.code == "TOO_LONG" for one in findings):
+            # What stands in the wrong column is not wrong there by itself.
+            return PlannedRow(row, None, tuple(findings))
+        token_in, said_of_in = self.tokens.named(row, SheetColumn.SELL)
+        token_out, said_of_out = self.tokens.named(row, SheetColumn.BUY)
+        findings += (*said_of_in, *said_of_out)
+        route = _route(row, findings)
+        amount = _amount(row, token_in, findings)
+        recipient = self._recipient(row, token_out, findings)
+        memo = _memo(row, recipient, token_out, findings)
+        refund = self._refund(row, token_in, findings)
+        if token_in is not None and token_out is not None:
+            findings += pair_findings(
+                token_in, token_out, route, smart_accounts=self.smart_accounts
+            )
+        if (
+            token_in is None
+            or token_out is None
+            or amount is None
+            or route is None
+            or recipient is None
+            or not recipient.address
+        ):
+            return PlannedRow(row, None, tuple(findings))
+        order = PlannedOrder(
+            token_in,
+            token_out,
+            amount,
+            recipient.address,
+            recipient.account or recipient.address,
+            recipient.label,
+            memo,
+            route,
+            (refund.address or None) if refund is not None else None,
+            refund.memo if refund is not None and refund.address else None,
+        )
+        before = self.asked.get(order.asks)
+        if before is not None:
+            findings.append(_asked_before(before))
+        return PlannedRow(row, order, tuple(findings))
+
+    def _recipient(
+        self, row: InputRow, token: Token | None, findings: list[RowFinding]
+    ) -> RecipientCheck | None:
+        text = row.cell(SheetColumn.TO)
+        if not text:
+            findings.append(
+                problem(
+                    "NO_RECIPIENT", SheetColumn.TO, "No recipient is named.", WRITE[SheetColumn.TO]
+                )
+            )
+            return None
+        if token is None:
+            return None
+        check = check_recipient(
+            text,
+            token,
+            book=self.book,
+            paid=self.paid,
+            own_deposits=self.own_deposits,
+            contracts=self.tokens.contracts_on_chain_of(token),
+        )
+        if not check.ok:
+            reason = check.problem or "This address cannot be used."
+            code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
+            findings.append(
+                problem(code, SheetColumn.TO, reason, WRITE[SheetColumn.TO], _brief(reason))
+            )
+            return None
+        # That somebody is paid for the first time is usual here and would flag every row.
+        findings += [
+            look("ADDRESS_WARNING", SheetColumn.TO, line.text)
+            for line in check.lines
+            if line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
+        ]
+        if check.doubt is not None:
+            brief = "look at the recipient"
+            findings.append(consent("ADDRESS_WARNING", SheetColumn.TO, check.doubt, brief))
+        return check
+
+    def _refund(
+        self, row: InputRow, token: Token | None, findings: list[RowFinding]
+    ) -> RecipientCheck | None:
+        text = row.cell(SheetColumn.REFUND)
+        if not text or token is None:
+            return None
+        check = check_refund(
+            text,
+            token,
+            required=False,
+            book=self.book,
+            paid=self.paid,
+            own_deposits=self.own_deposits,
+            contracts=self.tokens.contracts_on_chain_of(token),
+        )
+        if not check.ok:
+            reason = check.problem or "This refund address cannot be used."
+            do = WRITE[SheetColumn.REFUND]
+            findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
+            return None
+        for code, doubt in (
+            ("ADDRESS_WARNING", check.doubt),
+            ("MEMO_WARNING", check.memo_doubt),
+        ):
+            if doubt is not None:
+                findings.append(consent(code, SheetColumn.REFUND, doubt))
+        return check
+
+
+def _asked_before(before: AskedBefore) -> RowFinding:
+    name = f"row {before.row} of batch {before.batch_id[:8]}"
+    if before.open:
+        reason = f"{name.capitalize()} asks for the same payment, and may have been created."
+        do = "Skip it, or go on with that batch first."
+        return problem("CREATED_BEFORE", None, reason, do, f"open in batch {before.batch_id[:8]}")
+    reason, do = f"The same payment as {name}.", "Skip it if it is meant once."
+    return look("CREATED_BEFORE", None, reason, do, f"in batch {before.batch_id[:8]} too")
+
+
+def _shape(row: InputRow) -> list[RowFinding]:
+    """Cells that are too long, too many, or that a spreadsheet would compute."""
+    found: list[RowFinding] = []
+    if row.extra:
+        count, halves = len(row.extra), split_amount(row.cells)
+        said = f"{count} more cell{'' if count == 1 else 's'} than columns"
+        reason = f"{said}: {row.extra[0][:40]}."
+        if halves is not None:
+            reason = f'{said}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
+        do = "Write amounts with a point, and put a cell with the separator in quotes."
+        found.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
+    for column, text in row.cells.items():
+        if len(text) > LONGEST_CELL:
+            reason = f"The cell {column} has {len(text):,} characters."
+            found.append(problem("TOO_LONG", column, reason, WRITE[column]))
+        elif column is SheetColumn.SELL_AMOUNT:
+            # No amount begins as a formula does: it is refused as an amount, once.
+            continue
+        elif text[:1] in FORMULA and not (
+            column in (SheetColumn.TO, SheetColumn.REFUND) and text[0] == "@"
+        ):
+            reason = f'The cell {column} begins with "{_shown(text[0])}", as a formula does.'
+            do = "It is taken as it stands and computed nowhere; write its value if it is one."
+            found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
+    return found
+
+
+def _shown(mark: str) -> str:
+    return mark if mark.isprintable() else f"U+{ord(mark):04X}"
+
+
+def _route(row: InputRow, findings: list[RowFinding]) -> BatchRoute | None:
+    word = row.cell(SheetColumn.ROUTE).lower()
+    if word in ("", "standard"):
+        return "standard"
+    if word == "private":
+        return "private"
+    reason = f'"{word[:20]}" is no route of a batch.'
+    if word == "dex":
+        reason = "A batch takes no routes on chains."
+    findings.append(problem("BAD_ROUTE", SheetColumn.ROUTE, reason, WRITE[SheetColumn.ROUTE]))
+    return None
+
+
+def _amount(row: InputRow, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
+    text = row.cell(SheetColumn.SELL_AMOUNT)
+    if not text:
+        reason = "No amount is named."
+        findings.append(
+            problem("NO_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT])
+        )
+        return None
+    try:
+        # Digits are judged even where the token is not known.
+        parse_amount(text)
+    except AmountError as error:
+        brief = "has a comma" if error.code == "comma" else ""
+        findings.append(_bad_amount(error.message, brief))
+        return None
+    if token is None:
+        return None
+    try:
+        amount = typed_amount(text, token)
+    except AmountError as error:
+        findings.append(_bad_amount(error.message))
+        return None
+    rounded = lost_digits(amount)
+    if rounded is not None:
+        findings.append(look("AMOUNT_ROUNDED", SheetColumn.SELL_AMOUNT, rounded))
+    return amount
+
+
+def _bad_amount(reason: str, brief: str = "") -> RowFinding:
+    return problem(
+        "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT], brief
+    )
+
+
+def _memo(
+    row: InputRow,
+    recipient: RecipientCheck | None,
+    token: Token | None,
+    findings: list[RowFinding],
+) -> str | None:
+    if token is None or recipient is None:
+        return None
+    typed = row.cell(SheetColumn.MEMO)
+    check = check_memo_of(recipient, typed or recipient.memo, False, token)
+    if not check.ok:
+        if check.fault == "missing":
+            reason = f"{token.symbol} needs a {check.label} for exchanges."
+            do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
+            findings.append(
+                problem("NO_MEMO", SheetColumn.MEMO, reason, do, f"needs a {check.label}")
+            )
+        else:
+            reason = check.problem or "This memo cannot be sent."
+            brief = f"{check.label} {check.fault}"
+            findings.append(
+                problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO], brief)
+            )
+    else:
+        if check.doubt is not None:
+            brief = "look at the memo"
+            findings.append(consent("MEMO_WARNING", SheetColumn.MEMO, check.doubt, brief))
+        elif check.waived:
+            said = " ".join(line.text for line in check.lines)
+            findings.append(look("MEMO_WARNING", SheetColumn.MEMO, said))
+    return check.memo
+
+
+def _brief(reason: str) -> str:
+    """The reason of a wrong address in few words, where there are some."""
+    return "the checksum is wrong" if reason.startswith("The checksum") else ""
+
+
+Pair = tuple[str, str]
+"""Ids of what is sold and what is bought."""
+
+LIMITS = "LIMITS"
+_SIX = Context(prec=6)
+
+
+def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
+    """Why no exchange takes the amount of this order; None also where limits are not known."""
+    limits = known.get(order.pair)
+    types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
+    reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
+    bounds = bounds_of(limits, types) if limits is not None else None
+    if reason is None or bounds is None:
+        return None
+    low = order.amount < bounds.smallest
+    bound = bounds.smallest if low or bounds.largest is None else bounds.largest
+    do = f"Write {exact_amount(bound)} or {'more' if low else 'less'}."
+    return problem(
+        LIMITS,
+        SheetColumn.SELL_AMOUNT,
+        reason,
+        do,
+        f"at {'least' if low else 'most'} {exact_amount(bound)}",
+    )
+
+
+def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
+    """About what the recipient gets, in units of the token that is bought, to six digits; None
+    when unknown.
+
+    By the prices of the token list less what a route costs whatever the amount, else between what
+    the two limits buy; of an amount within the limits never outside of what they state as received
+    (``minOut``, ``maxOut``). Fees that are a share of the amount are not in it.
+    """
+    limits = known.get(order.pair)
+    bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
+    about = _by_price(order)
+    if about is not None and bucket is not None:
+        about = ROUGH.subtract(about, _fixed_costs(order, about, bucket))
+    elif bucket is not None:
+        about = _between(order.amount, bucket)
+    if about is not None and bucket is not None:
+        if order.amount >= bucket.min:
+            about = max(about, bucket.min_out or about)
+        if bucket.max is None or order.amount <= bucket.max:
+            about = min(about, bucket.max_out or about)
+    return None if about is None else _SIX.plus(about)
+
+
+def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
+    """What a route costs whatever the amount, as its networks' fees: what the smallest amount
+    loses of its worth. It is a fifth of ten dollars and nothing of ten thousand. Where the pair
+    does not take the amount, or states nothing as received, nothing is known of it."""
+    taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
+    if not taken or not bucket.min_out:
+        return Decimal(0)
+    worth = ROUGH.multiply(about, ROUGH.divide(bucket.min, order.amount))
+    return max(Decimal(0), ROUGH.subtract(worth, bucket.min_out))
+
+
+def _by_price(order: PlannedOrder) -> Decimal | None:
+    sold, bought = order.token_in, order.token_out
+    if sold.id == bought.id:
+        return order.amount
+    if sold.price is None or bought.price is None or sold.price <= 0 or bought.price <= 0:
+        return None
+    return ROUGH.divide(ROUGH.multiply(order.amount, sold.price), bought.price)
+
+
+def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
+    """On the line between what the smallest and what the largest amount buy."""
+    if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
+        return None
+    if not bucket.min <= amount <= bucket.max:
+        return None
+    span = ROUGH.subtract(bucket.max, bucket.min)
+    if span <= 0:
+        return bucket.min_out
+    share = ROUGH.divide(ROUGH.subtract(amount, bucket.min), span)
+    gained = ROUGH.multiply(share, ROUGH.subtract(bucket.max_out, bucket.min_out))
+    return ROUGH.add(bucket.min_out, gained)
+
 
 STEP = 10
 """Rows judged between two rests."""
@@ -204,7 +645,7 @@ class BatchPlanner:
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
     def _limited(self, row: PlannedRow, failed: dict[Pair, RowFinding]) -> PlannedRow:
-        told = tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS))
+        told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
         if row.order is None or not _has_limits(row):
             return kept

@@ -21,15 +21,18 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
-from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
-from swapdesk.flows.transactions.outcome import Outcome, refused
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.transactions import (
+    OWN,
     Entry,
+    Outcome,
     Proposal,
     SignedAction,
     Transactor,
     UnderWay,
     Watch,
+    decisive,
+    refused,
+    under_way,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink

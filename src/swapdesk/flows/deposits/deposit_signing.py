@@ -29,9 +29,13 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
-from swapdesk.flows.signing.signing_session import ON_ITS_WAY, TransactionSigning
-from swapdesk.flows.transactions.outcome import Outcome, refused
+from swapdesk.flows.signing.signing_session import (
+    ON_ITS_WAY,
+    RunningSignings,
+    TransactionSigning,
+    open_keys,
+)
+from swapdesk.flows.transactions import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import HARMLESS, TransactionState

@@ -33,16 +33,19 @@ from swapdesk.flows.journal.outgoing_writes import (
     PaidBefore,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.transactions import (
+    SAME_AGAIN,
     Agreed,
     Entry,
     Look,
     NotAgreed,
     NotSignable,
+    Outcome,
+    Pace,
     Transactor,
     Watch,
+    refused,
+    still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind

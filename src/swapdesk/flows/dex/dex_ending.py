@@ -22,8 +22,14 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.orders.told_transaction import NotThisSwap
-from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.transactions import (
+    NotAgreed,
+    NotSignable,
+    Outcome,
+    StillOpen,
+    refused,
+    still_open,
+)
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
 from swapdesk.wallet.protocol import Refused, WalletError
 

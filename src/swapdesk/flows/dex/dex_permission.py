@@ -34,8 +34,7 @@ from swapdesk.flows.journal.dex_log import APPROVE, RESET, DexLog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.told_transaction import NotThisSwap
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Entry, Look, Transactor, Watch
+from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
 from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (

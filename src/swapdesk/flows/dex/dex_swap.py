@@ -59,9 +59,18 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
-from swapdesk.flows.transactions.delivery import Pace, decisive
-from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
+from swapdesk.flows.transactions import (
+    Look,
+    NotAgreed,
+    NotSignable,
+    Outcome,
+    Pace,
+    StillOpen,
+    Watch,
+    decisive,
+    refused,
+    still_open,
+)
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (

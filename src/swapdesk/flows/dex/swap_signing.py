@@ -21,9 +21,15 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import RESET, SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.running_signings import RunningSignings, is_shut, open_keys
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
-from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
+from swapdesk.flows.signing.signing_session import (
+    FlowStep,
+    Mark,
+    RunningSignings,
+    SigningSession,
+    is_shut,
+    open_keys,
+)
+from swapdesk.flows.transactions import Outcome, refused, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import NumberError

@@ -17,16 +17,16 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
-from swapdesk.flows.signing.signing_session import TransactionSigning
-from swapdesk.flows.transactions.outcome import Outcome, refused
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.signing.signing_session import RunningSignings, TransactionSigning, open_keys
+from swapdesk.flows.transactions import (
     LOOK_AGAIN,
     MOST_LOOKS,
     NotAgreed,
     NotSignable,
+    Outcome,
     Proposal,
     UnderWay,
+    refused,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking, revocation_id

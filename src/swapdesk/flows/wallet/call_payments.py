@@ -31,7 +31,7 @@ from swapdesk.client.payments import (
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import IN_DESK
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.transactions.transactor import NotSignable
+from swapdesk.flows.transactions import NotSignable
 from swapdesk.flows.wallet.chain_links import LIVE_CONFIRMATIONS, is_private_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet

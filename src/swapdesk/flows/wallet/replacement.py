@@ -17,9 +17,20 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.transactions.delivery import OWN, current, decisive, looked_at, same_nonce
-from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
+from swapdesk.flows.transactions import (
+    OWN,
+    Outcome,
+    Proposal,
+    SignedAction,
+    Transactor,
+    UnderWay,
+    current,
+    decisive,
+    looked_at,
+    refused,
+    same_nonce,
+    still_open,
+)
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.answers import EXECUTED, FINAL, Review, SignedTransaction, TransactionState
 from swapdesk.wallet.client import WalletClient

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.transactions.delivery import OWN, under_way
-from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.transactions.transactor import (
+from swapdesk.flows.transactions import (
+    OWN,
+    Outcome,
     Proposal,
     SignedAction,
     Transactor,
     UnderWay,
     Watch,
+    under_way,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind

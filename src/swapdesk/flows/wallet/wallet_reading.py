@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
-from swapdesk.flows.wallet.local_wallet import LocalWallet, is_first
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet, is_first
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.spending import PolicyStatus

@@ -157,7 +157,7 @@ class SigningController:
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
-        from swapdesk.flows.signing.running_signings import replace
+        from swapdesk.flows.signing.signing_session import replace
 
         said = await replace(self._session.desk.wallet, replacement, signing)
         if said is not None:

@@ -76,7 +76,7 @@ from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
 if TYPE_CHECKING:
-    from swapdesk.flows.deposits.deposit_ways import PayBy
+    from swapdesk.flows.deposits.funding import PayBy
 
 STEP = 3
 """Rows one key scrolls."""

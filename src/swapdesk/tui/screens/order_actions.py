@@ -32,7 +32,7 @@ from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
-    from swapdesk.flows.deposits.deposit_ways import DepositWays
+    from swapdesk.flows.deposits.funding import DepositWays
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
 
@@ -103,7 +103,7 @@ def fund_standing(
 ) -> CommandState:
     """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
     ``brief``: where the footer has no room to say who pays."""
-    from swapdesk.flows.deposits.deposit_ways import PayBy
+    from swapdesk.flows.deposits.funding import PayBy
 
     if tracked is None or link is None:
         return HIDDEN
@@ -129,7 +129,7 @@ def fund_standing(
 def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
     """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
     opens."""
-    from swapdesk.flows.deposits.deposit_ways import PayBy
+    from swapdesk.flows.deposits.funding import PayBy
 
     controls = page.controls
     if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):

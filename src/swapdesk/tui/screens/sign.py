@@ -31,7 +31,7 @@ from swapdesk.flows.signing.review_words import (
     objections,
 )
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession, Stage
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import age, counted, exact_amount, short_address, usd
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
     PolicyChange,
