@@ -34,8 +34,6 @@ from swapdesk.flows.intents.intent import (
     DexTerms,
     Intent,
     TokenFacts,
-    least_units,
-    terms_of,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
@@ -47,7 +45,6 @@ from swapdesk.tui.screens.deposit import payment_of
 from swapdesk.tui.screens.order import order_facts
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-from swapdesk.wire.quotes import Quote
 
 OTHER = derive_address("evm", b"o" * 32)
 OTHER_DEPOSIT = derive_address("bitcoin", b"x" * 32)
@@ -335,29 +332,6 @@ def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:
 
 
 SENDER = "0x" + "ab" * 20
-
-
-def quote(**facts: Decimal) -> Quote:
-    return Quote(type="dex", quote_id="a" * 24, **facts)  # type: ignore[arg-type]
-
-
-def test_fees_of_bridge_and_venue_go_along_together() -> None:
-    told = terms_of(quote(fee_usd=Decimal(3), bridge_fee_usd=Decimal(6)), SENDER, Decimal(3000))
-    assert told.fee_units == 3_030_000_000_000_000
-    assert terms_of(quote(), SENDER, Decimal(3000)).fee_units == 0
-
-
-def test_gas_has_room_above_the_quote_and_a_least_bound() -> None:
-    assert terms_of(quote(gas_usd=Decimal(30)), SENDER, Decimal(3000)).gas_units == 4 * 10**16
-    assert terms_of(quote(gas_usd=Decimal("0.01")), SENDER, Decimal(5)).gas_units == 10**18
-
-
-def test_the_least_is_rounded_down_and_exact() -> None:
-    assert least_units(1000, Decimal("0.5")) == 995
-    assert least_units(1001, Decimal("0.5")) == 995
-    whole = 10**27 + 7
-    assert least_units(whole, Decimal(0)) == whole
-    assert least_units(10**40 + 201, Decimal("0.5")) == (10**40 + 201) * 995 // 1000
 
 
 def test_terms_survive_the_journal() -> None:
