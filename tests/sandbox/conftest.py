@@ -28,7 +28,8 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="package")
 def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One sandbox for all modules that end none of its processes and leave no fault behind."""
+    """One sandbox for all modules that end none of its processes, move no clock of it and leave
+    no fault behind."""
     with furnished(tmp_path_factory) as sandbox:
         yield sandbox
 

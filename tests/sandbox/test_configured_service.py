@@ -101,13 +101,7 @@ def served(home: Path, file: Path) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def running(own: Running) -> Running:
-    return own
-
-
-@pytest.fixture(scope="module")
 def chain(running: Running) -> dict[str, Any]:
-    """Of a sandbox whose clock nobody moves, as the service here has the machine's."""
     return next(each for each in running.ready.chains if each["shortName"] == "base")
 
 
