@@ -53,8 +53,9 @@ def _waits_in(task: asyncio.Task[Any]) -> Iterator[CodeType]:
 
 async def rest() -> None:
     """Return once the loop is :func:`at_rest`."""
+    end = time.monotonic() + PATIENCE
     while not await _turn():
-        pass
+        assert time.monotonic() < end, "the loop never comes to rest"
 
 
 async def pass_seconds(clock: ManualClock, seconds: float) -> None:

@@ -33,6 +33,17 @@ SERVING = (
         ("tests/service/test_store.py::test_a_state_moves_by_compare_and_set_and_never_back",),
     ),
     Defect(
+        "fallback-without-its-markup",
+        "An order that falls back to another venue earns its partner nothing.",
+        "swapdesk/service/orders/route_opening.py",
+        "            markup=order.markup,\n",
+        "",
+        (
+            "tests/service/test_exchange_terms.py::"
+            "test_a_fallback_keeps_to_the_providers_and_the_markup_asked_for",
+        ),
+    ),
+    Defect(
         "quote-used-twice",
         "A create that is repeated by a retry opens a second exchange on one quote.",
         "swapdesk/service/store/sqlite.py",

@@ -202,7 +202,8 @@ async def test_a_fallback_keeps_to_the_providers_and_the_markup_asked_for(floor:
     markup = Decimal("1.5")
     quote = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")), markup=markup)
     floor.venue("aa").trouble.reject = True
-    assert (await create(floor, quote)).in_ == "cc"
+    order = await create(floor, quote)
+    assert (order.in_, order.out_amount) == ("cc", Decimal("0.01628533"))
     assert floor.venue("cc").opened[0].terms.markup == markup
     floor.venue("cc").trouble.reject = True
     last = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
