@@ -51,6 +51,8 @@ async def test_standard_and_private_rows(api: httpx2.AsyncClient) -> None:
         assert row.amount_in == Decimal("0.5")
         assert row.net_amount_out == row.amount_out
         assert row.amount_out_usd is not None
+        assert row.fee_usd is None
+        assert row.amount_in_usd is None
         assert row.min <= Decimal("0.5") <= row.max
         assert not row.fixed
     assert standard[0].swap_name == "Venue aa"
