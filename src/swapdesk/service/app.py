@@ -49,6 +49,8 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.service.venues.onchain.reader import OnchainReader
 
+logger = logging.getLogger(__name__)
+
 
 WARM_SECONDS = 3.0
 """After the start, when what is shown first has been asked for."""
@@ -85,8 +87,6 @@ _LOOK_SECONDS = 1.0
 """Between two looks at the store: at what partners an operator changed, and to write counts."""
 
 _Work = Callable[[], Awaitable[None]]
-
-logger = logging.getLogger(__name__)
 
 
 class _Application(Starlette):

@@ -58,6 +58,8 @@ from swapdesk.wire.operation import Access, Operation, RateClass
 from swapdesk.wire.operations import DESCRIPTION_PATH, STREAM_PATH, operations_in
 from swapdesk.wire.price_tiers import PriceTier
 
+logger = logging.getLogger(__name__)
+
 _log = logging.getLogger("swapdesk.service.requests")
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
@@ -191,7 +193,6 @@ def _row(by_method: dict[str, Operation], method: str) -> Operation:
 
 PREFIX = "/v2"
 
-logger = logging.getLogger(__name__)
 
 _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
 _AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from swapdesk.settings import Settings
     from swapdesk.tui.widgets.overlay import Question
 
+log = logging.getLogger(__name__)
+
 
 DESK = (
     "swapdesk.tui.screens.tokens",
@@ -144,8 +146,6 @@ class LiveGuard:
         """The word was typed."""
         self._asks = False
 
-
-log = logging.getLogger(__name__)
 
 PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0

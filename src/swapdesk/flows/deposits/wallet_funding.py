@@ -63,6 +63,8 @@ from swapdesk.wallet.protocol import AgentGone
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 
+log = logging.getLogger(__name__)
+
 _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
@@ -212,9 +214,6 @@ class DepositTransfer:
             deposit, now = self._promise.deposit, self._clock.now()
             self._over = deposit is not None and review.valid_until <= now < deposit.expires
             raise
-
-
-log = logging.getLogger(__name__)
 
 
 class PaymentEntry(Entry):

@@ -55,6 +55,8 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.service.venues.onchain.reader import OnchainReader
 
+log = logging.getLogger(__name__)
+
 OWNER = "addressFrom"
 CONFIRMED = "confirmed"
 CONFIRMED_HASH = "confirmedHash"
@@ -183,8 +185,6 @@ def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
 
 
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 async def asked(answer: Awaitable[T]) -> T:
