@@ -144,6 +144,7 @@ def test_what_is_doubted_needs_consent(
 
 
 def test_a_look_alike_is_refused(desk: Desk) -> None:
+    desk("tokens", "btc")  # the first command lays the book
     book = (desk.home / "profiles" / "sandbox" / "address_book.toml").read_text()
     bob = next(line.split('"')[1] for line in book.splitlines() if line.startswith("address"))
     other = derive_address("evm", b"somebody else".ljust(32))
