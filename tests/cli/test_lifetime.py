@@ -226,20 +226,23 @@ def test_an_outcome_nobody_can_tell(tmp_path: Path) -> None:
         assert listed.document["total"] == 1
 
 
-Taken = list[tuple[str, str]]
+Taken = list[tuple[str, str, str]]
+"""Id and state of an event, and its order."""
 
 
 @contextmanager
 def receiving(secret: str, taken: Taken, status: int = 204) -> Iterator[str]:
-    """The address of a receiver that checks each signature, by the clock of this machine, notes id
-    and state, and answers with ``status``."""
+    """The address of a receiver that checks each signature by the clock of this machine, notes what
+    came, and answers with ``status``."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             told = Webhook(secret).verify(body, {k.lower(): v for k, v in self.headers.items()})
             assert int(self.headers["webhook-timestamp"]) <= time.time()
-            taken.append((self.headers["webhook-id"], told["data"]["displayStatus"]))
+            data = told["data"]
+            noted = self.headers["webhook-id"], data["displayStatus"], data["serviceId"]
+            taken.append(noted)
             self.send_response(status)
             self.end_headers()
 
@@ -290,6 +293,11 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
     root = desk.home / "profiles" / "sandbox"
     secret = (root / "webhook.secret").read_text().strip()
     refused: Taken = []
+
+    def states_of(order: str) -> list[str]:
+        """Each event once; other orders of this home may be under way."""
+        return list({event: state for event, state, of in taken if of == order}.values())
+
     with receiving(secret, taken) as url, receiving(secret, refused, 410) as gone_url:
         with listening(desk, url) as process:
             made = desk.made("swap", *PAIR, "--to", BITCOIN, "--yes")
@@ -301,13 +309,13 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
         asks = f"{gone_url}?token=abc"
         with listening(desk, asks) as ended, listening(desk, url):
             assert desk("fund", order, "--yes", "--json").code == 0
-            wait_for(lambda: any(state == "SWAP_COMPLETED" for _, state in taken), what="the end")
+            wait_for(lambda: "SWAP_COMPLETED" in states_of(order), what="the end")
             assert ended.wait(PATIENCE) == 5
             told = ended.stdout.read() + ended.stderr.read()
         assert "RECEIVER_GONE" in told
         assert "token" not in told
         assert len(refused) == 1
-        states = list(dict(taken).values())
+        states = states_of(order)
         assert states[0] == "WAITING_FOR_DEPOSIT"
         assert states[-1] == "SWAP_COMPLETED"
         desk.made("listen", "--forward-to", url, "--replay", taken[-1][0])
