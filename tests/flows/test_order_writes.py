@@ -315,6 +315,16 @@ def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journa
         assert "another recipient" in (kept.withheld or "")
 
 
+def test_a_desk_that_is_behind_adds_no_state_after_a_newer_one(journal: Journal) -> None:
+    """Two desks watch one order: a receiver of webhooks was told last that it is on its way."""
+    sending = order(display_status="SENDING_TO_RECEIVER", status=4, in_status=4)
+    over = order(display_status="SWAP_COMPLETED", status=4, in_status=5)
+    for seen in (order(), over, sending):
+        journal.order_writer().record([(seen, "stream", seen is over)])
+    told = [each.display_status for _, _, each in journal.orders.events(NAME)]
+    assert told == [order().display_status, "SWAP_COMPLETED"]
+
+
 async def test_the_past_is_read_in_steps_and_knows_the_same(journal: Journal) -> None:
     count = LOAD_STEP * 2 + 5
     journal.orders.record(

@@ -334,6 +334,16 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "older-state-told-last",
+        "A receiver of webhooks is told last that a completed swap is on its way.",
+        "swapdesk/flows/journal/order_log.py",
+        "tells = merged is not None or reason is not None",
+        "tells = True",
+        (
+            "tests/flows/test_order_writes.py::test_a_desk_that_is_behind_adds_no_state_after_a_newer_one",
+        ),
+    ),
+    Defect(
         "hidden-order-released",
         "An order that was found to differ is released by a later look.",
         "swapdesk/flows/journal/order_log.py",

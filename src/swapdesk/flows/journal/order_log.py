@@ -356,9 +356,14 @@ class OrderLog:
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
         known = self._written.last(db, order.service_id)
-        if known is None or _differs(known, order):
+        merged = order if known is None else merge_order(known, order)
+        reason = None if known is None else contradicts(known, order)
+        # What a desk that is behind saw is no event any more: whoever reads them in their order,
+        # as a receiver of webhooks does, would take it for the newest.
+        tells = merged is not None or reason is not None
+        if known is None or (tells and _differs(known, order)):
             self.history.add(db, order.service_id, lean, now, source)
-        kept = order if known is None else merge_order(known, order) or known
+        kept = merged or known or order
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
@@ -384,7 +389,6 @@ class OrderLog:
             )
             self._keep_deposit(db, None, kept)
             return verdict
-        reason = contradicts(known, order)
         if reason is not None:
             # What stands in the file is what was known before.
             self._written.forget(order.service_id)
