@@ -18,9 +18,8 @@ from benchmarks.service_world import PARTNER, build, stored_orders
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
-from swapdesk.service.store import books
-from swapdesk.service.store.database import connect
-from swapdesk.service.store.rows import micros
+from swapdesk.service.store.database import micros
+from swapdesk.service.store.sqlite import connect
 
 ORDERS = 1_000_000
 DAYS = 3 * 365
@@ -51,11 +50,12 @@ async def _measure(scratch: Path, rounds: int, figures: Figures) -> None:
     since = clock.now() - timedelta(days=DAYS)
     with closing(connect(scratch / "service.db", writes=True)) as db:
         multiply(db, micros(since) // 1_000_000)
-        began = time.perf_counter()
-        found = books.recount(db)
-        print(f"  recount of {ORDERS:,} orders: {time.perf_counter() - began:.1f} s")
-        assert found.agrees
-        assert found.sums >= DAYS
+    await store.books.rebuild(await store.books.recount())
+    began = time.perf_counter()
+    found = await store.books.recount()
+    print(f"  recount of {ORDERS:,} orders: {time.perf_counter() - began:.1f} s")
+    assert found.agrees
+    assert found.sums >= DAYS
     transport = httpx2.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
     headers = {"Authorization": f"{PARTNER.keys[0].key}:benchmark"}
     async with httpx2.AsyncClient(
@@ -75,7 +75,9 @@ def multiply(db: sqlite3.Connection, since: int, **more: str) -> None:
 
     ``more`` are further columns as expressions over ``n``, the number of the copy from 1.
     """
-    columns = [row["name"] for row in db.execute("PRAGMA table_info(orders)")]
+    named = (row["name"] for row in db.execute("PRAGMA table_info(orders)"))
+    columns = [name for name in named if name != "number"]
+    finished = f"{since} + n * {DAYS * 86_400} / {ORDERS}, 'unixepoch'"
     changed = {
         "service_id": "printf('order%017d', n)",
         "record_id": "printf('%024x', n)",
@@ -85,8 +87,8 @@ def multiply(db: sqlite3.Connection, since: int, **more: str) -> None:
         "due_at": "NULL",
         "amount_in_usd": "(n % 9973) || '.' || printf('%06d', n % 999983)",
         "commission": "'0.' || printf('%08d', n % 99999989)",
-        "detail": "json_object('finished', strftime('%Y-%m-%dT%H:%M:%S.000Z',"
-        f" {since} + n * {DAYS * 86_400} / {ORDERS}, 'unixepoch'))",
+        "detail": f"json_object('finished', strftime('%Y-%m-%dT%H:%M:%S.000Z', {finished}))",
+        "finished_day": f"strftime('%Y-%m-%d', {finished})",
         **more,
     }
     values = ", ".join(changed.get(name, name) for name in columns)
@@ -97,6 +99,10 @@ def multiply(db: sqlite3.Connection, since: int, **more: str) -> None:
         f" INSERT INTO orders ({', '.join(columns)})"
         f" SELECT {values} FROM counted, (SELECT * FROM orders LIMIT 1)"
     )
-    db.execute(books.ENTER_MISSING)
-    db.execute(books.FILL)
+    db.execute(
+        "INSERT INTO commissions (partner_id, kind, month, day, booked, amount, service_id)"
+        " SELECT partner_id, 'earned', substr(finished_day, 1, 7), finished_day,"
+        " CAST(strftime('%s', finished_day) AS INTEGER) * 1000000, commission, service_id"
+        " FROM orders WHERE status = 4"
+    )
     db.execute("COMMIT")

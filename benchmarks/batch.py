@@ -28,7 +28,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 
 ROWS = 1_000
 MOST_SECONDS = 1.0
@@ -99,7 +99,7 @@ def _wrong() -> int:
 async def _rounds(place: Path, rounds: int, figures: Figures) -> None:
     clock = SystemClock()
     chains = build_chains()
-    store = SqliteStore.open(place / "service.db")
+    store = Store.open(place / "service.db")
     parts = service_world.build(clock, store, chains, build_tokens(chains, clock.now()))
     key, _, secret = service_world.AUTHORIZATION.partition(":")
     transport = httpx2.ASGITransport(app=build_service(parts))

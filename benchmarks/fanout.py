@@ -23,7 +23,7 @@ from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, f
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.quotes import QuoteQuery
 
 VENUES = 12
@@ -75,10 +75,10 @@ def _query(kind: Literal["standard", "private"], turn: int) -> QuoteQuery:
     return QuoteQuery.model_validate(asked)
 
 
-def _service(directory: Path, count: int) -> tuple[ServiceParts, SqliteStore]:
+def _service(directory: Path, count: int) -> tuple[ServiceParts, Store]:
     directory.mkdir()
     clock, market = SystemClock(), Market(7)
-    store = SqliteStore.open(directory / "service.db")
+    store = Store.open(directory / "service.db")
     chains = build_chains()
     ledger = LedgerClient("http://127.0.0.1:9/", "never asked for a price")
     parts = assemble(

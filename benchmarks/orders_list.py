@@ -22,8 +22,8 @@ from benchmarks.service_world import AUTHORIZATION, build, stored_orders
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
-from swapdesk.service.store.database import connect
-from swapdesk.service.store.rows import micros
+from swapdesk.service.store.database import micros
+from swapdesk.service.store.sqlite import connect
 
 DAYS = 30
 PARTNERS = (20, 1)

@@ -20,7 +20,7 @@ from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import assemble
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredOrder, StoredQuote
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import (
     FLOATING,
     CentralizedVenue,
@@ -90,7 +90,7 @@ class InstantVenue:
 
 def build(
     clock: Clock,
-    store: SqliteStore,
+    store: Store,
     chains: Iterable[Chain],
     tokens: Iterable[Token],
     venues: Iterable[CentralizedVenue] = (),
@@ -109,7 +109,7 @@ def build(
 
 
 async def stored_quotes(
-    store: SqliteStore, tokens: Sequence[Token], count: int, now: datetime
+    store: Store, tokens: Sequence[Token], count: int, now: datetime
 ) -> list[str]:
     """Ids of ``count`` standard quotes of :class:`InstantVenue`, good for a day, that pay out to
     ``RECEIVER``."""
@@ -127,24 +127,24 @@ async def stored_quotes(
         )
         quotes.append(quote)
     for start in range(0, count, 1_000):
-        await store.save_quotes(quotes[start : start + 1_000])
+        await store.quotes.save(quotes[start : start + 1_000])
     return [quote.quote_id for quote in quotes]
 
 
 async def stored_orders(
     directory: Path, tokens: Sequence[Token], count: int, now: datetime
-) -> tuple[SqliteStore, list[StoredOrder]]:
+) -> tuple[Store, list[StoredOrder]]:
     """A store with ``count`` private orders that are under way."""
-    store = SqliteStore.open(directory / "service.db")
+    store = Store.open(directory / "service.db")
     rng = random.Random(count)
     orders = []
     for number in range(count):
         token_in, token_out = rng.sample(tokens, 2)
         quote = _quote(rng, token_in, token_out, now)
         orders.append(_order(rng, quote, now - timedelta(seconds=number % 3600)))
-        await store.save_quotes([quote])
+        await store.quotes.save([quote])
     for start in range(0, count, 64):
-        await asyncio.gather(*(store.begin_order(order) for order in orders[start : start + 64]))
+        await asyncio.gather(*(store.orders.begin(order) for order in orders[start : start + 64]))
     return store, orders
 
 

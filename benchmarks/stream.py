@@ -28,7 +28,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 
 SOCKETS = 1_000
 RATE = 30
@@ -109,14 +109,14 @@ async def _measure(directory: Path, seconds: float) -> tuple[list[float], int]:
     return delays, count * SOCKETS - len(delays)
 
 
-async def _commit(store: SqliteStore, orders: Sequence[StoredOrder]) -> dict[str, float]:
+async def _commit(store: Store, orders: Sequence[StoredOrder]) -> dict[str, float]:
     """Advance the orders one after another, ``RATE`` a second; when each was durable."""
     committed = {}
     began = time.perf_counter()
     for number, order in enumerate(orders):
         await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
         moved = replace(order, rank=order.rank + 1, modified=order.modified + timedelta(seconds=1))
-        await store.advance_order(moved, expected_version=1)
+        await store.orders.advance(moved, expected_version=1)
         committed[order.service_id] = time.perf_counter()
     took = time.perf_counter() - began
     print(f"  {len(orders) / took:.1f} commits a second")

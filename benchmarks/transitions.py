@@ -21,7 +21,7 @@ from benchmarks.service_world import stored_orders
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.orders import LegStatus
 
 CALLERS = 64
@@ -50,18 +50,18 @@ async def _measure(directory: Path, figures: Figures) -> None:
     store, orders = await stored_orders(directory, tokens, ORDERS, clock.now())
     alone, many = orders[: ORDERS // 10], orders[ORDERS // 10 :]
     shares = [many[number::CALLERS] for number in range(CALLERS)]
-    before = await store.last_outbox()
+    before = await store.outbox.newest()
     for name, groups in (("1 caller", [alone]), ("64 callers", shares)):
         moved = sum(map(len, groups)) * len(STEPS)
         began = time.perf_counter()
         await asyncio.gather(*(_advance(store, group) for group in groups))
         figures.add(name, (time.perf_counter() - began) / moved)
-    if await store.last_outbox() - before != ORDERS * len(STEPS):
+    if await store.outbox.newest() - before != ORDERS * len(STEPS):
         raise RuntimeError("a transition was not announced")
     await store.close()
 
 
-async def _advance(store: SqliteStore, orders: Sequence[StoredOrder]) -> None:
+async def _advance(store: Store, orders: Sequence[StoredOrder]) -> None:
     for order in orders:
         for number, step in enumerate(STEPS, start=1):
             moved = replace(
@@ -71,5 +71,5 @@ async def _advance(store: SqliteStore, orders: Sequence[StoredOrder]) -> None:
                 modified=order.modified + timedelta(seconds=number),
                 detail={"depositHash": "0x" + "ab" * 32},
             )
-            if not await store.advance_order(moved, expected_version=number):
+            if not await store.orders.advance(moved, expected_version=number):
                 raise RuntimeError(f"{order.service_id} was not moved")

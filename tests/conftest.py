@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import databases
 import forked_processes
 import furnished_home
 import sampling
@@ -77,6 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("suite")
     if not _is_worker(config):
         _keep_in_memory()
+        databases.begin()
         furnished_home.begin(early=bool(config.getoption("numprocesses", None)))
 
 
@@ -85,6 +87,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     gc.freeze()
     if not _is_worker(config):
         furnished_home.end()
+        databases.end()
 
 
 BEGUN_FIRST = (

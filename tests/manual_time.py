@@ -10,19 +10,25 @@ from typing import Any
 
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
-from swapdesk.service.store.database import StoreFile, Writer
+from swapdesk.service.store.postgres import PostgresDatabase
+from swapdesk.service.store.sqlite import SqliteDatabase, Writer
 
 _THREADS: frozenset[CodeType] = frozenset(
-    {asyncio.to_thread.__code__, StoreFile.read.__code__, Writer.submit.__code__}
+    each.__code__
+    for each in (
+        *(asyncio.to_thread, SqliteDatabase.read, Writer.submit),
+        *(PostgresDatabase._once, PostgresDatabase.read),
+        *(PostgresDatabase.snapshot, PostgresDatabase.look),
+    )
 )
-"""What waits for a thread."""
+"""What waits for a thread, or for the database of another process."""
 _BREATH = 0.0005
 """Seconds left to a thread: who only turns the loop meanwhile keeps the interpreter from it."""
 
 
 def at_rest() -> bool:
     """Whether no callback is due, no socket of this loop can be read, and no thread works for a
-    task of it."""
+    task of it, nor a database."""
     return not _due() and not _in_threads()
 
 

@@ -16,7 +16,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import TakenLog
 from swapdesk.sandbox.node import mined_log
 from swapdesk.sandbox.node.database import Database
-from swapdesk.service.store.database import configure
+from swapdesk.service.store.sqlite import connect
 
 
 def journal(place: Path) -> sqlite3.Connection | None:
@@ -28,9 +28,7 @@ def journal_of_a_thread(place: Path) -> sqlite3.Connection | None:
 
 
 def service(place: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(place / "service.db", isolation_level=None)
-    configure(connection, writes=True)
-    return connection
+    return connect(place / "service.db", writes=True)
 
 
 STORES: dict[str, Callable[[Path], sqlite3.Connection | None]] = {

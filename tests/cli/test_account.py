@@ -23,9 +23,9 @@ from harness import Result, Sandbox, running_sandbox
 from patience import PATIENCE
 from service.new_store import open_new
 from service.test_store import order
-from swapdesk.service.store.database import VERSION
 from swapdesk.service.store.records import StoredGroup, StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.schema import VERSION
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 
 
@@ -65,12 +65,12 @@ async def _write_history(sandbox: Sandbox) -> None:
         finished = rfc3339(now - timedelta(days=days))
         ended = {"finished": finished}
         rows.append(replace(row, status=4, rank=8, detail=ended, commission=Decimal(earned)))
-    store = SqliteStore.open(sandbox.home / "sandbox" / "service.db")
+    store = Store.open(sandbox.home / "sandbox" / "service.db")
     try:
         begun = [replace(row, status=-2, rank=0, detail={}, due_at=None) for row in rows]
-        await store.begin_group(StoredGroup("history", alice, now, "ethereum"), begun)
+        await store.groups.begin(StoredGroup("history", alice, now, "ethereum"), begun)
         for row in rows:
-            assert await store.advance_order(replace(row, due_at=None), expected_version=1)
+            assert await store.orders.advance(replace(row, due_at=None), expected_version=1)
     finally:
         await store.close()
 
@@ -373,7 +373,8 @@ def test_words_that_change_nothing(partner: Partner, words: tuple[str, ...], cod
 def test_stores_that_cannot_be_used(data: Path, partner: Partner) -> None:
     Partner(data).refused(5, "NO_STORE", "list")
     with closing(sqlite3.connect(data / "service.db")) as db:
-        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+        db.execute("UPDATE schema_version SET number = ?, serves_from = ?", (VERSION + 1,) * 2)
+        db.commit()
     partner.refused(9, "STORE_UNUSABLE", "create", "Shop")
     partner.refused(9, "STORE_UNUSABLE", "list", "--read-only")
 

@@ -44,7 +44,7 @@ from swapdesk.service.app import assemble
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.faults import ORDER_FAULTS
 from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
@@ -109,7 +109,7 @@ class DepositMachine(RuleBasedStateMachine):
         self.node = Node(self.directory / "node.db", self.clock, seed=7, speed=Decimal(1))
         transport = httpx2.ASGITransport(app=NodeApp(self.node, "secret"))
         self.ledger = LedgerClient("http://127.0.0.1/", "secret", transport=transport)
-        self.store = SqliteStore.open(self.directory / "service.db")
+        self.store = Store.open(self.directory / "service.db")
         prompt, speed = PromptClock(self.clock), Decimal(1)
         exchanges = [
             SimulatedExchange(row, market, prompt, self.ledger, lambda: speed, self.faults)
@@ -134,7 +134,7 @@ class DepositMachine(RuleBasedStateMachine):
             shutil.rmtree(self.directory)
 
     def _rows(self) -> list[StoredOrder]:
-        listed, _ = self.runner.run(self.store.list_orders(EVERYTHING))
+        listed, _ = self.runner.run(self.store.orders.page(EVERYTHING))
         return [each.read() for each in listed]
 
     def _row(self, service_id: str) -> StoredOrder:

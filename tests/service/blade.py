@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from service.venue import PlainVenue
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.database import Database
+from swapdesk.service.store.orders import Orders
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 
 
@@ -34,18 +36,29 @@ class Blade:
                 raise Cut
 
 
-class CutStore:
+class CutStore(Store):
     """The real store, with the blade around what a create writes."""
 
-    def __init__(self, store: SqliteStore, blade: Blade) -> None:
-        self._store = store
+    def __init__(self, store: Store, blade: Blade) -> None:
+        super().__init__(store.database)
+        self.orders = CutOrders(store.database, blade)
+
+
+class CutOrders(Orders):
+    def __init__(self, database: Database, blade: Blade) -> None:
+        super().__init__(database)
         self._blade = blade
 
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-        if name not in ("begin_order", "advance_order"):
-            return method
-        return lambda *a, **k: self._blade.pass_through(name, lambda: method(*a, **k))
+    async def begin(self, *values: Any, **more: Any) -> None:
+        begin = super().begin
+        await self._blade.pass_through("begin_order", lambda: begin(*values, **more))
+
+    async def advance(self, *values: Any, **more: Any) -> bool:
+        advance = super().advance
+        moved: bool = await self._blade.pass_through(
+            "advance_order", lambda: advance(*values, **more)
+        )
+        return moved
 
 
 class CutVenue(PlainVenue):

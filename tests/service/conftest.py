@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import random
-import sqlite3
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import httpx2
 import pytest
 
+import databases
 from service.http_calls import calling
-from service.new_store import open_new
+from service.new_store import open_again, open_new, stores_of
 from service.orders_fixtures import Floor, venues_at
 from service.price_venue import PriceVenue
 from service.venue import PlainVenue
@@ -31,7 +29,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
@@ -87,33 +85,32 @@ def dialect() -> Dialect:
     return Dialect.CONTRACT
 
 
+@pytest.fixture(params=databases.NAMES)
+def engine(request: pytest.FixtureRequest) -> Iterator[databases.Name]:
+    """The database behind every store of a test: each test runs over both."""
+    with stores_of(request.param):
+        yield request.param
+
+
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(engine: databases.Name, tmp_path: Path) -> AsyncIterator[Store]:
     opened = open_new(tmp_path / "service.db")
     yield opened
     await opened.close()
 
 
-@pytest.fixture(scope="module")
-def unwritten_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
-    """For all tests of a module that take it as their ``store``: none of them quotes or orders.
-
-    What is counted of partners is written all the same; none of them comes near a limit.
-    """
-    path = tmp_path_factory.mktemp("unwritten") / "service.db"
-    opened = open_new(path)
-    yield opened
-    asyncio.run(opened.close())
-    with contextlib.closing(sqlite3.connect(path)) as read:
-        for table in ("quotes", "orders", "outbox", "groups", "bundles", "scans", "webhooks"):
-            count = f"SELECT count(*) FROM {table}"  # noqa: S608 - of the list above
-            assert read.execute(count).fetchone() == (0,), table
+@pytest.fixture
+def reopened(
+    engine: databases.Name, tmp_path: Path
+) -> Callable[[Mapping[str, str] | None], Awaitable[Store]]:
+    """The same store as another process opens it, in a world."""
+    return lambda world=None: open_again(tmp_path / "service.db", world)
 
 
 @pytest.fixture
 def service(
     clock: ManualClock,
-    store: SqliteStore,
+    store: Store,
     venue_list: list[CentralizedVenue],
     token_list: Sequence[Token],
     partner_list: Sequence[Partner],
@@ -157,7 +154,9 @@ def adapters() -> list[PlainVenue]:
 
 
 @pytest.fixture
-async def floor(tmp_path: Path, adapters: list[PlainVenue]) -> AsyncIterator[Floor]:
+async def floor(
+    engine: databases.Name, tmp_path: Path, adapters: list[PlainVenue]
+) -> AsyncIterator[Floor]:
     """Everything an order touches, without HTTP."""
     floor = Floor(tmp_path / "service.db", ManualClock(), adapters)
     yield floor

@@ -16,7 +16,7 @@ from swapdesk.clock import Clock
 from swapdesk.service.access import Partner
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.webhook_signature import signature
@@ -27,7 +27,7 @@ JSON = {"content-type": "application/json"}
 
 def small_service(
     clock: Clock,
-    store: SqliteStore,
+    store: Store,
     partners: Sequence[Partner] = PARTNERS,
     venues: Iterable[CentralizedVenue] = (),
     **more: Any,

@@ -47,7 +47,7 @@ from service.orders_fixtures import (  # noqa: E402
 )
 from swapdesk.clock import ManualClock, SystemClock  # noqa: E402
 from swapdesk.service.app import assemble  # noqa: E402
-from swapdesk.service.store.sqlite import SqliteStore  # noqa: E402
+from swapdesk.service.store.store import Store  # noqa: E402
 
 HEADERS = {"Authorization": credentials(ALICE)}
 
@@ -57,7 +57,7 @@ async def serve(store: Path, venues: Path) -> None:
     parts = assemble(
         SystemClock(),
         random.SystemRandom(),
-        SqliteStore.open(store),
+        Store.open(store),
         CHAINS,
         TOKENS,
         venues_at(venues),

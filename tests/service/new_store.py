@@ -1,39 +1,73 @@
-"""Stores of tests that begin empty, as copies of one empty file.
-
-Creating the tables waits for the disk many times; a copy of a file that has them does not.
-"""
+"""Stores of tests that begin empty, over whichever database the test is run with."""
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
+import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-from swapdesk.service.store.database import configure, prepare
-from swapdesk.service.store.sqlite import SqliteStore
+from databases import Cluster, Name
+from swapdesk.service.store.postgres import Place
+from swapdesk.service.store.sqlite import SqliteDatabase
+from swapdesk.service.store.store import Store
 
-Kind = TypeVar("Kind", bound=SqliteStore)
+_engine: Name | None = None
+_databases: dict[Path, str] = {}
 
 
 @cache
 def _empty() -> bytes:
-    """The file of a store right after it was created and first opened for writing."""
+    """The file of a store right after it was created: a copy of one that has its tables does not
+    wait for the disk."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "empty.db"
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            prepare(connection)
-            configure(connection, writes=True)
+        SqliteDatabase.open(path).end()
         assert [each.name for each in path.parent.iterdir()] == [path.name]
         return path.read_bytes()
 
 
-def open_new(path: Path, kind: type[Kind] = SqliteStore) -> Kind:  # type: ignore[assignment]
-    """The store at a path, which is new or was left by an earlier one."""
-    if not path.exists():
-        path.write_bytes(_empty())
-    opened = kind.open(path)
-    assert isinstance(opened, kind)
-    return opened
+@contextlib.contextmanager
+def stores_of(engine: Name) -> Iterator[None]:
+    """Stores that are opened from here on stand over this database."""
+    global _engine
+    _engine = engine
+    try:
+        yield
+    finally:
+        _engine = None
+        _databases.clear()
+
+
+def open_new(path: Path) -> Store:
+    """The store at a path, which is new or was left by an earlier one of the same test."""
+    asks = os.environ.get("PYTEST_CURRENT_TEST", "")
+    # Elsewhere the desk is tested, and the embedded database does.
+    assert _engine or not asks.startswith("tests/service/"), "take the fixture ``engine``"
+    if _engine != "postgres":
+        if not path.exists():
+            path.write_bytes(_empty())
+        return Store.open(path)
+    if path not in _databases:
+        _databases[path] = Cluster.of_run().empty_database(len(_databases))
+    return Cluster.of_run().store(_databases[path])
+
+
+async def changed(store: Store, statement: str, **values: Any) -> int:
+    """What somebody else did to the rows: how many."""
+    return await store.database.write(lambda db: db.run(statement, values))
+
+
+async def found(store: Store, query: str, **values: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await store.database.look(query, values)]
+
+
+async def open_again(path: Path, world: Mapping[str, str] | None = None) -> Store:
+    """The same as a service opens it that starts: its schema and its world are looked at."""
+    await open_new(path).close()
+    if _engine != "postgres":
+        return Store.open(path, world)
+    return await Store.connect(Place(Cluster.of_run().url(_databases[path])), world)

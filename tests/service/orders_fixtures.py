@@ -20,7 +20,7 @@ from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
 from swapdesk.service.app import assemble
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
@@ -95,7 +95,7 @@ class Floor:
     rng: random.Random = field(default_factory=lambda: random.Random(7))
 
     def __post_init__(self) -> None:
-        self.store: SqliteStore = open_new(self.path)
+        self.store: Store = open_new(self.path)
         parts = assemble(
             self.clock,
             self.rng,
@@ -156,7 +156,7 @@ class Floor:
             middle_token_id=best.middle_token_id,
             middle_amount=best.middle_amount,
         )
-        await self.store.save_quotes([quote])
+        await self.store.quotes.save([quote])
         return quote
 
     async def create(
@@ -186,7 +186,7 @@ def private_send(quote: StoredQuote, to: str = EVM, **body: str) -> PrivateSendR
 
 async def row_of(floor: Floor, order: Order) -> StoredOrder:
     """What the service keeps of an order of Alice."""
-    return await floor.store.get_order(ALICE.partner_id, order.service_id)
+    return await floor.store.orders.get(ALICE.partner_id, order.service_id)
 
 
 async def only_order(floor: Floor) -> Order:

@@ -33,7 +33,7 @@ async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]
 
 async def stored_quote(service: ServiceParts, quote_id: str | None) -> StoredQuote:
     """What the service keeps of a quote of the first partner."""
-    return await service.store.get_quote(FIRST.partner_id, quote_id)
+    return await service.store.quotes.get(FIRST.partner_id, quote_id)
 
 
 async def with_stored(service: ServiceParts, rows: Iterable[Any]) -> list[tuple[Any, Any]]:

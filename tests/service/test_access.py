@@ -24,7 +24,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import OPERATIONS
 
@@ -106,11 +106,6 @@ SHAPES: dict[str, tuple[Headers, Expected]] = {
 def path_of(operation: Operation) -> str:
     path = operation.path.replace("{id}", BTC.id).replace("{source}", "aa")
     return path.replace("{serviceId}", "abc").replace("{multiId}", "abc")
-
-
-@pytest.fixture
-def store(unwritten_store: SqliteStore) -> SqliteStore:
-    return unwritten_store
 
 
 OPEN_TO_ALL = {"health", "receive_webhook"}
@@ -305,7 +300,7 @@ async def test_a_key_is_taken_from_a_page_of_this_site(
     ],
 )
 async def test_a_partner_may_list_the_pages_that_use_its_id(
-    store: SqliteStore, clock: ManualClock, origin: str | None, allowed: bool
+    store: Store, clock: ManualClock, origin: str | None, allowed: bool
 ) -> None:
     partners = [replace(FIRST, allowed_origins=(PAGE,)), *PARTNERS[1:]]
     parts = small_service(clock, store, partners)

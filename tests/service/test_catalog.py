@@ -33,7 +33,7 @@ from service.world import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.chains import ChainQuery, SwapProvider
 from swapdesk.wire.encoding.codec import decode
@@ -282,7 +282,7 @@ class DescribedVenue(PriceVenue):
     "input list_swaps slippageSupported",
 )
 @pytest.mark.parametrize("name", ["isDex", "markupSupported", "slippageSupported"])
-async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name: str) -> None:
+async def test_filters_of_providers(clock: ManualClock, store: Store, name: str) -> None:
     names = {
         "isDex": "is_dex",
         "markupSupported": "markup_supported",

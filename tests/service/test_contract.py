@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from msgspec.structs import replace
 
 from service.http_calls import small_service
-from service.new_store import open_new
+from service.new_store import open_new, stores_of
 from service.orders_fixtures import venues_at
 from service.world import FIRST, PARTNERS
 from swapdesk.clock import SystemClock
@@ -48,7 +48,9 @@ def contract(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     from service import contract
 
     assert sorted(contract.OPERATIONS) == sorted(LABELS)
-    store = open_new(tmp_path_factory.mktemp("contract") / "service.db")
+    # Each call has a loop of its own, as connections over the network have not.
+    with stores_of("sqlite"):
+        store = open_new(tmp_path_factory.mktemp("contract") / "service.db")
     partners = [UNLIMITED, *PARTNERS[1:]]
     parts = small_service(SystemClock(), store, partners, venues_at())
     contract.LATE.service = build_service(parts)

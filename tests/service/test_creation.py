@@ -230,7 +230,7 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
     if trouble != "none":
         floor.venue(quote.legs[0]).trouble.reject = True
     desk = OrderDesk(
-        CutStore(floor.store, blade),  # type: ignore[arg-type]
+        CutStore(floor.store, blade),
         floor.catalog,
         floor.venues,
         floor.engine,
@@ -326,7 +326,7 @@ async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floo
     assert (order.quoted_in_amount, order.quoted_out_amount) == (None, None)
     assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
     assert floor.openings == []
-    stored = await floor.store.get_quote(ALICE.partner_id, quote.quote_id)
+    stored = await floor.store.quotes.get(ALICE.partner_id, quote.quote_id)
     assert stored.consumed_by == order.service_id
 
 
@@ -371,7 +371,7 @@ async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None
     twin = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
     refusing.trouble.released.set()
     await answered(floor, creating, 9)
-    row = await floor.store.order_of_quote(ALICE.partner_id, quote.quote_id)
+    row = await floor.store.orders.of_quote(ALICE.partner_id, quote.quote_id)
     floor.venue(row.legs[1]).trouble.released.set()
     await answered(floor, creating, 60)
     assert floor.clock.monotonic() - begin < 25
@@ -392,4 +392,4 @@ async def test_an_order_between_two_venues_is_new(floor: Floor) -> None:
     assert (order.display_status, order.deposit_address) == ("WAITING_FOR_DEPOSIT", None)
     await floor.work(12)
     assert (await only_order(floor)).status == 0
-    assert [row.status for row in await floor.store.read_outbox(0, 10)] == [-1, 0]
+    assert [row.status for row in await floor.store.outbox.after(0, 10)] == [-1, 0]

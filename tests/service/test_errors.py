@@ -42,13 +42,13 @@ from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.draft import draft
 from swapdesk.service.rate_limits import STRANGER_READS
+from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import (
     BundleState,
     StoredBatch,
     StoredBundle,
     StoredGroup,
     StoredQuote,
-    StoreUnavailable,
 )
 from swapdesk.service.venues.adapter import (
     CentralizedVenue,
@@ -241,7 +241,7 @@ class Asking(Struct):
         asking = replace(self, operation=BY_NAME[QUOTES_FOR[self.operation.name]])
         answer = await asking.quote(**query)
         first = next(row for row in answer.json()["quotes"] if "error" not in row)
-        return await self.service.store.get_quote(FIRST.partner_id, first["quoteId"])
+        return await self.service.store.quotes.get(FIRST.partner_id, first["quoteId"])
 
     async def create(
         self, quote: StoredQuote | None, headers: dict[str, str] | None = None
@@ -257,7 +257,7 @@ class Asking(Struct):
     async def altered(self, **changes: Any) -> StoredQuote:
         """A usable quote that was stored otherwise."""
         quote = replace(await self.quoted(), quote_id="1" * 24, **changes)
-        await self.service.store.save_quotes([quote])
+        await self.service.store.quotes.save([quote])
         return quote
 
 
@@ -369,12 +369,12 @@ async def a_bundle(asking: Asking, state: BundleState) -> httpx2.Response:
     request = ExchangeRequest(quote_id="0" * 24, address_to=EVM)
     drafted = draft(await creating.quoted(), request, "digest", now, random.Random(1))
     order = replace(drafted, status=0, deposit_address=EVM, multi_id="abc")
-    await store.begin_group(StoredGroup("abc", FIRST.partner_id, now, "ethereum"), [order])
+    await store.groups.begin(StoredGroup("abc", FIRST.partner_id, now, "ethereum"), [order])
     hashed = "0x" + "ab" * 32
     batch = StoredBatch((order.service_id,), {}, hashed, EVM, "0.7")
     expires = now if state == "pending" else order.expires
     about = (0, "abc", FIRST.partner_id, "ethereum", now, now, expires, state, owner.address)
-    await store.save_bundle(StoredBundle(*about, (batch,)))
+    await store.groups.save_bundle(StoredBundle(*about, (batch,)))
     signed = owner.sign_message(encode_defunct(hexstr=hashed)).signature.hex()
     bodies = {
         "build_multi_transactions": {"sender": owner.address},
@@ -390,7 +390,7 @@ async def an_order(asking: Asking, **changes: Any) -> str:
     request = ExchangeRequest(quote_id=quote.quote_id, address_to=EVM)
     drafted = draft(quote, request, "digest", asking.clock.now(), random.Random(1))
     order = replace(drafted, **changes)
-    await asking.service.store.begin_order(order)
+    await asking.service.store.orders.begin(order)
     return order.service_id
 
 

@@ -45,7 +45,7 @@ async def stored(floor: Floor, *, route: str = "standard", **changes: Any) -> St
     """A quote in the store that differs from a plain one."""
     quote = replace(await floor.quote(route=route), quote_id="", **changes)
     quote = replace(quote, quote_id=f"{floor.rng.getrandbits(96):024x}")
-    await floor.store.save_quotes([quote])
+    await floor.store.quotes.save([quote])
     return quote
 
 
@@ -331,9 +331,13 @@ async def test_twin_creates_of_several_processes_count_once(floor: Floor) -> Non
         floor.clock.advance(0.2)
         waiting = (await asyncio.wait(waiting, timeout=0.05))[1]
     assert len({each.result().service_id for each in creates}) == 1
-    assert [row.used for row in floor.store.usage(partner_id, RateClass.EXCHANGE)] == [1, 1, 1]
+    assert [row.used for row in floor.store.calls.usage(partner_id, RateClass.EXCHANGE)] == [
+        1,
+        1,
+        1,
+    ]
     await refused(create_by(other, late), ErrorCode.RATE_LIMIT_EXCEEDED)
-    assert await floor.store.order_of_quote(partner_id, late.quote_id) is None
+    assert await floor.store.orders.of_quote(partner_id, late.quote_id) is None
     await other.store.close()
 
 

@@ -20,7 +20,6 @@ from service.world import BTC, ETH, EVM, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
@@ -248,11 +247,6 @@ NO_OBJECTS = [
     b"\xef\xbb\xbf{}",
     b"{'quoteId':'a'}",
 ]
-
-
-@pytest.fixture
-def store(unwritten_store: SqliteStore) -> SqliteStore:
-    return unwritten_store
 
 
 @pytest.mark.proves("code UNSUPPORTED_MEDIA_TYPE")

@@ -43,7 +43,7 @@ async def begun(floor: Floor, **body: str) -> tuple[Order, PlainVenue, str]:
 
 
 async def shown(floor: Floor) -> list[int]:
-    return [row.status for row in await floor.store.read_outbox(0, 1000)]
+    return [row.status for row in await floor.store.outbox.after(0, 1000)]
 
 
 @pytest.mark.proves(
@@ -257,7 +257,7 @@ async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
     for _ in range(49 * 60):
         await floor.work(60)
     assert least < len(venue.asked) - asked < most
-    assert await floor.store.next_due() is None
+    assert await floor.store.orders.next_due() is None
 
 
 async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
@@ -266,7 +266,7 @@ async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floo
     waits = []
     for seconds in (1, 20, 600):
         await floor.work(seconds)
-        due = await floor.store.next_due()
+        due = await floor.store.orders.next_due()
         waits.append((due - floor.clock.now()).total_seconds())
     assert waits == [0.2, pytest.approx(1.05), 2.0]
     venue.move(key, LegStatus.CONFIRMING)

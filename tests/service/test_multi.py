@@ -55,7 +55,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
@@ -288,7 +288,7 @@ async def test_filters_of_the_group_and_of_an_order(
         filters={"onlySwaps": ["bb"], "outLeg": {"exclude": ["bb"]}},
     )
     await opened(service, clock)
-    rows = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    rows = await service.store.groups.orders(FIRST.partner_id, told["multiId"])
     assert [each.legs for each in rows[:3]] == [("bb",), ("cc",), ("bb", "cc")]
     assert rows[3].legs[1] != "bb"
     refused = await api.post(
@@ -306,7 +306,7 @@ async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
     told = await group(api, *[row(0.5, anonymous=True)] * 7, filters=rotating)
     left = [each["error"]["code"] for each in told["orders"] if "error" in each]
     assert left == ["INVALID_SWAP"], "there are six wallets"
-    rows = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    rows = await service.store.groups.orders(FIRST.partner_id, told["multiId"])
     used = [(each.legs[-1], each.payout_wallet) for each in rows]
     assert len(set(used)) == len(used)
     assert all(wallet is not None for _, wallet in used)
@@ -315,11 +315,11 @@ async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
 
 
 async def test_a_deleted_order_is_an_id_and_a_state(
-    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, store: SqliteStore
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, store: Store
 ) -> None:
     told = await group(api, row(0.5), row(0.6))
     await opened(service, clock)
-    gone = await store.get_order(FIRST.partner_id, ids(told)[0])
+    gone = await store.orders.get(FIRST.partner_id, ids(told)[0])
     assert await delete_order(store, gone, clock.now())
     shown = await status(api, told["multiId"])
     document = (await api.get("/openapi.json")).json()

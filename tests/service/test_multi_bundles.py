@@ -38,7 +38,7 @@ from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import BundleRefused, OperationPayment, parts_of
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
 from swapdesk.wire.orders import LegStatus
@@ -68,7 +68,7 @@ def interventions() -> dict[str, Intervention]:
 @pytest.fixture
 def service(
     clock: ManualClock,
-    store: SqliteStore,
+    store: Store,
     venue_list: list[PlainVenue],
     bundler: PlainBundler,
     interventions: dict[str, Intervention],
@@ -442,7 +442,7 @@ async def test_what_a_crash_left_is_handed_in_from_the_row(
     service: ServiceParts,
     clock: ManualClock,
     bundler: PlainBundler,
-    store: SqliteStore,
+    store: Store,
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     await submit(api, multi_id, signed(await build(api, multi_id)))

@@ -32,7 +32,7 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     assert (fixed["fixed"], floating["fixed"]) == (True, False)
     assert fixed["refundAddress"] == EVM
     assert fixed["outAmount"] < floating["outAmount"]
-    stored, other = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    stored, other = await service.store.groups.orders(FIRST.partner_id, told["multiId"])
     assert (stored.legs, other.legs) == (("kept",), ("aa",))
     assert stored.fixed
     assert stored.rates[0] is not None
@@ -44,6 +44,6 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     back = {"refundAddress": XRP_ADDRESS, "refundExtraId": "7"}
     tagged = row(amount=1000, fixed=True, **back) | {"from": XRP.id}
     answer = await api.post("/exchanges/multi", json={"orders": [tagged]})
-    (stored,) = await service.store.orders_of_group(FIRST.partner_id, answer.json()["multiId"])
+    (stored,) = await service.store.groups.orders(FIRST.partner_id, answer.json()["multiId"])
     assert (stored.refund_address, stored.refund_tag) == (XRP_ADDRESS, "7")
     assert stored.receiver_tag is None

@@ -11,17 +11,11 @@ from pydantic import BaseModel
 
 from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import converted, document
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
-
-
-@pytest.fixture
-def store(unwritten_store: SqliteStore) -> SqliteStore:
-    return unwritten_store
 
 
 @pytest.fixture

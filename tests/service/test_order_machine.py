@@ -12,13 +12,22 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from msgspec.structs import replace
 
+import databases
 from sampling import examples
 from service.blade import Blade, Cut, CutStore, CutVenue
+from service.new_store import stores_of
 from service.orders_fixtures import ALICE, BOB, EVERYTHING, EVM, START, Floor, caller, exchange
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
@@ -30,10 +39,14 @@ from swapdesk.wire.orders import LegStatus, Order
 
 
 class OrderMachine(RuleBasedStateMachine):
-    """The service over a real store file; the venues go on whatever happens to it."""
+    """The service over a real store; the venues go on whatever happens to it."""
+
+    engine: databases.Name = "sqlite"
 
     def __init__(self) -> None:
         super().__init__()
+        self.stores = contextlib.ExitStack()
+        self.stores.enter_context(stores_of(self.engine))
         self.runner = asyncio.Runner()
         self.directory = Path(tempfile.mkdtemp(prefix="orders"))
         self.clock = ManualClock(START)
@@ -54,10 +67,11 @@ class OrderMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.runner.run(self.floor.store.close())
         self.runner.close()
+        self.stores.close()
         shutil.rmtree(self.directory)
 
     def _rows(self) -> list[StoredOrder]:
-        rows, total = self.runner.run(self.floor.store.list_orders(EVERYTHING))
+        rows, total = self.runner.run(self.floor.store.orders.page(EVERYTHING))
         assert total == len(rows)
         return [row.read() for row in rows]
 
@@ -100,7 +114,7 @@ class OrderMachine(RuleBasedStateMachine):
             self.quotes[quote.quote_id] = quote
             floor, blade = self.floor, Blade(at, after=after)
             desk = OrderDesk(
-                CutStore(floor.store, blade),  # type: ignore[arg-type]
+                CutStore(floor.store, blade),
                 floor.catalog,
                 floor.venues,
                 floor.engine,
@@ -122,7 +136,7 @@ class OrderMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1000))
     def repeat_a_create(self, which: int) -> None:
         quote = list(self.quotes.values())[which % len(self.quotes)]
-        before = self.runner.run(self.floor.store.order_of_quote(ALICE.partner_id, quote.quote_id))
+        before = self.runner.run(self.floor.store.orders.of_quote(ALICE.partner_id, quote.quote_id))
         if before is not None and before.status < 0:
             return
         order, refused = self.runner.run(self._asked(quote))
@@ -192,7 +206,7 @@ class OrderMachine(RuleBasedStateMachine):
     @invariant()
     def the_outbox_tells_every_step(self) -> None:
         told: dict[str, list[tuple[int, int]]] = {}
-        for entry in self.runner.run(self.floor.store.read_outbox(0, 10_000)):
+        for entry in self.runner.run(self.floor.store.outbox.after(0, 10_000)):
             told.setdefault(entry.service_id, []).append((entry.version, entry.status))
         for row in self._rows():
             if self.clock.now() - row.modified > timedelta(hours=47):
@@ -217,7 +231,13 @@ class OrderMachine(RuleBasedStateMachine):
             assert (found is not None) == (service_id in visible)
 
 
-OrderMachine.TestCase.settings = settings(
-    max_examples=examples(40), stateful_step_count=25, deadline=None, print_blob=True
-)
-TestOrderMachine = OrderMachine.TestCase
+SIZE = settings(max_examples=examples(40), stateful_step_count=25, deadline=None, print_blob=True)
+
+
+class OrderMachineOverPostgres(OrderMachine):
+    engine = "postgres"
+
+
+@pytest.mark.parametrize("machine", [OrderMachine, OrderMachineOverPostgres])
+def test_orders_come_to_one_end_whatever_happens(machine: type[OrderMachine]) -> None:
+    run_state_machine_as_test(machine, settings=SIZE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from service.http_calls import calling, declined
-from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
 from service.valid import HeldAnswers, require_valid
@@ -24,8 +22,9 @@ from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.orders.states import display, rank
+from swapdesk.service.store.orders import Orders
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.timestamps import rfc3339
@@ -283,21 +282,14 @@ async def test_a_foreign_quote_is_no_quote(
 # Order details that were written once: told again only while they are still true
 
 
-class CountingStore(SqliteStore):
+class CountingOrders(Orders):
     """Counts the whole rows of orders that are read."""
 
     rows_read = 0
 
-    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
+    async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
         self.rows_read += 1
-        return await super().get_order(partner_id, service_id)
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = open_new(tmp_path / "service.db", CountingStore)
-    yield opened
-    await opened.close()
+        return await super().get(partner_id, service_id)
 
 
 @pytest.fixture
@@ -310,12 +302,12 @@ async def order(api: httpx2.AsyncClient) -> dict[str, Any]:
 
 
 async def test_a_whole_row_is_read_once_for_a_version(
-    api: httpx2.AsyncClient, order: dict[str, Any], store: CountingStore
+    api: httpx2.AsyncClient, order: dict[str, Any], store: Store
 ) -> None:
-    store.rows_read = 0
+    store.orders = counting = CountingOrders(store.database)
     for _ in range(3):
         assert (await api.get(f"/orders/{order['serviceId']}")).json() == order
-    assert store.rows_read == 0
+    assert counting.rows_read == 0
 
 
 async def test_another_verdict_of_its_token_is_told_at_once(
@@ -333,7 +325,7 @@ async def test_another_verdict_of_its_token_is_told_at_once(
 async def test_of_a_deleted_order_its_state_alone_is_left(
     api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
 ) -> None:
-    row = await service.store.get_order(FIRST.partner_id, order["serviceId"])
+    row = await service.store.orders.get(FIRST.partner_id, order["serviceId"])
     assert await delete_order(service.store, row, clock.now())
     left = {
         "serviceId": order["serviceId"],
@@ -404,7 +396,7 @@ async def test_every_answer_is_what_the_document_states(
             name = (await created(client, kind=kind))["serviceId"]
             for status in OrderStatusCode:
                 for leg in LegStatus:
-                    row = await service.store.get_order(partner, name)
+                    row = await service.store.orders.get(partner, name)
                     out = leg if row.route == "private" else None
                     shown = display(status, leg, out, row.route)
                     moved = replace(
@@ -417,7 +409,7 @@ async def test_every_answer_is_what_the_document_states(
                         due_at=None,
                         detail={**row.detail, "finished": rfc3339(row.created)},
                     )
-                    if not await service.store.advance_order(moved, expected_version=row.version):
+                    if not await service.store.orders.advance(moved, expected_version=row.version):
                         continue
                     states += 1
                     assert (await client.get(f"/orders/{name}")).status_code == 200

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
@@ -20,6 +19,7 @@ import pytest
 import manual_time
 from service.blade import Cut
 from service.http_calls import calling
+from service.new_store import found, open_new
 from service.orders_fixtures import venues_at
 from service.test_orders_api import BTC_ADDRESS
 from service.venue import PlainVenue
@@ -44,9 +44,7 @@ from swapdesk.service.payments import (
     Reason,
     Settled,
 )
-from swapdesk.service.store.books import Recount, recount
-from swapdesk.service.store.database import connect
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.operation import Access
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
@@ -263,7 +261,7 @@ async def test_what_is_refused_costs_nothing_and_frees_the_payment(
 
 @pytest.mark.parametrize("open_", [False, True])
 async def test_without_a_settlement_the_answer_is_withheld(
-    ann: Caller, facilitator: ScriptedFacilitator, store: SqliteStore, open_: bool
+    ann: Caller, facilitator: ScriptedFacilitator, store: Store, open_: bool
 ) -> None:
     reason = Reason.CHAIN if open_ else Reason.FAILED
     facilitator.result = Settled(reason=reason, open=open_)
@@ -340,14 +338,13 @@ async def begun(ann: Caller, quote_id: str | None = None) -> tuple[dict[str, Any
     return body, await ann.http.post("/exchanges", json=body)
 
 
-def rows(store: SqliteStore) -> list[str]:
+async def rows(store: Store) -> list[str]:
     """Every order that there is, in the sequence of their creation."""
-    with contextlib.closing(sqlite3.connect(store.path)) as db:
-        return [name for (name,) in db.execute("SELECT service_id FROM orders ORDER BY rowid")]
+    return [name for (name,) in await found(store, "SELECT service_id FROM orders ORDER BY number")]
 
 
 async def test_of_eight_creates_at_once_with_money_for_one_one_is_told(
-    ann: Caller, facilitator: ScriptedFacilitator, store: SqliteStore, watched: Watched
+    ann: Caller, facilitator: ScriptedFacilitator, store: Store, watched: Watched
 ) -> None:
     quotes = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"]
     facilitator.first = [facilitator.result, *[FAILED] * 7]
@@ -356,15 +353,16 @@ async def test_of_eight_creates_at_once_with_money_for_one_one_is_told(
     assert sorted(one.status_code for one in answers) == [200] + [402] * 7
     assert {one.content for one in answers if one.status_code == 402} == {b"{}"}
     [paid] = [one.json()["serviceId"] for one in answers if one.status_code == 200]
-    assert len(rows(store)) == 8
-    assert await watched.told(rows(store)) == {paid}
+    names = await rows(store)
+    assert len(names) == 8
+    assert await watched.told(names) == {paid}
 
 
 async def test_an_order_whose_payment_failed_is_carried_out_unheard_until_it_is_paid(
     ann: Caller,
     facilitator: ScriptedFacilitator,
     service: ServiceParts,
-    store: SqliteStore,
+    store: Store,
     clock: ManualClock,
     venue_list: list[PlainVenue],
     watched: Watched,
@@ -372,29 +370,24 @@ async def test_an_order_whose_payment_failed_is_carried_out_unheard_until_it_is_
     facilitator.first = [facilitator.result, FAILED]
     body, answer = await begun(ann)
     assert (answer.status_code, answer.content) == (402, b"{}")
-    [name] = rows(store)
+    [name] = await rows(store)
     assert await watched.told([name]) == set()
     # Money that comes to an address that nobody was told goes where the order says.
-    order = await store.current_order(name)
+    order = await store.orders.current(name)
     venue = next(each for each in venue_list if each.provider.short_name == order.legs[0])
     venue.move(f"{name}:in", LegStatus.FINISHED)
     clock.advance(60)
     await service.worker.step(clock.now())
-    order = await store.current_order(name)
+    order = await store.orders.current(name)
     assert order.status == OrderStatusCode.FINISHED
     assert await watched.told([name]) == set()
-    assert (await watched.finished(), counted_anew(store).agrees) == (0, True)
+    assert (await watched.finished(), (await store.books.recount()).agrees) == (0, True)
     # Whoever asks again, and pays, gets the order that there is, as with every repeated create.
     paid = await ann.http.post("/exchanges", json=body)
     assert (paid.status_code, paid.json()["serviceId"]) == (200, name)
     assert paid.json()["x402PayerAddress"].lower() == ANN
     assert await watched.told([name]) == {name}
-    assert (await watched.finished(), counted_anew(store).agrees) == (1, True)
-
-
-def counted_anew(store: SqliteStore) -> Recount:
-    with contextlib.closing(connect(store.path, writes=False)) as db:
-        return recount(db)
+    assert (await watched.finished(), (await store.books.recount()).agrees) == (1, True)
 
 
 @pytest.mark.parametrize("settles", [True, False])
@@ -402,7 +395,7 @@ async def test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_or
     ann: Caller,
     facilitator: ScriptedFacilitator,
     service: ServiceParts,
-    store: SqliteStore,
+    store: Store,
     clock: ManualClock,
     watched: Watched,
     settles: bool,
@@ -411,7 +404,7 @@ async def test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_or
     _, answer = await begun(ann)
     withheld = {"payment-signature": ann.pays.last}
     assert answer.status_code == 402
-    [name] = rows(store)
+    [name] = await rows(store)
     app = build_service(service)
     async with app.router.lifespan_context(app):
         await manual_time.pass_seconds(clock, FOLLOW_SECONDS + 1)
@@ -430,23 +423,24 @@ async def test_an_order_of_a_service_that_is_killed_before_its_settlement_is_tol
     ann: Caller,
     facilitator: ScriptedFacilitator,
     service: ServiceParts,
-    store: SqliteStore,
+    store: Store,
+    tmp_path: Path,
     killed: Literal["before", "after"],
 ) -> None:
     quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
     facilitator.killed = killed
     with pytest.raises(Cut):
         await begun(ann, quote)
-    [name] = rows(store)
-    another = SqliteStore.open(store.path)
+    [name] = await rows(store)
+    another = open_new(tmp_path / "service.db")
     try:
-        assert await another.get_order(f"x402:{ANN}", name) is None
-        assert await another.last_outbox() == 0
+        assert await another.orders.get(f"x402:{ANN}", name) is None
+        assert await found(another, "SELECT * FROM outbox") == []
         facilitator.later = Settled(SENT)
         await CallPayments(TERMS, facilitator, another, service.clock).follow()
-        told = await another.get_order(f"x402:{ANN}", name)
+        told = await another.orders.get(f"x402:{ANN}", name)
         assert (told is not None) is (killed == "after")
-        assert await another.last_outbox() == (1 if told else 0)
+        assert len(await found(another, "SELECT * FROM outbox")) == (1 if told else 0)
     finally:
         await another.close()
 
@@ -455,7 +449,7 @@ async def test_a_create_that_failed_is_paid_by_the_same_payment_when_it_is_repea
     ann: Caller,
     facilitator: ScriptedFacilitator,
     service: ServiceParts,
-    store: SqliteStore,
+    store: Store,
     clock: ManualClock,
     venue_list: list[PlainVenue],
     watched: Watched,
@@ -467,7 +461,7 @@ async def test_a_create_that_failed_is_paid_by_the_same_payment_when_it_is_repea
     body, answer = await begun(ann, quote)
     unpaid = {"payment-signature": ann.pays.last}
     assert (answer.status_code, len(facilitator.settled)) == (503, 1)
-    [name] = rows(store)
+    [name] = await rows(store)
     clock.advance(20)
     await service.worker.step(clock.now())
     assert await watched.told([name]) == set()
@@ -480,7 +474,7 @@ async def test_a_create_that_failed_is_paid_by_the_same_payment_when_it_is_repea
 async def test_a_group_is_told_with_its_orders_once_it_is_paid(
     ann: Caller,
     facilitator: ScriptedFacilitator,
-    store: SqliteStore,
+    store: Store,
     watched: Watched,
     settles: bool,
 ) -> None:
@@ -488,10 +482,10 @@ async def test_a_group_is_told_with_its_orders_once_it_is_paid(
     facilitator.first = [facilitator.result if settles else FAILED]
     answer = await ann.http.post("/exchanges/multi", json={"orders": [order, order]})
     assert answer.status_code == (200 if settles else 402)
-    names = rows(store)
+    names = await rows(store)
     assert len(names) == 2
     assert await watched.told(names) == (set(names) if settles else set())
-    row = await store.current_order(names[0])
+    row = await store.orders.current(names[0])
     group = f"/exchanges/multi/{row.multi_id}"
     status = await ann.http.get(group)
     assert status.status_code == (200 if settles else 404)
@@ -502,7 +496,7 @@ async def test_a_group_is_told_with_its_orders_once_it_is_paid(
 
 
 async def test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens(
-    ann: Caller, clock: ManualClock, store: SqliteStore
+    ann: Caller, clock: ManualClock, store: Store
 ) -> None:
     quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
     now = int(clock.now().timestamp())
@@ -510,7 +504,7 @@ async def test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens(
     ann.pays.change = _authorized({"validBefore": str(now + needed - 1)})
     _, answer = await begun(ann, quote)
     assert (answer.status_code, required(answer)["error"]) == (402, Reason.LATE)
-    assert rows(store) == []
+    assert await rows(store) == []
     ann.pays.change = _authorized({"validBefore": str(now + needed + 1)})
     _, answer = await begun(ann, quote)
     assert answer.status_code == 200
@@ -621,15 +615,15 @@ async def test_calls_are_counted_by_address_before_and_by_payer_after(
 
 
 async def test_a_payment_is_free_again_until_it_is_settled(
-    store: SqliteStore, clock: ManualClock
+    store: Store, tmp_path: Path, clock: ManualClock
 ) -> None:
     """Whatever process asks: what serves a call is in the store alone."""
     ends = clock.now()
-    assert [await store.reserve_payment(name, ends) for name in "aab"] == [True, False, True]
-    await store.settle_payment("b", "0x1")
+    assert [await store.payments.reserve(name, ends) for name in "aab"] == [True, False, True]
+    await store.payments.settle("b", "0x1")
     for name in "abc":
-        await store.free_payment(name)
-    assert await store.drop_payments(ends - PAYMENTS_KEPT) == 0
-    another = SqliteStore.open(store.path)
-    assert [await another.reserve_payment(name, ends) for name in "ab"] == [True, False]
+        await store.payments.free(name)
+    await store.payments.drop(ends - PAYMENTS_KEPT)
+    another = open_new(tmp_path / "service.db")
+    assert [await another.payments.reserve(name, ends) for name in "ab"] == [True, False]
     await another.close()

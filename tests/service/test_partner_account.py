@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,16 +12,18 @@ import pytest
 from msgspec.structs import replace
 
 from service.http_calls import declined
+from service.new_store import changed
 from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, caller, venues_at
 from service.test_store import order
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST, FREE, SECOND
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Partner
 from swapdesk.service.partner_account import PartnerAccount, commission_of
-from swapdesk.service.store import books
-from swapdesk.service.store.database import connect
+from swapdesk.service.store.books import NothingDue, Recount
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.partners import Act
 from swapdesk.service.store.records import StoredGroup, StoredOrder
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import CommissionQuery
@@ -53,16 +52,16 @@ def finished(row: StoredOrder, at: datetime, of: Partner) -> StoredOrder:
     return replace(row, status=4, rank=8, detail=detail, commission=earned)
 
 
-async def finish(store: SqliteStore, *ended: tuple[StoredOrder, datetime, Partner]) -> None:
+async def finish(store: Store, *ended: tuple[StoredOrder, datetime, Partner]) -> None:
     """Write orders that begin and are finished."""
     if not ended:
         return
-    await store.begin_group(
+    await store.groups.begin(
         StoredGroup(f"group of {ended[0][0].service_id}", "nobody", START, "ethereum"),
         [row for row, _, _ in ended],
     )
     moved = await asyncio.gather(
-        *(store.advance_order(finished(*each), expected_version=1) for each in ended)
+        *(store.orders.advance(finished(*each), expected_version=1) for each in ended)
     )
     assert all(moved)
 
@@ -76,10 +75,9 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.fixture
-def db(store: SqliteStore) -> Iterator[sqlite3.Connection]:
-    with closing(connect(store.path, writes=True)) as connection:
-        yield connection
+def on(text: str) -> Act:
+    """What the operator does at that time."""
+    return Act(at(text), "operator")
 
 
 # What an order earns
@@ -111,7 +109,7 @@ async def test_the_worker_counts_an_order_that_it_finishes(floor: Floor) -> None
     account = PartnerAccount(floor.store, floor.clock)
     for of, earned in ((ALICE, "1.2"), (FRANK, "0")):
         made = await floor.create(of=of)
-        row = await floor.store.get_order(of.partner_id, made.service_id)
+        row = await floor.store.orders.get(of.partner_id, made.service_id)
         (code,) = row.legs
         for status in (LegStatus.EXCHANGING, LegStatus.SENDING):
             floor.venue(code).move(f"{made.service_id}:in", status)
@@ -139,7 +137,7 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def history(store: SqliteStore) -> None:
+async def history(store: Store) -> None:
     """Orders of three partners around the end of a month and of an ISO year."""
     await finish(
         store,
@@ -153,7 +151,7 @@ async def history(store: SqliteStore) -> None:
         (usual(8, FREE, "0.000001", markup=Decimal("0.333")), at("2026-01-01 12:00"), FREE),
         (usual(9, FREE, "0.000001", markup=Decimal("0.333")), at("2026-12-01 12:00"), FREE),
     )
-    await store.begin_group(
+    await store.groups.begin(
         StoredGroup("open", "nobody", START, "ethereum"), [usual(7, FIRST, "123456")]
     )
 
@@ -332,7 +330,7 @@ async def test_an_account_without_orders(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.proves("input get_commissions month")
-async def test_payouts_by_month(store: SqliteStore, db: sqlite3.Connection) -> None:
+async def test_payouts_by_month(store: Store) -> None:
     await finish(
         store,
         (usual(1, ALICE, "1000"), at("2026-10-02 12:00"), ALICE),
@@ -353,23 +351,21 @@ async def test_payouts_by_month(store: SqliteStore, db: sqlite3.Connection) -> N
         )
 
     who = ALICE.partner_id
-    with pytest.raises(books.NothingDue):
-        books.pay_out(db, who, "2026-10", at("2026-11-01 11:59:59"))
+    with pytest.raises(NothingDue):
+        await store.books.pay_out(who, "2026-10", on("2026-11-01 11:59:59"))
     # Thirty days after the first one, which is paid alone.
-    assert books.pay_out(db, who, "2026-10", at("2026-11-01 12:00")) == Decimal("0.8")
-    with pytest.raises(books.NothingDue):
-        books.pay_out(db, who, "2026-10", at("2026-11-01 12:00"))
+    assert await store.books.pay_out(who, "2026-10", on("2026-11-01 12:00")) == Decimal("0.8")
+    with pytest.raises(NothingDue):
+        await store.books.pay_out(who, "2026-10", on("2026-11-01 12:00"))
     assert await told("2026-10") == tuple(map(Decimal, ("2.4", "1.6", "0.8")))
-    assert books.pay_out(db, who, "2026-10", at("2026-12-05 12:00")) == Decimal("1.6")
+    assert await store.books.pay_out(who, "2026-10", on("2026-12-05 12:00")) == Decimal("1.6")
     assert await told("2026-10") == tuple(map(Decimal, ("2.4", "0", "2.4")))
     assert await told("2026-11") == tuple(map(Decimal, ("3.2", "3.2", "0")))
     assert await told(None) == tuple(map(Decimal, ("5.6", "3.2", "2.4")))
-    assert books.recount(db).agrees
+    assert (await store.books.recount()).agrees
 
 
-async def test_a_reversal_is_an_entry_of_its_own_month(
-    store: SqliteStore, db: sqlite3.Connection
-) -> None:
+async def test_a_reversal_is_an_entry_of_its_own_month(store: Store) -> None:
     first, second = usual(1, ALICE, "1000"), usual(2, ALICE, "5000")
     await finish(
         store,
@@ -377,10 +373,10 @@ async def test_a_reversal_is_an_entry_of_its_own_month(
         (second, at("2026-11-02 12:00"), ALICE),
     )
     account = PartnerAccount(store, ManualClock(at("2026-11-20 13:00")))
-    assert books.reverse(db, first.service_id, at("2026-11-19 12:00")) == Decimal("0.8")
+    assert await store.books.reverse(first.service_id, on("2026-11-19 12:00")) == Decimal("0.8")
     for service_id in (first.service_id, "no such order"):
-        with pytest.raises(books.NothingDue):
-            books.reverse(db, service_id, at("2026-11-19 13:00"))
+        with pytest.raises(NothingDue):
+            await store.books.reverse(service_id, on("2026-11-19 13:00"))
     october = await account.commissions(caller(ALICE), CommissionQuery(month="2026-10"))
     assert (october.total_earnings, october.commission_count) == (Decimal("0.8"), 1)
     november = await account.commissions(caller(ALICE), CommissionQuery(month="2026-11"))
@@ -389,16 +385,13 @@ async def test_a_reversal_is_an_entry_of_its_own_month(
     volume = await account.volume(caller(ALICE))
     assert (volume.count, volume.total_transacted_usd) == (2, 6000), "it was swapped"
     # What was reversed is kept back at once, whatever its age.
-    assert books.pay_out(db, ALICE.partner_id, "2026-11", at("2026-12-02 12:00")) == Decimal("3.2")
-    assert books.recount(db).agrees
-    for change in ("UPDATE commissions SET amount = '0'", "DELETE FROM commissions"):
-        with pytest.raises(sqlite3.IntegrityError, match="reversed by an entry"):
-            db.execute(change)
+    assert await store.books.pay_out(
+        ALICE.partner_id, "2026-11", on("2026-12-02 12:00")
+    ) == Decimal("3.2")
+    assert (await store.books.recount()).agrees
 
 
-async def test_no_payout_pays_more_than_is_due_over_all_months(
-    store: SqliteStore, db: sqlite3.Connection
-) -> None:
+async def test_no_payout_pays_more_than_is_due_over_all_months(store: Store) -> None:
     """What was paid for an order that is reversed later is made up for by what comes after it."""
     march, june, july = usual(1, ALICE, "1000"), usual(2, ALICE, "500"), usual(3, ALICE, "2000")
     late = usual(4, ALICE, "8000")
@@ -411,17 +404,17 @@ async def test_no_payout_pays_more_than_is_due_over_all_months(
     )
     account = PartnerAccount(store, ManualClock(at("2026-08-20 13:00")))
     who = ALICE.partner_id
-    assert books.pay_out(db, who, "2026-03", at("2026-04-02 12:00")) == Decimal("0.8")
-    books.reverse(db, march.service_id, at("2026-05-02 12:00"))
+    assert await store.books.pay_out(who, "2026-03", on("2026-04-02 12:00")) == Decimal("0.8")
+    await store.books.reverse(march.service_id, on("2026-05-02 12:00"))
     for month in ("2026-05", "2026-06"):
-        with pytest.raises(books.NothingDue):
-            books.pay_out(db, who, month, at("2026-07-05 12:00"))
+        with pytest.raises(NothingDue):
+            await store.books.pay_out(who, month, on("2026-07-05 12:00"))
     # One that is reversed before it is due keeps nothing else back.
-    books.reverse(db, late.service_id, at("2026-08-03 12:00"))
-    assert books.pay_out(db, who, "2026-07", at("2026-08-05 12:00")) == Decimal("1.2")
+    await store.books.reverse(late.service_id, on("2026-08-03 12:00"))
+    assert await store.books.pay_out(who, "2026-07", on("2026-08-05 12:00")) == Decimal("1.2")
     for month in ("2026-06", "2026-07"):
-        with pytest.raises(books.NothingDue):
-            books.pay_out(db, who, month, at("2026-08-05 12:00"))
+        with pytest.raises(NothingDue):
+            await store.books.pay_out(who, month, on("2026-08-05 12:00"))
     told = await account.commissions(caller(ALICE), CommissionQuery())
     assert told.total_earnings == told.processed_commissions == Decimal("2.0")
     assert told.pending_commissions == 0
@@ -430,50 +423,49 @@ async def test_no_payout_pays_more_than_is_due_over_all_months(
 # The sums and the orders
 
 
-async def test_an_order_counts_once_however_often_it_is_written(store: SqliteStore) -> None:
+async def test_an_order_counts_once_however_often_it_is_written(store: Store) -> None:
     row = usual(1, ALICE)
     await finish(store, (row, START, ALICE))
     again = finished(row, START, ALICE)
     for version in (2, 3):
-        assert await store.advance_order(again, expected_version=version)
-    (day,) = (await store.partner_book(ALICE.partner_id)).days
+        assert await store.orders.advance(again, expected_version=version)
+    (day,) = (await store.books.of(ALICE.partner_id)).days
     assert (day.orders, day.volume, day.entries) == (1, 1000, 1)
 
 
 @pytest.mark.parametrize("table", ["outbox", "commissions", "day_sums"])
-async def test_an_order_and_its_sums_are_written_together(
-    store: SqliteStore, db: sqlite3.Connection, table: str
-) -> None:
+async def test_an_order_and_its_sums_are_written_together(store: Store, table: str) -> None:
     begun = usual(1, ALICE)
     ended = finished(begun, START, ALICE)
-    await store.begin_group(StoredGroup("g", "n", START, "ethereum"), [begun])
-    db.execute(f"CREATE TRIGGER fails AFTER INSERT ON {table} BEGIN SELECT RAISE(ABORT, ''); END")
-    assert not await store.advance_order(ended, expected_version=1)
-    db.execute("DROP TRIGGER fails")
-    assert await store.get_order(ALICE.partner_id, begun.service_id) == begun
-    assert not (await store.partner_book(ALICE.partner_id)).days
-    assert await store.advance_order(ended, expected_version=1)
-    assert [day.orders for day in (await store.partner_book(ALICE.partner_id)).days] == [1]
+    await store.groups.begin(StoredGroup("g", "n", START, "ethereum"), [begun])
+    await changed(store, f"ALTER TABLE {table} RENAME TO gone")
+    with pytest.raises(StoreUnavailable):
+        await store.orders.advance(ended, expected_version=1)
+    await changed(store, f"ALTER TABLE gone RENAME TO {table}")
+    assert await store.orders.get(ALICE.partner_id, begun.service_id) == begun
+    assert not (await store.books.of(ALICE.partner_id)).days
+    assert await store.orders.advance(ended, expected_version=1)
+    assert [day.orders for day in (await store.books.of(ALICE.partner_id)).days] == [1]
 
 
-async def test_sums_that_were_spoiled_are_found_and_written_anew(
-    store: SqliteStore, db: sqlite3.Connection
-) -> None:
+async def test_sums_that_were_spoiled_are_found_and_written_anew(store: Store) -> None:
     await finish(
         store,
         *((usual(n, ALICE), START + timedelta(days=n % 4), ALICE) for n in range(1, 9)),
         (usual(9, BOB, route="private"), START, BOB),
     )
-    whole = [await store.partner_book(of.partner_id) for of in (ALICE, BOB)]
-    books.reverse(db, usual(1, ALICE).service_id, START + timedelta(days=9))
-    whole[0] = await store.partner_book(ALICE.partner_id)
-    assert books.recount(db) == books.Recount(6, (), 0)
-    db.execute("UPDATE day_sums SET volume = '1' WHERE day = '2026-11-21'")
-    db.execute("DELETE FROM day_sums WHERE day IN ('2026-11-20', '2026-11-29')")
-    db.execute("INSERT INTO day_sums VALUES ('nobody', '2026-11-20', 1, 0, '5', '0', 0)")
-    found = books.recount(db)
+    whole = [await store.books.of(of.partner_id) for of in (ALICE, BOB)]
+    await store.books.reverse(
+        usual(1, ALICE).service_id, Act(START + timedelta(days=9), "operator")
+    )
+    whole[0] = await store.books.of(ALICE.partner_id)
+    assert await store.books.recount() == Recount(6, (), 0)
+    await changed(store, "UPDATE day_sums SET volume = '1' WHERE day = '2026-11-21'")
+    await changed(store, "DELETE FROM day_sums WHERE day IN ('2026-11-20', '2026-11-29')")
+    await changed(store, "INSERT INTO day_sums VALUES ('nobody', '2026-11-20', 1, 0, '5', '0', 0)")
+    found = await store.books.recount()
     assert {day for _, day in found.differing} == {"2026-11-20", "2026-11-21", "2026-11-29"}
     assert len(found.differing) == 5
-    books.rebuild(db, found)
-    assert books.recount(db).agrees
-    assert [await store.partner_book(of.partner_id) for of in (ALICE, BOB)] == whole
+    await store.books.rebuild(found)
+    assert (await store.books.recount()).agrees
+    assert [await store.books.of(of.partner_id) for of in (ALICE, BOB)] == whole

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,44 +12,57 @@ import pytest
 from manual_time import pass_seconds
 from service.http_calls import declined, running, small_service
 from service.loopback import serving
+from service.new_store import found, open_new
 from service.test_stream import Listener, stream
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import StoredPartner, Tier
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store import partners
-from swapdesk.service.store.database import connect
-from swapdesk.service.store.partners import NewKey
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.partners import (
+    Act,
+    NameTaken,
+    NewKey,
+    NoSuchKey,
+    NoSuchOrigin,
+    NoSuchPartner,
+    PartnerRefused,
+    Partners,
+)
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.dialect import Dialect
 
 
 @pytest.fixture
-def service(clock: ManualClock, store: SqliteStore) -> ServiceParts:
+def service(clock: ManualClock, store: Store) -> ServiceParts:
     """Without any partner of its own."""
     return small_service(clock, store, ())
 
 
 @pytest.fixture
-def operator(store: SqliteStore) -> Iterator[sqlite3.Connection]:
-    """A connection as that of a command: not one of the service."""
-    with contextlib.closing(connect(store.path, writes=True)) as db:
-        yield db
+async def operator(store: Store, tmp_path: Path) -> AsyncIterator[Partners]:
+    """Over a store of its own, as that of a command: not the service's."""
+    opened = open_new(tmp_path / "service.db")
+    yield opened.partners
+    await opened.close()
+
+
+def act(clock: ManualClock) -> Act:
+    return Act(clock.now(), "operator")
 
 
 def using(key: NewKey) -> dict[str, str]:
     return {"Authorization": f"{key.key}:{key.secret}"}
 
 
-def created(
-    operator: sqlite3.Connection, clock: ManualClock, name: str = "Shop", tier: Tier = Tier.PRO
+async def created(
+    operator: Partners, clock: ManualClock, name: str = "Shop", tier: Tier = Tier.PRO
 ) -> tuple[StoredPartner, NewKey]:
-    return partners.create(operator, name, tier, clock.now())
+    return await operator.create(name, tier, act(clock))
 
 
 async def test_every_change_is_taken_up(
-    service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
+    service: ServiceParts, operator: Partners, clock: ManualClock
 ) -> None:
-    made, _ = created(operator, clock, tier=Tier.FREE)
+    made, _ = await created(operator, clock, tier=Tier.FREE)
     who = made.partner_id
 
     async def seen() -> Any:
@@ -59,7 +71,7 @@ async def test_every_change_is_taken_up(
 
     assert (await seen()).quote_limits.per_day == 50
     assert not (await seen()).fixed_rates
-    partners.set_tier(operator, "Shop", Tier.PRO)
+    await operator.set_tier("Shop", Tier.PRO, act(clock))
     assert (await seen()).quote_limits.per_day == 5000
     assert (await seen()).fixed_rates
     given = {
@@ -69,47 +81,47 @@ async def test_every_change_is_taken_up(
         "default_markup": Decimal(1),
         "fixed_rates": False,
     }
-    partners.set_overrides(operator, who, given)
+    await operator.set_overrides(who, given, (), act(clock))
     found = await seen()
     assert (found.read_limits.per_minute, found.exchange_limits.per_day) == (1, 0)
     assert (found.earns_of_fees, found.default_markup) == (Decimal("7.25"), 1)
     assert not found.fixed_rates
-    partners.set_tier(operator, who, Tier.FREE)
+    await operator.set_tier(who, Tier.FREE, act(clock))
     assert (await seen()).read_limits.per_day == 3, "an override outlives a change of the tier"
-    partners.set_overrides(operator, who, {}, removed=given)
+    await operator.set_overrides(who, {}, given, act(clock))
     assert (await seen()).earns_of_fees == 0
     assert (await seen()).read_limits.per_minute == 60
-    partners.set_origin(operator, who, "https://shop.example", allowed=True)
-    partners.set_origin(operator, who, "https://shop.example", allowed=True)
+    await operator.set_origin(who, "https://shop.example", True, act(clock))
+    await operator.set_origin(who, "https://shop.example", True, act(clock))
     assert (await seen()).allowed_origins == ("https://shop.example",)
-    partners.set_origin(operator, who, "https://shop.example", allowed=False)
+    await operator.set_origin(who, "https://shop.example", False, act(clock))
     assert (await seen()).allowed_origins == ()
-    partners.suspend(operator, who, True)
+    await operator.suspend(who, True, act(clock))
     assert (await seen()).suspended
 
 
 async def test_keys_differ_in_scope_and_dialect_and_one_is_revoked_alone(
-    service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
+    service: ServiceParts, operator: Partners, clock: ManualClock
 ) -> None:
-    _, first = created(operator, clock)
+    _, first = await created(operator, clock)
     async with running(service) as api:
-        _, reader = partners.add_key(operator, "Shop", "read", Dialect.VENDOR, clock.now())
+        _, reader = await operator.add_key("Shop", "read", Dialect.VENDOR, act(clock))
         await pass_seconds(clock, 2)
         body = {"quoteId": "0" * 24, "addressTo": "x"}
         await declined(api.post("/exchanges", json=body, headers=using(reader)), "ACCESS_DENIED")
         assert (await api.get("/orders", headers=using(reader))).status_code == 200
-        partners.revoke(operator, first.key, clock.now())
+        await operator.revoke(first.key, act(clock))
         await pass_seconds(clock, 2)
         assert (await api.get("/orders", headers=using(first))).status_code == 401
         assert (await api.get("/orders", headers=using(reader))).status_code == 200
 
 
 async def test_streams_end_with_their_key_or_account(
-    service: ServiceParts, operator: sqlite3.Connection, clock: ManualClock
+    service: ServiceParts, operator: Partners, clock: ManualClock
 ) -> None:
     """Each with ``error`` AUTH_FAILED and 4401 (contract 11.2); that of another key goes on."""
-    _, first = created(operator, clock)
-    _, second = partners.add_key(operator, "Shop", "full", None, clock.now())
+    _, first = await created(operator, clock)
+    _, second = await operator.add_key("Shop", "full", None, act(clock))
     async with (
         serving(service) as base,
         stream(base, using(first)) as one,
@@ -118,80 +130,107 @@ async def test_streams_end_with_their_key_or_account(
         revoked, kept = Listener(one), Listener(other)
         for listener in (revoked, kept):
             assert (await listener.next())["type"] == "welcome"
-        partners.revoke(operator, first.key, clock.now())
+        await operator.revoke(first.key, act(clock))
         await service.take_up_partners()
         told = await revoked.next()
         assert (told["type"], told["code"]) == ("error", "AUTH_FAILED")
         assert await revoked.closed() == 4401
         assert await kept.silent()
-        partners.suspend(operator, "Shop", True)
+        await operator.suspend("Shop", True, act(clock))
         await service.take_up_partners()
         assert await kept.closed() == 4401
 
 
 async def test_a_look_that_finds_nothing_new_reads_nothing(
     service: ServiceParts,
-    operator: sqlite3.Connection,
+    operator: Partners,
     clock: ManualClock,
-    store: SqliteStore,
+    store: Store,
 ) -> None:
-    created(operator, clock)
+    await created(operator, clock)
     await service.take_up_partners()
     before = service.directory.partners
-    await store.add_requests("2026-11", {"somebody": 1})
+    await store.calls.add_to_month("2026-11", {"somebody": 1})
     await service.take_up_partners()
     assert service.directory.partners is before
 
 
 async def test_what_was_changed_outlives_the_next_seeding(
-    store: SqliteStore, operator: sqlite3.Connection, clock: ManualClock
+    store: Store, operator: Partners, clock: ManualClock
 ) -> None:
-    made, key = created(operator, clock)
-    partners.revoke(operator, key.key, clock.now())
-    partners.set_tier(operator, "Shop", Tier.FREE)
-    number = store.partner_changes()
-    await store.add_partners([made])
-    _, (found,) = await store.read_partners()
+    made, key = await created(operator, clock)
+    await operator.revoke(key.key, act(clock))
+    await operator.set_tier("Shop", Tier.FREE, act(clock))
+    number = await store.partners.changes()
+    await store.partners.add_missing([made])
+    _, (found,) = await store.partners.read()
     assert found.tier is Tier.FREE
     assert found.keys[0].revoked == clock.now()
-    assert store.partner_changes() == number
+    assert await store.partners.changes() == number
 
 
 async def test_a_name_that_several_have_is_refused(
-    store: SqliteStore, operator: sqlite3.Connection, clock: ManualClock
+    store: Store, operator: Partners, clock: ManualClock
 ) -> None:
-    made, _ = created(operator, clock)
+    made, _ = await created(operator, clock)
     twin = StoredPartner("f" * 24, made.name, made.tier, clock.now())
-    await store.add_partners([twin])
-    with pytest.raises(partners.NoSuchPartner, match=f"{made.partner_id}, {'f' * 24}"):
-        partners.find(operator, "Shop")
-    assert partners.find(operator, twin.partner_id) == twin
+    await store.partners.add_missing([twin])
+    with pytest.raises(NoSuchPartner, match=f"{made.partner_id}, {'f' * 24}"):
+        await operator.find("Shop")
+    assert await operator.find(twin.partner_id) == twin
 
 
-def test_the_secret_is_nowhere_in_the_file(
-    operator: sqlite3.Connection, clock: ManualClock
+async def test_the_secret_is_nowhere_in_the_store(
+    store: Store, operator: Partners, clock: ManualClock
 ) -> None:
-    _, key = created(operator, clock)
-    assert key.key in (text := "\n".join(operator.iterdump()))
+    _, key = await created(operator, clock)
+    text = "".join(
+        [
+            str(await found(store, f"SELECT * FROM {table}"))  # noqa: S608 - of the list here
+            for table in ("partners", "api_keys", "audit")
+        ]
+    )
+    assert key.key in text
     assert key.secret not in text
 
 
 @pytest.mark.parametrize("name", ["", " shop", "shop ", "shop\x1b[2J", "a" * 65, "0" * 24, "шоп"])
-def test_names_that_are_none(operator: sqlite3.Connection, clock: ManualClock, name: str) -> None:
-    with pytest.raises(partners.PartnerRefused, match="A name has"):
-        created(operator, clock, name)
+async def test_names_that_are_none(operator: Partners, clock: ManualClock, name: str) -> None:
+    with pytest.raises(PartnerRefused, match="A name has"):
+        await created(operator, clock, name)
 
 
-def test_names_and_keys_that_do_not_meet_an_account(
-    operator: sqlite3.Connection, clock: ManualClock
+async def test_names_and_keys_that_do_not_meet_an_account(
+    operator: Partners, clock: ManualClock
 ) -> None:
-    created(operator, clock)
-    with pytest.raises(partners.NameTaken):
-        created(operator, clock, "SHOP")
-    with pytest.raises(partners.NoSuchPartner, match="Partners: Shop"):
-        partners.suspend(operator, "Chop", True)
-    with pytest.raises(partners.NoSuchKey):
-        partners.revoke(operator, "0" * 32, clock.now())
-    with pytest.raises(partners.NoSuchOrigin, match="every page"):
-        partners.set_origin(operator, "Shop", "https://shop.example", allowed=False)
-    assert not operator.in_transaction
+    await created(operator, clock)
+    noted = await operator.noted()
+    with pytest.raises(NameTaken):
+        await created(operator, clock, "SHOP")
+    with pytest.raises(NoSuchPartner, match="Partners: Shop"):
+        await operator.suspend("Chop", True, act(clock))
+    with pytest.raises(NoSuchKey):
+        await operator.revoke("0" * 32, act(clock))
+    with pytest.raises(NoSuchOrigin, match="every page"):
+        await operator.set_origin("Shop", "https://shop.example", False, act(clock))
+    assert await operator.noted() == noted
+
+
+async def test_what_an_operator_changes_is_written_down(
+    operator: Partners, clock: ManualClock
+) -> None:
+    made, key = await created(operator, clock)
+    clock.advance(60)
+    await operator.set_overrides("Shop", {"read": (1, None, 3)}, ("fee_share",), act(clock))
+    await operator.suspend("Shop", True, act(clock))
+    await operator.revoke(key.key, act(clock))
+    await operator.revoke(key.key, act(clock))
+    noted = await operator.noted()
+    assert {(one.by, one.partner_id) for one in noted} == {("operator", made.partner_id)}
+    assert [one.action for one in noted] == [
+        f"revoke {key.key}",
+        "suspend",
+        "override, read 1/-/3, without fee_share",
+        "create",
+    ]
+    assert [one.at == clock.now() for one in noted] == [True, True, True, False]

@@ -191,7 +191,7 @@ async def test_quotes_are_stored_for_their_partner(
     assert (stored.amount_in, stored.amount_out) == (row.amount_in, row.amount_out)
     assert stored.amount_in_usd == 30000
     assert stored.expires == row.valid_until == clock.now() + QUOTE_VALID
-    assert await service.store.get_quote(SECOND.partner_id, row.quote_id) is None
+    assert await service.store.quotes.get(SECOND.partner_id, row.quote_id) is None
 
 
 async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,8 +34,10 @@ from swapdesk.service.rate_limits import (
     RequestCounter,
     limits_of,
 )
-from swapdesk.service.store.records import StoreUnavailable, Usage
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.calls import Calls
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.records import Usage
+from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import Access, Operation, RateClass
 from swapdesk.wire.operations import BY_NAME, OPERATIONS
@@ -143,7 +145,7 @@ def test_shares_of_several_processes_never_let_more_through_than_the_limit(
 
 
 async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
-    store: SqliteStore, clock: ManualClock
+    store: Store, clock: ManualClock
 ) -> None:
     limits = RateWindows(per_minute=30, per_hour=60, per_day=90)
     keys = tuple(ApiKey(name, digest(b"secret")) for name in ("one", "two"))
@@ -209,7 +211,7 @@ async def test_an_address_without_credentials_has_sixty_reads_a_minute(
     ("path", "by_key", "by_id"), [("/quotes", 5, 2), ("/chains", 60, 30)], ids=["quotes", "reads"]
 )
 async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
-    store: SqliteStore, clock: ManualClock, path: str, by_key: int, by_id: int
+    store: Store, clock: ManualClock, path: str, by_key: int, by_id: int
 ) -> None:
     partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
     parts = small_service(clock, store, [partner])
@@ -238,6 +240,7 @@ def test_half_of_a_limit(whole: int, half: int) -> None:
     assert found == RateWindows(per_minute=half, per_hour=half, per_day=half)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("rate_class", [RateClass.READ, RateClass.QUOTE])
 async def test_processes_over_one_store_share_the_windows(
     tmp_path: Path, rate_class: RateClass
@@ -245,8 +248,7 @@ async def test_processes_over_one_store_share_the_windows(
     """Each counts what the others counted, also where they ask at the same time. Partners and
     classes are apart."""
     clock = ManualClock()
-    stores = [open_new(tmp_path / "service.db")]
-    stores += [SqliteStore.open(tmp_path / "service.db") for _ in range(2)]
+    stores = [open_new(tmp_path / "service.db") for _ in range(3)]
     few = RateWindows(per_minute=7, per_hour=70, per_day=700)
 
     def caller(partner_id: str) -> Caller:
@@ -271,17 +273,18 @@ async def test_processes_over_one_store_share_the_windows(
         await store.close()
 
 
+@pytest.mark.usefixtures("engine")
 async def test_a_share_is_given_back_each_second(tmp_path: Path) -> None:
     """What one process took and did not use, another one lets through."""
     clock = ManualClock()
-    stores = [open_new(tmp_path / "service.db"), SqliteStore.open(tmp_path / "service.db")]
+    stores = [open_new(tmp_path / "service.db") for _ in range(2)]
     limits = RateWindows(per_minute=64, per_hour=640, per_day=640)
     caller = Caller(Partner("p", "P", Tier.PRO, (), limits, limits, limits), None, payment="one")
     one, other = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
     for left in (63, 62):
         decision = await one.admit(caller, RateClass.READ)
         assert decision.remaining == left
-    (minute, *_) = stores[1].usage("p", RateClass.READ)
+    (minute, *_) = await stores[1].calls.usage("p", RateClass.READ)
     assert minute.used == 4, "two more are taken"
     await one.flush()
     decision = await other.admit(caller, RateClass.READ)
@@ -329,7 +332,7 @@ async def test_authenticated_requests_are_counted(
 
 
 async def test_the_count_begins_anew_with_the_month(
-    store: SqliteStore,
+    store: Store,
 ) -> None:
     clock = ManualClock(datetime(2026, 11, 30, 23, 59, 50, tzinfo=UTC))
     counter = RequestCounter(store, clock)
@@ -339,34 +342,34 @@ async def test_the_count_begins_anew_with_the_month(
     assert await counter.in_month(FIRST) == 0
     counter.count(FIRST)
     await counter.flush()
-    assert await store.requests_in_month(FIRST.partner_id, "2026-11") == 1
-    assert await store.requests_in_month(FIRST.partner_id, "2026-12") == 1
+    assert await store.calls.in_month(FIRST.partner_id, "2026-11") == 1
+    assert await store.calls.in_month(FIRST.partner_id, "2026-12") == 1
 
 
-async def test_a_clean_shutdown_writes_the_counts(store: SqliteStore, clock: ManualClock) -> None:
+async def test_a_clean_shutdown_writes_the_counts(store: Store, clock: ManualClock) -> None:
     partner = replace(FIRST, read_limits=ROOMY)
     async with running(small_service(clock, store, [partner]), AS_FIRST) as api:
         for _ in range(7):
             await api.get("/chains")
-    assert await store.requests_in_month(FIRST.partner_id, "2026-11") == 7
-    used = store.usage(FIRST.partner_id, RateClass.READ)
+    assert await store.calls.in_month(FIRST.partner_id, "2026-11") == 7
+    used = await store.calls.usage(FIRST.partner_id, RateClass.READ)
     assert [row.used for row in used] == [7, 7, 7], "what was not used of a share is given back"
 
 
-class FaintStore(SqliteStore):
-    """A store that does not answer the first time something is added."""
+class FaintCalls(Calls):
+    """Does not answer while it is faint, when something is added."""
 
     faint = True
 
-    async def add_requests(self, month: str, counts: dict[str, int]) -> None:
+    async def add_to_month(self, month: str, counts: Mapping[str, int]) -> None:
         if self.faint:
             raise StoreUnavailable
-        await super().add_requests(month, counts)
+        await super().add_to_month(month, counts)
 
 
-async def test_what_could_not_be_written_is_kept(tmp_path: Path, clock: ManualClock) -> None:
-    faint = open_new(tmp_path / "faint.db", FaintStore)
-    counter = RequestCounter(faint, clock)
+async def test_what_could_not_be_written_is_kept(store: Store, clock: ManualClock) -> None:
+    store.calls = faint = FaintCalls(store.database)
+    counter = RequestCounter(store, clock)
     counter.count(FIRST)
     with pytest.raises(StoreUnavailable):
         await counter.flush()
@@ -377,8 +380,7 @@ async def test_what_could_not_be_written_is_kept(tmp_path: Path, clock: ManualCl
         await counter.flush()
     counter.count(FIRST)
     assert await counter.in_month(FIRST) == 3
-    assert await faint.requests_in_month(FIRST.partner_id, "2026-11") == 2
-    await faint.close()
+    assert await faint.in_month(FIRST.partner_id, "2026-11") == 2
 
 
 # Every operation counts in its own class: what is enforced, and what is told of it
@@ -395,7 +397,7 @@ OTHERS = {RateClass.READ: "list_swaps", RateClass.QUOTE: "get_quotes"}
 
 
 @pytest.fixture
-async def limited(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
+async def limited(store: Store, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
     partner = Partner(
         "p",
         "P",

@@ -43,7 +43,7 @@ async def paid(
         for code, wallet in wallets
     ]
     group = StoredGroup(rows[0].service_id, FIRST.partner_id, at, "ethereum")
-    await service.store.begin_group(group, rows)
+    await service.store.groups.begin(group, rows)
 
 
 EVERY_WALLET = [(code, wallet) for code in ("aa", "bb") for wallet in range(WALLETS)]

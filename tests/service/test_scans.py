@@ -12,12 +12,13 @@ import pytest
 from msgspec import Struct, field
 
 from service.http_calls import running, small_service
+from service.new_store import open_new
 from service.world import AS_FIRST, BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.scans import CLAIM, RETRY_AFTER, SCAN_SECONDS, TokenScans
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecurityScan
 
@@ -53,16 +54,16 @@ def scanner(clock: ManualClock) -> TestScanner:
 
 @pytest.fixture
 def service(
-    clock: ManualClock, store: SqliteStore, venue_list: Any, scanner: TestScanner
+    clock: ManualClock, store: Store, venue_list: Any, scanner: TestScanner
 ) -> ServiceParts:
     return small_service(clock, store, venues=venue_list, intermediaries=[], scanner=scanner)
 
 
-async def settle(store: SqliteStore) -> None:
+async def settle(store: Store) -> None:
     """Once what was handed to the store is written, and what followed from it: a scan is claimed
     there, made, and its verdict written."""
     for _ in range(3):
-        await store.add_requests("2026-11", {})
+        await store.calls.add_to_month("2026-11", {})
         for _ in range(20):
             await asyncio.sleep(0)
 
@@ -90,7 +91,7 @@ async def verdict(api: httpx2.AsyncClient, token: Token) -> Any:
 )
 async def test_what_selects_a_token(
     api: httpx2.AsyncClient,
-    store: SqliteStore,
+    store: Store,
     scanner: TestScanner,
     path: str,
     parameters: dict[str, str],
@@ -104,7 +105,7 @@ async def test_what_selects_a_token(
     assert await verdict(api, USDC) is None
 
 
-async def selected(api: httpx2.AsyncClient, store: SqliteStore) -> None:
+async def selected(api: httpx2.AsyncClient, store: Store) -> None:
     """Bitcoin and Ether are asked for, and whatever follows from that has happened."""
     pair = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
     assert (await api.get("/minMax", params=pair)).status_code == 200
@@ -112,7 +113,7 @@ async def selected(api: httpx2.AsyncClient, store: SqliteStore) -> None:
 
 
 async def test_a_verdict_stands_until_it_expires(
-    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
+    api: httpx2.AsyncClient, store: Store, clock: ManualClock, scanner: TestScanner
 ) -> None:
     await selected(api, store)
     first = await verdict(api, BTC)
@@ -127,7 +128,7 @@ async def test_a_verdict_stands_until_it_expires(
 
 
 async def test_a_scan_never_holds_an_answer_up(
-    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
+    api: httpx2.AsyncClient, store: Store, clock: ManualClock, scanner: TestScanner
 ) -> None:
     scanner.silent = True
     await selected(api, store)
@@ -142,7 +143,7 @@ async def test_a_scan_never_holds_an_answer_up(
 
 async def test_a_scanner_that_fails_blocks_nothing(
     api: httpx2.AsyncClient,
-    store: SqliteStore,
+    store: Store,
     clock: ManualClock,
     scanner: TestScanner,
     caplog: pytest.LogCaptureFixture,
@@ -176,7 +177,7 @@ def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> No
 async def test_verdicts_outlive_a_restart(
     api: httpx2.AsyncClient,
     service: ServiceParts,
-    store: SqliteStore,
+    store: Store,
     clock: ManualClock,
     scanner: TestScanner,
 ) -> None:
@@ -191,14 +192,14 @@ async def test_verdicts_outlive_a_restart(
 
 
 async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
-    store: SqliteStore, clock: ManualClock
+    store: Store, clock: ManualClock
 ) -> None:
     old = TokenSecurityScan(
         result_type=ScanResult.WARNING, scanned_at=clock.now(), expires_at=clock.now() + LIFE
     )
-    await store.save_scan(BTC.id, encode_json(old), old.expires_at)
-    await store.save_scan("f" * 24, encode_json(old), old.expires_at)
-    await store.save_scan(ETH.id, b"{}", old.expires_at)
+    await store.scans.save(BTC.id, encode_json(old), old.expires_at)
+    await store.scans.save("f" * 24, encode_json(old), old.expires_at)
+    await store.scans.save(ETH.id, b"{}", old.expires_at)
     clock.advance(60)
     new = old.model_copy(update={"scanned_at": clock.now()})
     catalog = ServiceCatalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
@@ -207,11 +208,11 @@ async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
 
 
 async def test_of_several_processes_one_scans_a_token(
-    tmp_path: Path, store: SqliteStore, clock: ManualClock
+    tmp_path: Path, store: Store, clock: ManualClock
 ) -> None:
     """The others take its verdict; a scan whose process was killed is made again."""
     scanner = TestScanner(clock)
-    other_store = SqliteStore.open(tmp_path / "service.db")
+    other_store = open_new(tmp_path / "service.db")
     catalogs = [ServiceCatalog(CHAINS, TOKENS) for _ in range(2)]
     one = TokenScans(catalogs[0], store, scanner, clock)
     other = TokenScans(catalogs[1], other_store, scanner, clock)
@@ -226,7 +227,7 @@ async def test_of_several_processes_one_scans_a_token(
         found = (catalog.token(BTC.id) for catalog in catalogs)
         return [None if token is None else token.security_scan for token in found]
 
-    assert await store.claim_scan(BTC.id, clock.now(), clock.now() + CLAIM) == (None, True)
+    assert await store.scans.claim(BTC.id, clock.now(), clock.now() + CLAIM) == (None, True)
     await selected(one, other)
     assert scanner.scanned == []
     clock.advance(CLAIM.total_seconds())

@@ -99,7 +99,7 @@ async def moved(
     await service.worker.step(clock.now())  # type: ignore[attr-defined]
     async with asyncio.timeout(PATIENCE):
         while True:
-            row = await service.store.get_order("partner-first", order_id)
+            row = await service.store.orders.get("partner-first", order_id)
             if row is not None and row.in_status == status:
                 return
             await asyncio.sleep(0.005)
@@ -107,7 +107,7 @@ async def moved(
 
 async def told(service: ServiceParts) -> None:
     """Until the hub has passed on all that was committed: nothing older comes after it."""
-    last = await service.store.last_outbox()
+    last = await service.store.outbox.newest()
     await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
 

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 import manual_time
 from patience import PATIENCE, eventually
 from service.http_calls import JSON, calling, code, declined, delivery, fields, raw_call, running
+from service.new_store import found
 from service.plain_bundler import PlainBundler
 from service.test_orders_api import created
 from service.test_store import bundle
@@ -29,7 +30,7 @@ from swapdesk.service.bundling import Landed
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, nobody_intervenes
 from swapdesk.service.rate_limits import STRANGER_READS
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.webhook_signature import WINDOW_SECONDS
@@ -62,9 +63,8 @@ def about(key: str, **more: Any) -> bytes:
     return json.dumps({"type": "order.updated", "data": {"orderId": key}, **more}).encode()
 
 
-def rows(store: SqliteStore, table: str = "orders", columns: str = "*") -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(store.path)) as db:
-        return db.execute(f"SELECT {columns} FROM {table}").fetchall()  # noqa: S608 - names of the tests
+async def rows(store: Store, table: str = "orders", columns: str = "*") -> list[tuple[Any, ...]]:
+    return await found(store, f"SELECT {columns} FROM {table}")  # noqa: S608 - names of the tests
 
 
 async def an_order(api: httpx2.AsyncClient) -> tuple[str, str]:
@@ -119,13 +119,13 @@ async def test_news_that_come_during_a_look_are_looked_for_once_more(
 
 
 async def test_a_bundle_is_looked_at_because_of_its_bundler(
-    store: SqliteStore, service: ServiceParts, clock: ManualClock, now: int
+    store: Store, service: ServiceParts, clock: ManualClock, now: int
 ) -> None:
     bundler = PlainBundler()
     watch = BundleWatch(store, bundler, clock, nobody_intervenes)
     hooks = Webhooks(WEBHOOK_SECRETS, store, clock, service.worker, watch)
     submitted, at = bundle(1, state="submitted", signature="0x"), clock.now()
-    await store.save_bundle(submitted)
+    await store.groups.save_bundle(submitted)
     hashed = submitted.batches[0].hash
     bundler.silent = True
     watching = asyncio.create_task(watch.run())
@@ -139,7 +139,7 @@ async def test_a_bundle_is_looked_at_because_of_its_bundler(
             found = hooks.claimed("bundler", Headers(headers))
             await hooks.take(hooks.verified(found, body), event)
             async with asyncio.timeout(PATIENCE):
-                while len(await store.bundles_under_way()) != left:  # noqa: ASYNC110 - as above
+                while len(await store.groups.bundles_under_way()) != left:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(0)
     finally:
         watching.cancel()
@@ -151,7 +151,7 @@ async def test_a_bundle_is_looked_at_because_of_its_bundler(
 
 
 async def test_replays_and_reorderings_change_nothing(
-    service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
+    service: ServiceParts, store: Store, venue: PlainVenue, now: int
 ) -> None:
     async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
@@ -164,28 +164,28 @@ async def test_replays_and_reorderings_change_nothing(
             events.append((body, delivery(body, now, event_id=f"evt_{number}")))
             await post(api, *events[-1])
             await reaches(api, service_id, reached)
-        asked, before = len(venue.asked), rows(store)
+        asked, before = len(venue.asked), await rows(store)
         rng = random.Random(3)
         for body, headers in rng.choices(events, k=40):
             answer = await post(api, body, headers)
             assert (answer.status_code, answer.json()) == (200, {"received": True})
-        assert (len(venue.asked), rows(store)) == (asked, before)
+        assert (len(venue.asked), await rows(store)) == (asked, before)
 
 
 async def test_an_event_that_nothing_at_the_venue_bears_out_moves_nothing(
-    service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
+    service: ServiceParts, store: Store, venue: PlainVenue, now: int
 ) -> None:
     async with running(service, AS_FIRST) as api:
         service_id, key = await an_order(api)
         asked = len(venue.asked)
         # Everything that is told, and not when somebody looks next.
         told = "status, rank, version, display_status, in_status, modified, detail"
-        before = rows(store, columns=told)
+        before = await rows(store, columns=told)
         body = about(key, status=4, displayStatus="SWAP_COMPLETED", payoutHash="0x00")
         assert (await post(api, body, delivery(body, now))).status_code == 200
         await eventually(lambda: len(venue.asked) > asked)
         assert await status(api, service_id) == 0
-        assert rows(store, columns=told) == before
+        assert await rows(store, columns=told) == before
 
 
 @pytest.mark.parametrize(
@@ -206,31 +206,31 @@ async def test_an_event_that_nothing_at_the_venue_bears_out_moves_nothing(
     ],
 )
 async def test_an_event_of_nothing_is_taken_and_changes_nothing(
-    anyone: httpx2.AsyncClient, service: ServiceParts, store: SqliteStore, now: int, body: bytes
+    anyone: httpx2.AsyncClient, service: ServiceParts, store: Store, now: int, body: bytes
 ) -> None:
     for source in ("aa", "bundler"):
         answer = await post(anyone, body, delivery(body, now, source=source), source)
         assert (answer.status_code, answer.json()) == (200, {"received": True})
         assert await service.worker.step(service.clock.now()) == 0
-        assert rows(store) == []
+        assert await rows(store) == []
 
 
 async def test_an_order_that_nobody_looks_at_any_more_stays_as_it_is(
-    service: ServiceParts, store: SqliteStore, venue: PlainVenue, api: httpx2.AsyncClient, now: int
+    service: ServiceParts, store: Store, venue: PlainVenue, api: httpx2.AsyncClient, now: int
 ) -> None:
     _, key = await an_order(api)
     for change in ("due_at = NULL", "status = -2"):
         with closing(sqlite3.connect(store.path, isolation_level=None)) as db:
             db.execute(f"UPDATE orders SET {change}")  # noqa: S608 - two literals above
-        before, body = rows(store), about(key)
+        before, body = await rows(store), about(key)
         headers = delivery(body, now, event_id=f"evt_{change[0]}")
         assert (await post(api, body, headers)).status_code == 200
         assert await service.worker.step(service.clock.now()) == 0
-        assert rows(store) == before
+        assert await rows(store) == before
 
 
 async def test_event_ids_are_forgotten_once_no_signature_counts(
-    service: ServiceParts, store: SqliteStore, anyone: httpx2.AsyncClient, clock: ManualClock
+    service: ServiceParts, store: Store, anyone: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     begin = int(clock.now().timestamp())
     await post(anyone, NOTHING_NEW, delivery(NOTHING_NEW, begin))
@@ -240,21 +240,21 @@ async def test_event_ids_are_forgotten_once_no_signature_counts(
     assert (await post(anyone, NOTHING_NEW, again)).json() == {"received": True}
     clock.advance(2 * WINDOW_SECONDS - 1)
     await service.worker.sweep(clock.now())
-    assert len(rows(store, "webhooks")) == 1
+    assert len(await rows(store, "webhooks")) == 1
     clock.advance(3)
     await service.worker.sweep(clock.now())
-    assert rows(store, "webhooks") == []
+    assert await rows(store, "webhooks") == []
 
 
 # Who is believed
 
 
-def refused(answer: httpx2.Response, store: SqliteStore) -> str:
+def refused(answer: httpx2.Response, store: Store) -> str:
     """That it is refused, and that nothing came of it; the message."""
     assert code(answer) == (401, "INVALID_API_CREDENTIALS")
     assert answer.json().keys() == {"message", "code", "requestId"}
     assert answer.headers["x-request-id"] == answer.json()["requestId"]
-    assert rows(store, "webhooks") == []
+    assert await rows(store, "webhooks") == []
     return str(answer.json()["message"])
 
 
@@ -269,7 +269,7 @@ async def test_another_implementation_signs(anyone: httpx2.AsyncClient, now: int
 
 @pytest.mark.proves("input receive_webhook source")
 async def test_a_source_is_known_by_its_own_secret(
-    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: Store, now: int
 ) -> None:
     body = NOTHING_NEW
     await declined(post(anyone, body, delivery(body, now), "cc"), "NOT_FOUND")
@@ -278,7 +278,7 @@ async def test_a_source_is_known_by_its_own_secret(
 
 
 async def test_one_of_several_signatures_is_enough_and_other_versions_count_for_nothing(
-    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: Store, now: int
 ) -> None:
     right = delivery(NOTHING_NEW, now)
     name = "webhook-signature"
@@ -290,7 +290,7 @@ async def test_one_of_several_signatures_is_enough_and_other_versions_count_for_
 
 
 async def test_whatever_is_wrong_is_told_alike(
-    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: Store, now: int
 ) -> None:
     good = delivery(NOTHING_NEW, now)
     told = set()
@@ -326,12 +326,12 @@ async def test_five_minutes_on_either_side(anyone: httpx2.AsyncClient, now: int,
 
 
 async def test_an_id_in_the_body_is_the_one_that_was_signed(
-    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: Store, now: int
 ) -> None:
     for told in ("evt_2", "", 1, None, ["evt_1"]):
         body = json.dumps({"id": told}).encode()
         assert fields(await post(anyone, body, delivery(body, now))).keys() == {"id"}
-        assert rows(store, "webhooks") == []
+        assert await rows(store, "webhooks") == []
     body = b'{"id":"evt_1"}'
     assert (await post(anyone, body, delivery(body, now))).status_code == 200
 
@@ -347,7 +347,7 @@ async def test_it_takes_no_parameters(anyone: httpx2.AsyncClient, now: int) -> N
 
 
 async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
-    service: ServiceParts, store: SqliteStore, now: int
+    service: ServiceParts, store: Store, now: int
 ) -> None:
     application = build_service(service)
 

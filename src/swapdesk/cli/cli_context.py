@@ -280,7 +280,7 @@ on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """On the connected desk with a wallet that is ready: ``work`` takes the session first."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", place="data")
-"""On the store of a service: ``work`` takes output, connection and time first."""
+"""On the store of a service: ``work`` takes output, store and act first."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """On the connected desk of a sandbox: ``work`` takes the session first."""
 

@@ -1,14 +1,14 @@
 """Accounts and books of the partners of a service of one's own, in its store.
 
-The service may run meanwhile: SQLite lets one writer in at a time, and each of these commands
-writes for a moment.
+The service may run meanwhile; each of these commands writes for a moment.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+import asyncio
+import getpass
+import os
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -28,9 +28,11 @@ from swapdesk.sandbox.run_file import find_running
 from swapdesk.sandbox.service_process import DATABASE
 from swapdesk.service.access import Scope, StoredKey, StoredPartner, Tier
 from swapdesk.service.browsers import origin_of
-from swapdesk.service.store import books, partners
+from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
-from swapdesk.service.store.database import SchemaError, connect, prepare
+from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.partners import Act, NewKey
+from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
@@ -117,19 +119,25 @@ _REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
 
 def run_on_store(
     call: CliContext,
-    work: Callable[[Output, sqlite3.Connection, datetime], int | None],
+    work: Callable[[Output, Store, Act], Awaitable[int | None]],
     data: Path | None,
 ) -> int | None:
-    """Work with a connection that writes, and the service's time. Exit 5 where no service ever
-    ran."""
+    """Work with the store, at the service's time. Exit 5 where no service ever ran."""
     directory = (data or call.settings(lenient=True).home.sandbox).absolute()
     if not (directory / DATABASE).exists():
         said = f"No service has run in {directory} yet."
         raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+
+    async def worked() -> int | None:
+        store = Store.open(directory / DATABASE)
+        try:
+            act = Act(_service_time(directory), _operator())
+            return await work(call.output, store, act)
+        finally:
+            await store.close()
+
     try:
-        with closing(connect(directory / DATABASE, writes=True)) as db:
-            prepare(db)
-            return work(call.output, db, _service_time(directory))
+        return asyncio.run(worked())
     except SchemaError as error:
         said = f"The store cannot be used: {error}."
         raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
@@ -138,6 +146,14 @@ def run_on_store(
     except partners.PartnerRefused as refused:
         code, field = next(row[1:] for row in _REFUSALS if isinstance(refused, row[0]))
         raise bad_input(code, str(refused), field=field, money=UNCHANGED) from None
+
+
+def _operator() -> str:
+    """Who gives the command, by name where the machine knows one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def _service_time(directory: Path) -> datetime:
@@ -162,14 +178,12 @@ def _service_time(directory: Path) -> datetime:
 # Accounts
 
 
-def create_account(
-    output: Output, db: sqlite3.Connection, now: datetime, name: str, tier: str
-) -> None:
-    _tell_new(output, *partners.create(db, name, Tier(tier), now))
+async def create_account(output: Output, store: Store, act: Act, name: str, tier: str) -> None:
+    _tell_new(output, *await store.partners.create(name, Tier(tier), act))
 
 
-def list_accounts(output: Output, db: sqlite3.Connection, now: datetime) -> None:
-    accounts = [_facts(each) for each in partners.read(db)[1]]
+async def list_accounts(output: Output, store: Store, act: Act) -> None:
+    accounts = [_facts(each) for each in (await store.partners.read())[1]]
     rows = [
         (
             each.partner_id,
@@ -190,40 +204,38 @@ def list_accounts(output: Output, db: sqlite3.Connection, now: datetime) -> None
         output.say("There are no partners. swapdesk partner create NAME makes one.")
 
 
-def show_account(output: Output, db: sqlite3.Connection, now: datetime, which: str) -> None:
-    _tell(output, partners.find(db, which))
+async def show_account(output: Output, store: Store, act: Act, which: str) -> None:
+    _tell(output, await store.partners.find(which))
 
 
-def add_key(
+async def add_key(
     output: Output,
-    db: sqlite3.Connection,
-    now: datetime,
+    store: Store,
+    act: Act,
     which: str,
     scope: Scope,
     dialect: str | None,
 ) -> None:
     named = None if dialect is None else Dialect(dialect)
-    _tell_new(output, *partners.add_key(db, which, scope, named, now))
+    _tell_new(output, *await store.partners.add_key(which, scope, named, act))
 
 
-def revoke_key(output: Output, db: sqlite3.Connection, now: datetime, api_key: str) -> None:
-    _tell(output, partners.revoke(db, api_key, now))
+async def revoke_key(output: Output, store: Store, act: Act, api_key: str) -> None:
+    _tell(output, await store.partners.revoke(api_key, act))
 
 
-def suspend_account(
-    output: Output, db: sqlite3.Connection, now: datetime, which: str, lift: bool
-) -> None:
-    _tell(output, partners.suspend(db, which, not lift))
+async def suspend_account(output: Output, store: Store, act: Act, which: str, lift: bool) -> None:
+    _tell(output, await store.partners.suspend(which, not lift, act))
 
 
-def give_tier(output: Output, db: sqlite3.Connection, now: datetime, which: str, tier: str) -> None:
-    _tell(output, partners.set_tier(db, which, Tier(tier)))
+async def give_tier(output: Output, store: Store, act: Act, which: str, tier: str) -> None:
+    _tell(output, await store.partners.set_tier(which, Tier(tier), act))
 
 
-def override_terms(
+async def override_terms(
     output: Output,
-    db: sqlite3.Connection,
-    now: datetime,
+    store: Store,
+    act: Act,
     which: str,
     quote: tuple[int | None, ...] | None,
     exchange: tuple[int | None, ...] | None,
@@ -248,19 +260,19 @@ def override_terms(
         raise bad_input("USAGE", said, money=UNCHANGED)
     if not given and not removed:
         raise bad_input("USAGE", "Name at least one override, or --remove one.", money=UNCHANGED)
-    account = partners.set_overrides(
-        db,
+    account = await store.partners.set_overrides(
         which,
         {OVERRIDES[name]: value for name, value in given.items()},
         [OVERRIDES[name] for name in removed],
+        act,
     )
     _tell(output, account)
 
 
-def change_origins(
+async def change_origins(
     output: Output,
-    db: sqlite3.Connection,
-    now: datetime,
+    store: Store,
+    act: Act,
     which: str,
     action: str,
     origin: str | None,
@@ -269,13 +281,13 @@ def change_origins(
         said = "add and remove take one ORIGIN; list takes none."
         raise bad_input("USAGE", said, money=UNCHANGED)
     if origin is None:
-        account = partners.find(db, which)
+        account = await store.partners.find(which)
     else:
         try:
             named = origin_of(origin)
         except ValueError as error:
             raise bad_input("BAD_ORIGIN", f"{error}.", field="origin", money=UNCHANGED) from None
-        account = partners.set_origin(db, which, named, action == "add")
+        account = await store.partners.set_origin(which, named, action == "add", act)
     output.say(
         *(account.origins or ("Every page is allowed.",)), document=PartnerDocument(_facts(account))
     )
@@ -351,7 +363,7 @@ def _rows(facts: PartnerFacts) -> list[tuple[str, str]]:
     ]
 
 
-def _tell_new(output: Output, account: StoredPartner, new: partners.NewKey) -> None:
+def _tell_new(output: Output, account: StoredPartner, new: NewKey) -> None:
     output.facts(
         [
             ("partner id", account.partner_id),
@@ -369,11 +381,11 @@ def _tell_new(output: Output, account: StoredPartner, new: partners.NewKey) -> N
 # Books
 
 
-def check_sums(output: Output, db: sqlite3.Connection, now: datetime, rebuild: bool) -> int:
-    found = books.recount(db)
+async def check_sums(output: Output, store: Store, act: Act, rebuild: bool) -> int:
+    found = await store.books.recount()
     if rebuild and not found.agrees:
-        books.rebuild(db, found)
-    names = _names(db)
+        await store.books.rebuild(found)
+    names = await _names(store)
     days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
     rebuilt = rebuild and not found.agrees
     output.table(
@@ -389,32 +401,30 @@ def check_sums(output: Output, db: sqlite3.Connection, now: datetime, rebuild: b
     return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
 
 
-def book_payout(
-    output: Output, db: sqlite3.Connection, now: datetime, name: str, month: str
-) -> None:
+async def book_payout(output: Output, store: Store, act: Act, name: str, month: str) -> None:
     if MONTH.fullmatch(month) is None:
         message = f"{month!r} is no month like 2026-11."
         raise bad_input("NO_SUCH_MONTH", message, field="month", money=UNBOOKED)
-    names = _names(db)
+    names = await _names(store)
     found = next((of for of, known in names.items() if name in (of, known)), None)
     if found is None:
         message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
         raise bad_input("NO_SUCH_PARTNER", message, field="partner", money=UNBOOKED)
-    amount = books.pay_out(db, found, month, now)
+    amount = await store.books.pay_out(found, month, act)
     output.say(
         f"{names[found]} is paid for {month}: {usd(amount)}.",
         document=BookedDocument(names[found], month, amount),
     )
 
 
-def book_reversal(output: Output, db: sqlite3.Connection, now: datetime, order: str) -> None:
-    amount = -books.reverse(db, order, now)
+async def book_reversal(output: Output, store: Store, act: Act, order: str) -> None:
+    amount = -(await store.books.reverse(order, act))
     output.say(
         f"The commission of {order} is reversed: {usd(amount)}.",
-        document=BookedDocument(None, f"{now:%Y-%m}", amount),
+        document=BookedDocument(None, f"{act.at:%Y-%m}", amount),
     )
 
 
-def _names(db: sqlite3.Connection) -> dict[str, str]:
+async def _names(store: Store) -> dict[str, str]:
     """Names of the partners by their ids."""
-    return {each.partner_id: each.name for each in partners.read(db)[1]}
+    return {each.partner_id: each.name for each in (await store.partners.read())[1]}

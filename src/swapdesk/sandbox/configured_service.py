@@ -35,8 +35,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.database import SchemaError
-from swapdesk.service.store.records import Store
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
 from swapdesk.service.venues.onchain.documents import Permits
@@ -231,7 +230,7 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
         try:
             make_directories(config.data)
             held.callback(os.close, await lock_directory(config.data, clock))
-            store = SqliteStore.open(config.data / DATABASE)
+            store = Store.open(config.data / DATABASE)
         except (DirectoryInUse, SchemaError, OSError) as error:
             raise ServiceRefused(f"data: {error}") from None
         try:

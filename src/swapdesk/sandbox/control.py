@@ -35,7 +35,8 @@ from swapdesk.sandbox.tables import EVM_CHAINS, HONEST_ROWS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.store.records import Store, StoredOrder
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber, NumberError, from_base_units, to_base_units
@@ -270,7 +271,7 @@ class Control:
 
     async def _order(self, service_id: str) -> StoredOrder:
         """Whosever it is, those who pay for each call among them."""
-        order = await self._store.current_order(service_id)
+        order = await self._store.orders.current(service_id)
         if order is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
         return order
@@ -341,9 +342,9 @@ class Control:
         became an order."""
         if body.service_id is not None:
             await self._order(body.service_id)
-        if body.multi_id is not None and await self._store.owner_of_group(body.multi_id) is None:
+        if body.multi_id is not None and await self._store.groups.owner(body.multi_id) is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such group of orders.")
-        if body.quote_id is not None and await self._store.owner_of_quote(body.quote_id) is None:
+        if body.quote_id is not None and await self._store.quotes.owner(body.quote_id) is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such quote.")
         if body.venue is not None and body.venue not in _VENUE_NAMES:
             raise _invalid("venue", f"there is no exchange {body.venue!r}")

@@ -53,8 +53,8 @@ from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
 from swapdesk.sandbox.supervisor import makers_of
 from swapdesk.sandbox.tables import chain_lines
 from swapdesk.sandbox.world import seed_bytes
-from swapdesk.service.store.database import LoopWriter
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.sqlite import LoopWriter
+from swapdesk.service.store.store import Store
 
 T = TypeVar("T")
 
@@ -172,7 +172,7 @@ async def open_world(
         ticking = asyncio.create_task(
             keep_stepping(opened.node, clock, TICK_SECONDS / float(speed))
         )
-        store = SqliteStore.open(data / DATABASE, LoopWriter)
+        store = Store.open(data / DATABASE, writer=LoopWriter)
         try:
             service = await build_sandbox_service(
                 data,

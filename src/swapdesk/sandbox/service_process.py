@@ -54,8 +54,7 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.records import Store
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.store.store import Store
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.dialect import Dialect
@@ -143,7 +142,7 @@ async def build_sandbox_service(
     market = Market(int(told["seed"]))
     faults = ActiveFaults()
     key = load_key(data)
-    await store.add_partners(build_partners(partner_keys(key), clock.now()))
+    await store.partners.add_missing(build_partners(partner_keys(key), clock.now()))
     chains, catalog = _catalog(market.seed, tokens, clock, chain_ids)
     onchain = build_onchain(node_url, key, chains, catalog, clock, market, transport)
     parts = assemble(
@@ -191,7 +190,7 @@ async def _run(orders: dict[str, Any]) -> int:
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
         told = await _time_of(ledger, clock)
-        store = SqliteStore.open(data / DATABASE)
+        store = Store.open(data / DATABASE)
         try:
             # Ids are capabilities and must not be guessed, so they follow no seed.
             rng = random.SystemRandom()

@@ -37,7 +37,8 @@ from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
-from swapdesk.service.store.records import Store, StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues

@@ -25,7 +25,9 @@ from swapdesk.service.access import Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.presentation import visible
-from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
 from swapdesk.wire.errors import ErrorCode
@@ -76,8 +78,8 @@ class Hub:
             while True:
                 try:
                     if self.delivered is None:
-                        self.delivered = await self._store.last_outbox()
-                    await self._store.outbox_beyond(self.delivered)
+                        self.delivered = await self._store.outbox.newest()
+                    await self._store.outbox.beyond(self.delivered)
                     self.delivered = await self.deliver(self.delivered)
                 except StoreUnavailable as unavailable:
                     log.error("hub: the store does not answer: %s", unavailable)
@@ -88,7 +90,7 @@ class Hub:
 
     async def deliver(self, after: int) -> int:
         """Tell the subscribers every change after a sequence; returns the newest sequence."""
-        while rows := await self._store.read_outbox(after, _ROWS_AT_ONCE):
+        while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             for row in rows:
                 self._news.pop(row.service_id, None)  # what was read of it is old now
                 self._news[row.service_id] = _News(row.version)

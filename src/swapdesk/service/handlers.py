@@ -25,7 +25,7 @@ from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
 from swapdesk.wire.chains import ChainList, SwapProvider
@@ -69,9 +69,9 @@ class ServiceParts(Struct, frozen=True):
         """Know the partners as an operator changed them from another process, and end the streams
         whose key is no longer accepted: requests read the directory alone. Raises
         StoreUnavailable."""
-        if self.store.partner_changes() == self.directory.version:
+        if await self.store.partners.changes() == self.directory.version:
             return
-        version, partners = await self.store.read_partners()
+        version, partners = await self.store.partners.read()
         self.directory.replace([each.as_partner() for each in partners], version)
         self.hub.end_refused(self.directory.accepts)
 

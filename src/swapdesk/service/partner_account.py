@@ -15,7 +15,8 @@ from typing import TypeVar
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import invalid
-from swapdesk.service.store.records import DaySum, Store, StoredOrder, Sums
+from swapdesk.service.store.records import DaySum, StoredOrder, Sums
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import (
     ChartPoint,
@@ -118,7 +119,7 @@ class PartnerAccount:
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
         """Contract 12.2; ``month`` scopes by when it was earned, payouts included."""
-        book = await self._store.partner_book(caller.partner.partner_id)
+        book = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(book.days), self._today()
         if query.month is None:
             asked = reduce(_plus, book.days, Sums())
@@ -137,7 +138,7 @@ class PartnerAccount:
 
     async def volume(self, caller: Caller) -> VolumeStatistics:
         """Contract 12.3."""
-        book = await self._store.partner_book(caller.partner.partner_id)
+        book = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(book.days), self._today()
         total = reduce(_plus, book.days, Sums())
         this_month = months.get(_month(today), Sums())
@@ -152,7 +153,7 @@ class PartnerAccount:
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
         """Contract 12.4: from the week of the first order to this one, empty ones included."""
-        book = await self._store.partner_book(caller.partner.partner_id)
+        book = await self._store.books.of(caller.partner.partner_id)
         if not book.days:
             return []
         weeks = _by_name((_monday(day.day), day) for day in book.days)
@@ -176,7 +177,7 @@ class PartnerAccount:
     async def chart(self, caller: Caller, query: ChartQuery) -> list[ChartPoint]:
         """Contract 12.5. Raises VALIDATION_ERROR for ``from`` after ``to``."""
         dates = self._dates(query)
-        book = await self._store.partner_book(caller.partner.partner_id)
+        book = await self._store.books.of(caller.partner.partner_id)
         length = len("YYYY-MM") if query.granularity is Granularity.MONTH else len("YYYY-MM-DD")
         sums = _by_name((day.day.isoformat()[:length], day) for day in book.days)
         points = ((name, sums.get(name, Sums())) for name in dates)

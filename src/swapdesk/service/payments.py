@@ -31,7 +31,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner, Tier
 from swapdesk.service.orders.route_opening import CARRY_SECONDS
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.price_tiers import PRICES, PriceTier
@@ -238,7 +238,7 @@ class CallPayments:
         reason = await self._facilitator.objection(payment)
         if reason is not None:
             raise self.needed(tier, url, reason)
-        if not await self._store.reserve_payment(payment.key, payment.ends):
+        if not await self._store.payments.reserve(payment.key, payment.ends):
             raise self.needed(tier, url, Reason.USED)
         return payment
 
@@ -251,11 +251,11 @@ class CallPayments:
 
     async def free(self, payment: CallPayment) -> None:
         """The call was refused, and nothing was sent: the payment may serve another one."""
-        await self._store.free_payment(payment.key)
+        await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
-        note = partial(self._store.note_payment_sent, payment.key)
+        note = partial(self._store.payments.note_sent, payment.key)
         settled = await self._facilitator.settle(payment, note)
         told = _encoded(
             {
@@ -270,18 +270,18 @@ class CallPayments:
             if not settled.open:
                 await self.free(payment)
             raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
-        await self._store.settle_payment(payment.key, settled.transaction)
+        await self._store.payments.settle(payment.key, settled.transaction)
         return told
 
     async def follow(self) -> None:
         """Look once at every payment that was sent and has no end yet."""
         since = self._clock.now() - FOLLOWED
-        for payment, transaction in await self._store.payments_under_way(since):
+        for payment, transaction in await self._store.payments.under_way(since):
             settled = await self._facilitator.outcome(transaction)
             if settled.transaction is not None:
-                await self._store.settle_payment(payment, settled.transaction)
+                await self._store.payments.settle(payment, settled.transaction)
             elif not settled.open:
-                await self._store.free_payment(payment)
+                await self._store.payments.free(payment)
 
 
 def payer_of(partner_id: str) -> str | None:

@@ -28,7 +28,9 @@ from msgspec.structs import replace
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.records import Store, StoreUnavailable, Usage
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.records import Usage
+from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import RateClass
@@ -282,7 +284,7 @@ class RequestCounter:
         """Requests of this month so far, the unwritten ones included."""
         month = self._month()
         async with self._writing:
-            written = await self._store.requests_in_month(partner.partner_id, _stored(month))
+            written = await self._store.calls.in_month(partner.partner_id, _stored(month))
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
@@ -292,7 +294,7 @@ class RequestCounter:
                 counts = self._unwritten.pop(month)
                 try:
                     if counts:
-                        await self._store.add_requests(_stored(month), dict(counts))
+                        await self._store.calls.add_to_month(_stored(month), dict(counts))
                 except StoreUnavailable:
                     self._unwritten[month].update(counts)
                     raise
@@ -339,7 +341,7 @@ class RateLimiter:
         if rate_class in _BY_SHARES:
             return await self._from_share(counted, rate_class, limits)
         call = CountedCall(counted, rate_class, limits, self._clock)
-        await self._store.count_calls(call)
+        await self._store.calls.count(call)
         return call.decision
 
     async def _from_share(
@@ -360,7 +362,7 @@ class RateLimiter:
                 await self._give_back([] if share is None else [self._shares.pop(key)])
                 share = CallShare(counted, rate_class, limits, self._clock)
                 try:
-                    await self._store.count_calls(share)
+                    await self._store.calls.count(share)
                 except LimitReached:
                     self._shares[key] = share
                     raise
@@ -370,13 +372,13 @@ class RateLimiter:
         """Count one read of an address without credentials. Raises LimitReached."""
         return self._strangers.admit(address, self._clock.now())
 
-    def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
+    async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """How the windows stand, for an answer to a call that counted in none of them. Raises
         StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        rows = self._store.usage(_counted(caller), rate_class)
+        rows = await self._store.calls.usage(_counted(caller), rate_class)
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
@@ -389,7 +391,7 @@ class RateLimiter:
     async def _give_back(self, shares: Iterable[CallShare]) -> None:
         unused = [row for share in shares for row in share.unused]
         if unused:
-            await self._store.free_calls(unused)
+            await self._store.calls.free(unused)
 
     async def limits(self, caller: Caller) -> RateLimits:
         """The record of ``GET /rateLimits``: the very numbers that are enforced."""

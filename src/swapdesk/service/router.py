@@ -48,7 +48,7 @@ from swapdesk.service.request_reading import (
     raw_body,
     with_values,
 )
-from swapdesk.service.store.records import StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.webhooks import Delivery
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.encoding.dialect import Dialect
@@ -385,7 +385,7 @@ class Surface:
             return await self._done(found, caller, request, seen, begins)
         finally:
             if begins is not None:
-                seen.admission = begins.decision or self._parts.rates.standing(
+                seen.admission = begins.decision or await self._parts.rates.standing(
                     caller, RateClass.EXCHANGE
                 )
 

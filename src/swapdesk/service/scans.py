@@ -13,7 +13,8 @@ from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.store.records import Store, StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
@@ -54,7 +55,7 @@ class TokenScans:
 
     async def restore(self) -> None:
         """Take up the verdicts an earlier process left. Raises StoreUnavailable."""
-        for token_id, written in await self._store.load_scans():
+        for token_id, written in await self._store.scans.load():
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
@@ -71,13 +72,13 @@ class TokenScans:
     async def _looked_at(self, scanner: TokenScanner, token: Token) -> None:
         try:
             now = self._clock.now()
-            written, claimed = await self._store.claim_scan(token.id, now, now + CLAIM)
+            written, claimed = await self._store.scans.claim(token.id, now, now + CLAIM)
             if written is not None:
                 self._take_up(token.id, written)
             if claimed:
                 verdict = await self._scan(scanner, token)
                 self._catalog.put_scan(token.id, verdict)
-                await self._store.save_scan(token.id, encode_json(verdict), verdict.expires_at)
+                await self._store.scans.save(token.id, encode_json(verdict), verdict.expires_at)
         except StoreUnavailable as unavailable:
             logger.warning("scan of token %s: %s", token.id, unavailable)
         finally:

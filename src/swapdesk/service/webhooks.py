@@ -21,7 +21,7 @@ from swapdesk.clock import Clock
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.store import Store
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.webhook_signature import (
     WINDOW_SECONDS,
@@ -100,7 +100,7 @@ class Webhooks:
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)
-        if not await self._store.note_webhook(delivery.source, delivery.event_id, ends):
+        if not await self._store.webhooks.note(delivery.source, delivery.event_id, ends):
             return
         data = event.get("data")
         if not isinstance(data, dict):
@@ -111,7 +111,7 @@ class Webhooks:
             self._worker.hint(named[1])
 
     async def _operation(self, told: object) -> None:
-        for bundle in await self._store.bundles_under_way():
+        for bundle in await self._store.groups.bundles_under_way():
             if any(batch.hash == told for batch in bundle.batches):
                 self._bundles.wake()
                 return

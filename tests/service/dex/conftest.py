@@ -5,15 +5,26 @@ Each test has accounts of its own. Whoever stops venues or moves time has a worl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 
+import databases
 from service.dex.trading import Floor, trading
+from service.new_store import stores_of
+
+
+@pytest.fixture(scope="package", params=databases.NAMES)
+def engine(request: pytest.FixtureRequest) -> Iterator[databases.Name]:
+    """The database behind every store of a test: each test runs over both."""
+    with stores_of(request.param):
+        yield request.param
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
-async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Floor]:
+async def floor(
+    engine: databases.Name, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Floor]:
     async with trading(tmp_path_factory.mktemp("dex")) as made:
         yield made

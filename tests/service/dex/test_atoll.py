@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from solders.keypair import Keypair
 
+import databases
 from service.dex.solana_floor import SOL, SolanaFloor, SolanaTrader, trading_on_solana
 from swapdesk.chain.solana import PACKET_BYTES, read_message, read_transaction
 from swapdesk.service.venues.onchain.atoll import FEE, MOST_USD, offered
@@ -22,7 +23,9 @@ RENT = 2_039_280
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaFloor]:
+async def floor(
+    engine: databases.Name, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SolanaFloor]:
     async with trading_on_solana(tmp_path_factory.mktemp("atoll")) as made:
         yield made
 

@@ -114,7 +114,7 @@ async def test_slippage(floor: Floor) -> None:
         (row,) = await rows(floor, swaps="ba", **more)
         assert row["slippageSupported"] is True
         partner = "partner-first"
-        stored = await floor.parts.store.get_quote(partner, row["quoteId"])
+        stored = await floor.parts.store.quotes.get(partner, row["quoteId"])
         out = int(stored.plan["out"])
         least[slippage] = Decimal(stored.plan["least"]) / out
     assert least["0"] == 1

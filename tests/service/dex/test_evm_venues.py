@@ -218,7 +218,7 @@ async def test_a_transfer_to_another_chain(floor: Floor) -> None:
     assert await someone.holds("USDC") == 0
     await floor.work()
     assert await someone.holds("USDC", "ethereum") == 299_880_000, "paid once"
-    stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
+    stored = await floor.parts.store.orders.get("partner-first", order["serviceId"])
     assert stored.fee_usd == row["feeUsd"]
     assert stored.commission == row["feeUsd"] / 5, "20 percent of the venue's fee"
 
@@ -233,7 +233,7 @@ async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     """Two payouts of one transfer go out before anybody wrote one down."""
     someone, _, order = await carried(floor, 1603, "200")
     await someone.sent(order)
-    stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
+    stored = await floor.parts.store.orders.get("partner-first", order["serviceId"])
     async with asyncio.timeout(PATIENCE):
         while True:
             twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
@@ -470,7 +470,7 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     someone, row = await intended(floor, 1309)
     order = await signed_order(someone, row["quoteId"])
     assert await someone.confirm(order["serviceId"]) is True
-    stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
+    stored = await floor.parts.store.orders.get("partner-first", order["serviceId"])
     assert stored.fee_usd > 0, "what it keeps of the token sold"
     twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
     # The worker may be first, and a block between the look and the sending; nothing has failed.

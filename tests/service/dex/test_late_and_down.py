@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+import databases
 from sandbox.evm.evm_world import KEY, stranger
 from service.dex.trading import Floor, told, trader, trading
 from service.http_calls import calling, declined, small_service
@@ -23,7 +24,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Floor]:
+async def floor(
+    engine: databases.Name, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Floor]:
     """A world of its own: here venues and chains are down, and orders stay open."""
     async with trading(tmp_path_factory.mktemp("dex")) as made:
         yield made
@@ -80,8 +83,8 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
     usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
     someone = await trader(floor, 1803)
     living = (await someone.quotes(usdc, weth, "100"))["ba"]
-    kept = await floor.parts.store.get_quote("partner-first", living["quoteId"])
-    await store.save_quotes([kept])
+    kept = await floor.parts.store.quotes.get("partner-first", living["quoteId"])
+    await store.quotes.save([kept])
     async with calling(build_service(parts), AS_FIRST) as api:
         query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex"}
         rows = told(await api.get("/quotes", params=query))["quotes"]
@@ -94,6 +97,6 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
             await declined(api.post(path, json=body), "SERVICE_UNAVAILABLE")
         create = {**body, "addressTo": body["addressFrom"]}
         await declined(api.post("/exchanges", json=create), "SERVICE_UNAVAILABLE")
-        assert await store.order_of_quote("partner-first", kept.quote_id) is None
+        assert await store.orders.of_quote("partner-first", kept.quote_id) is None
     await onchain.close()
     await store.close()

@@ -24,7 +24,8 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.draft import is_address, unusable, usable
 from swapdesk.service.orders.presentation import METADATA, metadata_of, visible
-from swapdesk.service.store.records import Store, StoredOrder, StoredQuote, SwapTerms
+from swapdesk.service.store.records import StoredOrder, StoredQuote, SwapTerms
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,
@@ -261,7 +262,7 @@ class DexDesk:
 
     async def _deal(self, caller: Caller, quote_id: str) -> tuple[Deal, DexVenue]:
         quote = usable(
-            await self._store.get_quote(caller.partner.partner_id, quote_id),
+            await self._store.quotes.get(caller.partner.partner_id, quote_id),
             "exchange",
             self._clock.now(),
         )
@@ -314,14 +315,14 @@ class DexDesk:
                 return noted
             now = self._clock.now()
             changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
-            if await self._store.advance_order(changed, expected_version=order.version):
+            if await self._store.orders.advance(changed, expected_version=order.version):
                 return True
         raise ServiceError(
             ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
         )
 
     async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
-        order = await self._store.get_order(caller.partner.partner_id, service_id)
+        order = await self._store.orders.get(caller.partner.partner_id, service_id)
         if order is None or not visible(order.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
         if order.route != "dex":
@@ -357,7 +358,7 @@ class DexDesk:
         except Foreign:
             reason = "is not the transaction of this order"
             raise invalid("txHash", reason, request.tx_hash) from None
-        other = await self._store.order_of_transaction(chain, sent)
+        other = await self._store.orders.of_transaction(chain, sent)
         if other is not None and other != order.service_id:
             raise invalid("txHash", "was confirmed for another order", request.tx_hash)
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
@@ -388,7 +389,7 @@ class DexDesk:
             known = await self._sightings[chain].knows(order, sent)
         except Foreign:
             return False
-        return known and await self._store.order_of_transaction(chain, sent) in (
+        return known and await self._store.orders.of_transaction(chain, sent) in (
             None,
             order.service_id,
         )

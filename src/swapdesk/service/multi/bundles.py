@@ -19,13 +19,9 @@ from msgspec.structs import replace
 from swapdesk.chain.smart_account import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling import Bundler, BundleRefused, BundlerUnreachable, Landed
-from swapdesk.service.store.records import (
-    BundleState,
-    Store,
-    StoredBatch,
-    StoredBundle,
-    StoreUnavailable,
-)
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.records import BundleState, StoredBatch, StoredBundle
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import within
 
 log = logging.getLogger(__name__)
@@ -85,7 +81,7 @@ class BundleWatch:
         if self._bundler is None:
             return 0
         left = 0
-        for bundle in await self._store.bundles_under_way():
+        for bundle in await self._store.groups.bundles_under_way():
             try:
                 settled = await self._follow(self._bundler, bundle)
             except StoreUnavailable:
@@ -171,7 +167,7 @@ class BundleWatch:
             failure_reason=reason,
             tx_hash=tx_hash,
         )
-        await self._store.move_bundle(settled, expected="submitted")
+        await self._store.groups.move_bundle(settled, expected="submitted")
         return True
 
 

@@ -52,12 +52,12 @@ from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.draft import is_address
 from swapdesk.service.store.records import (
     BundleUnderWay,
-    Store,
     StoredBatch,
     StoredBundle,
     StoredGroup,
     StoredOrder,
 )
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.documents import read_signature
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.encoding.numbers import to_base_units
@@ -164,7 +164,7 @@ class FundingDesk:
         that at most one of both is ever executed. Raises as ``_payable``,
         VALIDATION_ERROR when the bundler will not have it, SERVICE_UNAVAILABLE.
         """
-        earlier = await self._store.bundles_of_group(group.partner_id, group.multi_id)
+        earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(each for bundle in earlier for each in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
         payments = [self._payment(order) for order in orders]
@@ -177,7 +177,7 @@ class FundingDesk:
             raise invalid("sender", f"the bundle cannot be made: {refused.words}", owner) from None
         bundle = self._bundle(group, owner, orders, built.operations)
         try:
-            await self._store.save_bundle(bundle)
+            await self._store.groups.save_bundle(bundle)
         except BundleUnderWay:
             raise _already_submitted() from None
         return MultiTransactions(
@@ -238,7 +238,7 @@ class FundingDesk:
     async def _set_up(self, group: StoredGroup) -> list[StoredOrder]:
         until = self._clock.monotonic() + _SET_UP_SECONDS
         while True:
-            orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
+            orders = await self._store.groups.orders(group.partner_id, group.multi_id)
             waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
             if not waiting or self._clock.monotonic() >= until:
                 return orders
@@ -294,7 +294,7 @@ class FundingDesk:
         as batches, INVALID_SWAP when orders ended since it was built.
         """
         for _ in range(_TRIES):
-            bundles = await self._store.bundles_of_group(group.partner_id, group.multi_id)
+            bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
             pending = next((each for each in bundles if each.state == "pending"), None)
             if pending is None:
                 raise _nothing_awaits(submitted_before=bool(bundles))
@@ -308,7 +308,7 @@ class FundingDesk:
                     for batch, signature in zip(pending.batches, signatures, strict=True)
                 ),
             )
-            if await self._store.move_bundle(submitted, expected="pending"):
+            if await self._store.groups.move_bundle(submitted, expected="pending"):
                 return submitted
         raise _unavailable("bundler")
 

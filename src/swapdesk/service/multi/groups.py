@@ -33,11 +33,11 @@ from swapdesk.service.store.records import (
     PayoutsChanged,
     RecentPayouts,
     RouteChoice,
-    Store,
     StoredGroup,
     StoredOrder,
     StoredQuote,
 )
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
@@ -291,7 +291,7 @@ class GroupDesk:
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
         begins = call if orders else None
-        await self._store.begin_group(
+        await self._store.groups.begin(
             group, orders, call=begins, payouts=payouts, payment=caller.payment
         )
         known = {row.service_id: row for row in await self._set_up(group, orders)}
@@ -313,7 +313,7 @@ class GroupDesk:
             self._worker.hint(order.service_id)
         while self._worker.runs and any(one.status < OrderStatusCode.WAITING for one in orders):
             looked = self._worker.next_look
-            orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
+            orders = await self._store.groups.orders(group.partner_id, group.multi_id)
             if all(one.status >= OrderStatusCode.WAITING for one in orders):
                 break
             try:
@@ -350,7 +350,7 @@ class GroupDesk:
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
         """A group of the caller. Raises NOT_FOUND alike for unknown, foreign and too old."""
-        group = await self._store.get_group(caller.partner.partner_id, multi_id)
+        group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")
         return group
@@ -358,8 +358,8 @@ class GroupDesk:
     async def status(self, caller: Caller, multi_id: str) -> MultiExchangeStatus:
         """Every order of a group and its newest bundle. Raises NOT_FOUND."""
         group = await self.found(caller, multi_id)
-        orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
-        bundles = await self._store.bundles_of_group(group.partner_id, group.multi_id)
+        orders = await self._store.groups.orders(group.partner_id, group.multi_id)
+        bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
         told = [self._shown(row) for row in orders]
         if not bundles:
             return MultiExchangeStatus(multi_id=multi_id, orders=told)

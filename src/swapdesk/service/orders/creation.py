@@ -45,10 +45,10 @@ from swapdesk.service.store.records import (
     QuoteConsumed,
     QuoteGone,
     RecentPayouts,
-    Store,
     StoredOrder,
     StoredQuote,
 )
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import (
@@ -122,7 +122,7 @@ class OrderDesk:
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
-            earlier = await self._store.order_of_quote(partner_id, request.quote_id)
+            earlier = await self._store.orders.of_quote(partner_id, request.quote_id)
             if earlier is None:
                 quote = await self._acceptable(caller, request, purpose)
                 notes = await self._prepared(quote, request)
@@ -133,13 +133,13 @@ class OrderDesk:
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
-                    earlier = await self._store.current_order(consumed.service_id)
+                    earlier = await self._store.orders.current(consumed.service_id)
                     if earlier is None:
                         raise unusable() from None
         if earlier is not None:
             if caller.payment is not None:
                 # Whoever pays for a create whose own payment failed is told of its order.
-                await self._store.pay_for(caller.payment, earlier.service_id)
+                await self._store.payments.pay_for(caller.payment, earlier.service_id)
             return await self._replay(earlier, digests)
         try:
             return self._answer(await self._carry(order))
@@ -151,7 +151,7 @@ class OrderDesk:
     ) -> StoredQuote:
         """The quote as this request executes it. Raises ServiceError when it may not."""
         quote = usable(
-            await self._store.get_quote(caller.partner.partner_id, request.quote_id),
+            await self._store.quotes.get(caller.partner.partner_id, request.quote_id),
             purpose,
             self._clock.now(),
         )
@@ -175,7 +175,7 @@ class OrderDesk:
             ("refundAddress", request.refund_address, token_in),
         )
         for field, address, token in named:
-            if address and await self._store.gave_out(account_of(address, token), since):
+            if address and await self._store.orders.gave_out(account_of(address, token), since):
                 raise given_out(field, address)
 
     async def _prepared(
@@ -197,7 +197,7 @@ class OrderDesk:
 
         The store is asked each time, but only for the version of an order that is written already.
         """
-        held = await self._store.order_version(caller.partner.partner_id, service_id)
+        held = await self._store.orders.version(caller.partner.partner_id, service_id)
         if held is None or not visible(held[1], self._clock.now()):
             raise _no_such_order()
         written = self.presentation.written(service_id, held[0])
@@ -213,7 +213,7 @@ class OrderDesk:
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """The row of an order the partner may see now."""
-        order = await self._store.get_order(partner_id, service_id)
+        order = await self._store.orders.get(partner_id, service_id)
         if order is None or not visible(order.created, self._clock.now()):
             return None
         return order
@@ -244,7 +244,7 @@ class OrderDesk:
             recent = await self.rotation.recent(quote.choice, quote.partner_id)
             renewed = self.rotation.renewed(quote, recent.wallets)
             if renewed is None:
-                twin = await self._store.order_of_quote(quote.partner_id, quote.quote_id)
+                twin = await self._store.orders.of_quote(quote.partner_id, quote.quote_id)
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)
             order = self._drafted(renewed, request, digest, notes)
             with contextlib.suppress(PayoutsChanged):
@@ -271,7 +271,7 @@ class OrderDesk:
     ) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
         try:
-            await self._store.begin_order(order, call=call, payouts=payouts, payment=payment)
+            await self._store.orders.begin(order, call=call, payouts=payouts, payment=payment)
         except BaseException:
             self._land(order)
             raise
@@ -311,7 +311,7 @@ class OrderDesk:
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1
-            found = await self._store.current_order(order.service_id)
+            found = await self._store.orders.current(order.service_id)
             if found is None:
                 raise unusable()
             if landed is not None and found.status < OrderStatusCode.WAITING:

@@ -26,7 +26,9 @@ from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.partner_account import commission_of
 from swapdesk.service.payments import PAYMENTS_KEPT
-from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
@@ -111,7 +113,7 @@ class Worker:
                 self._woken.clear()
                 try:
                     await self._hasten(looking)
-                    due = await self._store.next_due()
+                    due = await self._store.orders.next_due()
                     if due is not None and due <= self._clock.now():
                         claimed = await self._claim(self._clock.now(), BATCH - len(looking))
                     if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
@@ -141,7 +143,7 @@ class Worker:
     async def _claim(self, now: datetime, limit: int) -> list[StoredOrder]:
         if limit <= 0:
             return []
-        return await self._store.claim_due(
+        return await self._store.orders.claim_due(
             now, owner=self._owner, lease_until=now + LEASE, limit=limit
         )
 
@@ -149,7 +151,7 @@ class Worker:
         """Make due what was hinted at; what is looked at now comes after that."""
         ready = sorted(self._hinted - looking.keys())
         if ready:
-            await self._store.hasten_orders(ready, self._clock.now())
+            await self._store.orders.hasten(ready, self._clock.now())
             self._hinted.difference_update(ready)
 
     async def _something_to_do(self, looking: Mapping[str, asyncio.Task[None]]) -> None:
@@ -174,10 +176,10 @@ class Worker:
     async def sweep(self, now: datetime) -> None:
         """Drop quotes 15 minutes after they expired, announcements nobody can see, and payments and
         events that come too late to be taken again."""
-        await self._store.drop_quotes(now - QUOTES_KEPT)
-        await self._store.drop_outbox(now - _OUTBOX_KEPT)
-        await self._store.drop_payments(now - PAYMENTS_KEPT)
-        await self._store.drop_webhooks(now)
+        await self._store.quotes.drop(now - QUOTES_KEPT)
+        await self._store.outbox.drop(now - _OUTBOX_KEPT)
+        await self._store.payments.drop(now - PAYMENTS_KEPT)
+        await self._store.webhooks.drop(now)
 
     async def _look(self, order: StoredOrder) -> None:
         try:
@@ -261,13 +263,13 @@ class Worker:
             if row.status == OrderStatusCode.FINISHED and row.commission is None:
                 partner = self._directory.partners.get(row.partner_id)
                 row = replace(row, commission=commission_of(row, partner, self._venues))
-            if not await self._store.advance_order(
+            if not await self._store.orders.advance(
                 replace(row, due_at=due), expected_version=version
             ):
                 return
             version += 1
         if not rows:
-            await self._store.postpone_order(
+            await self._store.orders.postpone(
                 order.service_id, owner=self._owner, due_at=self._due(order, now), attempt=0
             )
 
@@ -295,7 +297,7 @@ class Worker:
         due: datetime | None = now + wait
         if order.status == OrderStatusCode.FINISHED and now + wait > order.created + WINDOW:
             due = None
-        await self._store.postpone_order(
+        await self._store.orders.postpone(
             order.service_id, owner=self._owner, due_at=due, attempt=attempt
         )
 

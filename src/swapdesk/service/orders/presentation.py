@@ -20,7 +20,8 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, moved, non_refundable
 from swapdesk.service.payments import payer_of
-from swapdesk.service.store.records import ListedOrder, OrderFilter, Store, StoredOrder
+from swapdesk.service.store.records import ListedOrder, OrderFilter, StoredOrder
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
@@ -245,7 +246,7 @@ async def find_orders(
     if query.from_ is not None and query.to is not None and query.from_ > query.to:
         raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
     since = window_start(now)
-    return await store.list_orders(
+    return await store.orders.page(
         OrderFilter(
             partner_id=partner_id,
             since=since if query.from_ is None else max(since, query.from_),
@@ -278,8 +279,8 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
             return False
         ended = moved(found, OrderStatusCode.DELETED, found.in_status, found.out_status, now)
         deleted = replace(ended, due_at=None)
-        if await store.advance_order(deleted, expected_version=found.version):
+        if await store.orders.advance(deleted, expected_version=found.version):
             return True
         # The worker was faster: what it wrote decides.
-        found = await store.current_order(order.service_id)
+        found = await store.orders.current(order.service_id)
     return False

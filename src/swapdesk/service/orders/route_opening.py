@@ -27,7 +27,8 @@ from swapdesk.service.orders.order_routes import (
 from swapdesk.service.orders.states import centralized, moved
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import in_usd
-from swapdesk.service.store.records import Store, StoredOrder
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     DepositAddressesInUse,
@@ -119,7 +120,7 @@ class Opening:
                 return await self._commit(order, self._waiting(order, *opened))
             if rerouted is None:
                 return await self._commit(order, self._failed(order, code))
-            if not await self._store.advance_order(rerouted, expected_version=order.version):
+            if not await self._store.orders.advance(rerouted, expected_version=order.version):
                 return await self._current(order)
             order = replace(rerouted, version=order.version + 1)
             if self._clock.monotonic() >= until:
@@ -285,12 +286,12 @@ class Opening:
         )
 
     async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
-        if await self._store.advance_order(changed, expected_version=order.version):
+        if await self._store.orders.advance(changed, expected_version=order.version):
             return replace(changed, version=order.version + 1)
         return await self._current(order)
 
     async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.current_order(order.service_id)
+        found = await self._store.orders.current(order.service_id)
         if found is None:
             raise LookupError(f"order {order.service_id} is not in the store")
         return found

@@ -56,7 +56,8 @@ from swapdesk.service.quoting.routes import (
 )
 from swapdesk.service.quoting.rows import Asked
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, StoredQuote
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.chains import SwapProvider
@@ -170,7 +171,7 @@ class QuoteEngine:
                 *best_per_pair(answer.private, receive=receive),
             ]
         ]
-        await self._store.save_quotes(
+        await self._store.quotes.save(
             [
                 *(stored for _, stored in offers),
                 *(stored for _, stored in onchain if stored is not None),
@@ -194,7 +195,7 @@ class QuoteEngine:
         answer = await self._price(asked)
         offers = [self._stored(asked, route) for route in best_per_pair(answer.private)]
         offers = [stored for stored in offers if not stored.filtered]
-        await self._store.save_quotes(offers)
+        await self._store.quotes.save(offers)
         items = [rows.private_send_row(stored, answer.bounds) for stored in offers]
         return PrivateSendQuoteList(total=len(items), quotes=items)
 

@@ -44,7 +44,8 @@ from swapdesk.service.quoting.routes import (
     terms_of_leg,
     unpriced,
 )
-from swapdesk.service.store.records import RecentPayouts, RouteChoice, Store, StoredQuote
+from swapdesk.service.store.records import RecentPayouts, RouteChoice, StoredQuote
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import GuardedVenue, Venues, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
@@ -376,7 +377,7 @@ class PayoutRotation:
     async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
         """What the orders are paid from that a choice looks back at."""
         since = self._clock.now() - RECENT
-        return await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
+        return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
         """The quote with a wallet that is not among those in use since it was given.

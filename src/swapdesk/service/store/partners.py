@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,47 +25,16 @@ from swapdesk.service.access import (
     Tier,
     digest,
 )
-from swapdesk.service.store.rows import micros, moment_of, transaction
+from swapdesk.service.store.database import (
+    Database,
+    Row,
+    Transaction,
+    insertion,
+    micros,
+    moment_of,
+)
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
-
-_COUNTED = "".join(
-    f"CREATE TRIGGER {table}_{action.lower()} AFTER {action} ON {table}"  # noqa: S608 - our own
-    " BEGIN UPDATE partner_changes SET number = number + 1; END;"
-    for table in ("partners", "api_keys")
-    for action in ("INSERT", "UPDATE", "DELETE")
-)
-
-_TABLES = """
-CREATE TABLE partners (
-    number     INTEGER PRIMARY KEY AUTOINCREMENT,
-    partner_id TEXT NOT NULL UNIQUE,
-    name       TEXT NOT NULL,
-    tier       TEXT NOT NULL,
-    created    INTEGER NOT NULL,
-    suspended  INTEGER NOT NULL,
-    overrides  TEXT NOT NULL,
-    origins    TEXT NOT NULL
-);
-
-CREATE TABLE api_keys (
-    number        INTEGER PRIMARY KEY AUTOINCREMENT,
-    api_key       TEXT NOT NULL UNIQUE,
-    partner_id    TEXT NOT NULL,
-    secret_digest BLOB NOT NULL,
-    scope         TEXT NOT NULL,
-    dialect       TEXT,
-    created       INTEGER NOT NULL,
-    revoked       INTEGER
-);
-CREATE INDEX api_keys_of_partner ON api_keys (partner_id);
-
-CREATE TABLE partner_changes (number INTEGER NOT NULL);
-INSERT INTO partner_changes (number) VALUES (0);
-"""
-TABLES = _TABLES + _COUNTED
-
-CHANGES = "SELECT number FROM partner_changes"
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?")
 """Names appear on terminals and in commands, so they are plain."""
@@ -93,28 +61,6 @@ class NameTaken(PartnerRefused):
     """Another account has this name, whatever its case."""
 
 
-# What a service does
-
-
-def read(db: sqlite3.Connection) -> tuple[int, tuple[StoredPartner, ...]]:
-    """Everything, from one snapshot."""
-    with transaction(db, "DEFERRED"):
-        (version,) = db.execute(CHANGES).fetchone()
-        return int(version), tuple(_partners(db))
-
-
-def add_missing(db: sqlite3.Connection, partners: Sequence[StoredPartner]) -> None:
-    """Write the accounts and keys that are not there; those that are stay as they are. Belongs
-    into a transaction."""
-    for partner in partners:
-        db.execute(_INSERT.format("OR IGNORE"), _values(partner))
-        for key in partner.keys:
-            db.execute(_INSERT_KEY.format("OR IGNORE"), _key_values(partner.partner_id, key))
-
-
-# What an operator does, over a connection that writes
-
-
 class NewKey(Struct, frozen=True):
     """A key with its secret, which is known to nobody but who is told now."""
 
@@ -122,10 +68,206 @@ class NewKey(Struct, frozen=True):
     secret: str
 
 
-def find(db: sqlite3.Connection, which: str) -> StoredPartner:
-    """The account of an id or a name. Raises NoSuchPartner, also for a name that several have: a
-    sandbox whose key file was lost begins with new accounts of the same names."""
-    everyone = list(_partners(db))
+class Act(Struct, frozen=True):
+    """When an operator changes something, and who it is."""
+
+    at: datetime
+    by: str
+
+
+class Noted(Struct, frozen=True):
+    """A change that an operator made: the words of the command, and whose account it was."""
+
+    at: datetime
+    by: str
+    action: str
+    partner_id: str
+
+
+class Partners:
+    """Accounts as a service reads them, and as an operator changes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def changes(self) -> int:
+        """How often accounts and keys were changed, by whichever process."""
+        rows = await self._database.look(_CHANGES)
+        return int(rows[0]["number"]) if rows else 0
+
+    async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
+        """All accounts at one moment, behind the number of changes until then."""
+
+        async def read(db: Transaction) -> tuple[int, tuple[StoredPartner, ...]]:
+            changes = await db.row(_CHANGES)
+            number = 0 if changes is None else int(changes["number"])
+            return number, tuple(await _partners(db))
+
+        return await self._database.snapshot(read)
+
+    async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
+        """Write the accounts and keys that are not there yet; those that are stay as they are."""
+
+        async def added(db: Transaction) -> None:
+            written = 0
+            for partner in accounts:
+                there = " ON CONFLICT (partner_id) DO NOTHING"
+                written += await db.run(_INSERT + there, _values(partner))
+                for key in partner.keys:
+                    there = " ON CONFLICT (api_key) DO NOTHING"
+                    written += await db.run(
+                        _INSERT_KEY + there, _key_values(partner.partner_id, key)
+                    )
+            if written:
+                await db.run(_CHANGED)
+
+        await self._database.write(added)
+
+    # What an operator does
+
+    async def find(self, which: str) -> StoredPartner:
+        """The account of an id or a name. Raises NoSuchPartner, also for a name that several have:
+        a sandbox whose key file was lost begins with new accounts of the same names."""
+        return await self._database.snapshot(lambda db: _find(db, which))
+
+    async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
+        """A new account with a full key. Raises NameTaken and PartnerRefused."""
+        if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
+            raise PartnerRefused(
+                "A name has at most 64 letters, digits, dots, hyphens, underscores and spaces,"
+                " begins and ends with a letter or digit, and is no id of a partner."
+            )
+        new = _draw()
+        key = _stored(new, "full", None, act)
+        partner = StoredPartner(secrets.token_hex(12), name, tier, act.at, keys=(key,))
+
+        async def created(db: Transaction) -> None:
+            await db.alone("partners")
+            if await db.row(
+                "SELECT 1 FROM partners WHERE lower(name) = lower(:name)", {"name": name}
+            ):
+                raise NameTaken(f"There is a partner {name} already.")
+            await db.run(_INSERT, _values(partner))
+            await db.run(_INSERT_KEY, _key_values(partner.partner_id, key))
+            await _note(db, act, "create", partner.partner_id)
+
+        await self._database.write(created)
+        return partner, new
+
+    async def add_key(
+        self, which: str, scope: Scope, dialect: Dialect | None, act: Act
+    ) -> tuple[StoredPartner, NewKey]:
+        """A further key of an account, which it is returned with. Raises NoSuchPartner."""
+        new = _draw()
+        key = _stored(new, scope, dialect, act)
+
+        async def added(db: Transaction) -> StoredPartner:
+            partner = await _find(db, which)
+            await db.run(_INSERT_KEY, _key_values(partner.partner_id, key))
+            await _note(db, act, f"key {key.key}", partner.partner_id)
+            return replace(partner, keys=(*partner.keys, key))
+
+        return await self._database.write(added), new
+
+    async def revoke(self, key: str, act: Act) -> StoredPartner:
+        """Take a key no longer; one that was revoked before stays so since then. The account that
+        had it. Raises NoSuchKey."""
+        values = {"api_key": key, "revoked": micros(act.at)}
+
+        async def revoked(db: Transaction) -> StoredPartner:
+            changed = await db.run(
+                "UPDATE api_keys SET revoked = :revoked"
+                " WHERE api_key = :api_key AND revoked IS NULL",
+                values,
+            )
+            row = await db.row("SELECT partner_id FROM api_keys WHERE api_key = :api_key", values)
+            if row is None:
+                raise NoSuchKey("No partner has this key.")
+            if changed:
+                await _note(db, act, f"revoke {key}", row["partner_id"])
+            return await _find(db, row["partner_id"])
+
+        return await self._database.write(revoked)
+
+    async def suspend(self, which: str, suspended: bool, act: Act) -> StoredPartner:
+        """Refuse every call of an account, or take them again. Raises NoSuchPartner."""
+        action = "suspend" if suspended else "suspend --lift"
+        return await self._change(
+            which, act, action, lambda partner: replace(partner, suspended=suspended)
+        )
+
+    async def set_tier(self, which: str, tier: Tier, act: Act) -> StoredPartner:
+        """Give an account the terms of a tier; its overrides stay. Raises NoSuchPartner."""
+        return await self._change(
+            which, act, f"tier {tier.value}", lambda partner: replace(partner, tier=tier)
+        )
+
+    async def set_overrides(
+        self, which: str, given: Mapping[str, Any], removed: Iterable[str], act: Act
+    ) -> StoredPartner:
+        """Give overrides by their names in Overrides and remove others; what is not named stays. A
+        window that is None keeps what is in force without those that are removed. Raises
+        NoSuchPartner."""
+        gone = dict.fromkeys(removed)
+
+        def overridden(partner: StoredPartner) -> StoredPartner:
+            left = replace(partner, overrides=replace(partner.overrides, **gone))
+            whole = {
+                name: _filled(value, getattr(left.as_partner(), f"{name}_limits"))
+                if isinstance(value, tuple)
+                else value
+                for name, value in given.items()
+            }
+            return replace(left, overrides=replace(left.overrides, **whole))
+
+        said = [f"{name} {_told(value)}" for name, value in given.items()]
+        action = ", ".join(["override", *said, *(f"without {name}" for name in gone)])
+        return await self._change(which, act, action, overridden)
+
+    async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
+        """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
+        NoSuchOrigin where the one to be removed is not on the list."""
+
+        def listed(partner: StoredPartner) -> StoredPartner:
+            if not allowed and origin not in partner.origins:
+                said = ", ".join(partner.origins) or "every page is allowed"
+                raise NoSuchOrigin(f"{origin} is not on the list: {said}.")
+            others = tuple(each for each in partner.origins if each != origin)
+            return replace(partner, origins=(*others, origin) if allowed else others)
+
+        action = f"origin {'add' if allowed else 'remove'} {origin}"
+        return await self._change(which, act, action, listed)
+
+    async def noted(self) -> list[Noted]:
+        """What operators changed, newest first."""
+        rows = await self._database.look(
+            "SELECT at, operator, action, partner_id FROM audit ORDER BY number DESC"
+        )
+        return [
+            Noted(moment_of(row["at"]), row["operator"], row["action"], row["partner_id"])
+            for row in rows
+        ]
+
+    async def _change(
+        self,
+        which: str,
+        act: Act,
+        action: str,
+        change: Callable[[StoredPartner], StoredPartner],
+    ) -> StoredPartner:
+        async def changed(db: Transaction) -> StoredPartner:
+            # What is changed is read and written as a whole.
+            await db.alone("partners")
+            partner = change(await _find(db, which))
+            await db.run(_UPDATE, _values(partner))
+            await _note(db, act, action, partner.partner_id)
+            return partner
+
+        return await self._database.write(changed)
+
+
+async def _find(db: Transaction, which: str) -> StoredPartner:
+    everyone = await _partners(db)
     found = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
     if len(found) == 1:
         return found[0]
@@ -136,82 +278,26 @@ def find(db: sqlite3.Connection, which: str) -> StoredPartner:
     raise NoSuchPartner(f"There is no partner {which}. Partners: {known}.")
 
 
-def create(
-    db: sqlite3.Connection, name: str, tier: Tier, now: datetime
-) -> tuple[StoredPartner, NewKey]:
-    """A new account with a full key. Raises NameTaken and PartnerRefused."""
-    if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
-        raise PartnerRefused(
-            "A name has at most 64 letters, digits, dots, hyphens, underscores and spaces, begins"
-            " and ends with a letter or digit, and is no id of a partner."
-        )
-    new = _draw()
-    partner = StoredPartner(
-        secrets.token_hex(12), name, tier, now, keys=(_stored(new, "full", None, now),)
+async def _note(db: Transaction, act: Act, action: str, partner_id: str) -> None:
+    """Count the change, by which a service that runs sees that there is one, and write it down."""
+    await db.run(_CHANGED)
+    await note_act(db, act, action, partner_id)
+
+
+async def note_act(db: Transaction, act: Act, action: str, partner_id: str) -> None:
+    """Write down what an operator did to an account."""
+    await db.run(
+        insertion("audit", ("at", "operator", "action", "partner_id")),
+        {"at": micros(act.at), "operator": act.by, "action": action, "partner_id": partner_id},
     )
-    with transaction(db):
-        taken = db.execute("SELECT 1 FROM partners WHERE lower(name) = lower(?)", (name,))
-        if taken.fetchone() is not None:
-            raise NameTaken(f"There is a partner {name} already.")
-        db.execute(_INSERT.format(""), _values(partner))
-        db.execute(_INSERT_KEY.format(""), _key_values(partner.partner_id, partner.keys[0]))
-    return partner, new
 
 
-def add_key(
-    db: sqlite3.Connection, which: str, scope: Scope, dialect: Dialect | None, now: datetime
-) -> tuple[StoredPartner, NewKey]:
-    """A further key of an account, which it is returned with. Raises NoSuchPartner."""
-    new = _draw()
-    key = _stored(new, scope, dialect, now)
-    with transaction(db):
-        partner = find(db, which)
-        db.execute(_INSERT_KEY.format(""), _key_values(partner.partner_id, key))
-    return replace(partner, keys=(*partner.keys, key)), new
-
-
-def revoke(db: sqlite3.Connection, key: str, now: datetime) -> StoredPartner:
-    """Take a key no longer; one that was revoked before stays so since then. The account that had
-    it. Raises NoSuchKey."""
-    with transaction(db):
-        db.execute(
-            "UPDATE api_keys SET revoked = ? WHERE api_key = ? AND revoked IS NULL",
-            (micros(now), key),
-        )
-        row = db.execute("SELECT partner_id FROM api_keys WHERE api_key = ?", (key,)).fetchone()
-        if row is None:
-            raise NoSuchKey("No partner has this key.")
-        return find(db, row["partner_id"])
-
-
-def suspend(db: sqlite3.Connection, which: str, suspended: bool) -> StoredPartner:
-    """Refuse every call of an account, or take them again. Raises NoSuchPartner."""
-    return _changed(db, which, suspended=suspended)
-
-
-def set_tier(db: sqlite3.Connection, which: str, tier: Tier) -> StoredPartner:
-    """Give an account the terms of a tier; its overrides stay. Raises NoSuchPartner."""
-    return _changed(db, which, tier=tier)
-
-
-def set_overrides(
-    db: sqlite3.Connection, which: str, given: dict[str, Any], removed: Iterable[str] = ()
-) -> StoredPartner:
-    """Give overrides by their names in Overrides and remove others; what is not named stays. A
-    window that is None keeps what is in force without those that are removed. Raises
-    NoSuchPartner."""
-    with transaction(db):
-        partner = find(db, which)
-        left = replace(partner, overrides=replace(partner.overrides, **dict.fromkeys(removed)))
-        whole = {
-            name: _filled(value, getattr(left.as_partner(), f"{name}_limits"))
-            if isinstance(value, tuple)
-            else value
-            for name, value in given.items()
-        }
-        changed = replace(left, overrides=replace(left.overrides, **whole))
-        db.execute(_UPDATE, _values(changed))
-    return changed
+def _told(value: object) -> str:
+    return (
+        "/".join("-" if each is None else str(each) for each in value)
+        if isinstance(value, tuple)
+        else str(value)
+    )
 
 
 def _filled(windows: tuple[int | None, ...], now: RateWindows) -> tuple[int, ...]:
@@ -219,49 +305,28 @@ def _filled(windows: tuple[int | None, ...], now: RateWindows) -> tuple[int, ...
     return tuple(was if new is None else new for new, was in zip(windows, present, strict=True))
 
 
-def set_origin(db: sqlite3.Connection, which: str, origin: str, allowed: bool) -> StoredPartner:
-    """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
-    NoSuchOrigin where the one to be removed is not on the list."""
-    with transaction(db):
-        partner = find(db, which)
-        if not allowed and origin not in partner.origins:
-            said = ", ".join(partner.origins) or "every page is allowed"
-            raise NoSuchOrigin(f"{origin} is not on the list: {said}.")
-        others = tuple(each for each in partner.origins if each != origin)
-        changed = replace(partner, origins=(*others, origin) if allowed else others)
-        db.execute(_UPDATE, _values(changed))
-    return changed
-
-
-def _changed(db: sqlite3.Connection, which: str, **changes: Any) -> StoredPartner:
-    with transaction(db):
-        changed = replace(find(db, which), **changes)
-        db.execute(_UPDATE, _values(changed))
-    return changed
-
-
 def _draw() -> NewKey:
     return NewKey(secrets.token_hex(16), secrets.token_urlsafe(32))
 
 
-def _stored(new: NewKey, scope: Scope, dialect: Dialect | None, now: datetime) -> StoredKey:
-    return StoredKey(new.key, digest(new.secret.encode()), scope, dialect, created=now)
+def _stored(new: NewKey, scope: Scope, dialect: Dialect | None, act: Act) -> StoredKey:
+    return StoredKey(new.key, digest(new.secret.encode()), scope, dialect, created=act.at)
 
 
 # Rows
 
-_INSERT = (
-    "INSERT {} INTO partners (partner_id, name, tier, created, suspended, overrides, origins)"
-    " VALUES (:partner_id, :name, :tier, :created, :suspended, :overrides, :origins)"
+_CHANGES = "SELECT number FROM partner_changes"
+_CHANGED = "UPDATE partner_changes SET number = number + 1"
+_INSERT = insertion(
+    "partners", ("partner_id", "name", "tier", "created", "suspended", "overrides", "origins")
 )
 _UPDATE = (
     "UPDATE partners SET tier = :tier, suspended = :suspended, overrides = :overrides,"
     " origins = :origins WHERE partner_id = :partner_id"
 )
-_INSERT_KEY = (
-    "INSERT {} INTO api_keys"
-    " (api_key, partner_id, secret_digest, scope, dialect, created, revoked)"
-    " VALUES (:key, :partner_id, :secret_digest, :scope, :dialect, :created, :revoked)"
+_INSERT_KEY = insertion(
+    "api_keys",
+    ("api_key", "partner_id", "secret_digest", "scope", "dialect", "created", "revoked"),
 )
 
 
@@ -271,7 +336,7 @@ def _values(partner: StoredPartner) -> dict[str, Any]:
         "name": partner.name,
         "tier": partner.tier.value,
         "created": micros(partner.created),
-        "suspended": int(partner.suspended),
+        "suspended": partner.suspended,
         "overrides": msgspec.json.encode(partner.overrides).decode(),
         "origins": msgspec.json.encode(partner.origins).decode(),
     }
@@ -279,7 +344,7 @@ def _values(partner: StoredPartner) -> dict[str, Any]:
 
 def _key_values(partner_id: str, key: StoredKey) -> dict[str, Any]:
     return {
-        "key": key.key,
+        "api_key": key.key,
         "partner_id": partner_id,
         "secret_digest": key.secret_digest,
         "scope": key.scope,
@@ -289,12 +354,12 @@ def _key_values(partner_id: str, key: StoredKey) -> dict[str, Any]:
     }
 
 
-def _partners(db: sqlite3.Connection) -> Iterator[StoredPartner]:
+async def _partners(db: Transaction) -> list[StoredPartner]:
     keys: dict[str, list[StoredKey]] = {}
-    for row in db.execute("SELECT * FROM api_keys ORDER BY number"):
+    for row in await db.rows("SELECT * FROM api_keys ORDER BY number"):
         keys.setdefault(row["partner_id"], []).append(_key_of(row))
-    for row in db.execute("SELECT * FROM partners ORDER BY number"):
-        yield StoredPartner(
+    return [
+        StoredPartner(
             partner_id=row["partner_id"],
             name=row["name"],
             tier=Tier(row["tier"]),
@@ -304,9 +369,11 @@ def _partners(db: sqlite3.Connection) -> Iterator[StoredPartner]:
             origins=msgspec.json.decode(row["origins"], type=tuple[str, ...]),
             keys=tuple(keys.get(row["partner_id"], ())),
         )
+        for row in await db.rows("SELECT * FROM partners ORDER BY number")
+    ]
 
 
-def _key_of(row: sqlite3.Row) -> StoredKey:
+def _key_of(row: Row) -> StoredKey:
     return StoredKey(
         key=row["api_key"],
         secret_digest=bytes(row["secret_digest"]),

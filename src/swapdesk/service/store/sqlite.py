@@ -1,512 +1,433 @@
-"""The embedded store: what the service asks, as statements of SQLite.
+"""The embedded database: one file, one writer thread with group commit, connections to read beside.
 
-``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
-predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
+SQLite in WAL mode. Whatever is queued shares one flush to disk. Each piece of work has its own
+savepoint, so that one refusal does not sink its neighbours. A future is resolved only after the
+commit.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import os
+import queue
 import sqlite3
-from collections.abc import Sequence
-from datetime import datetime
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Context, Decimal
 from pathlib import Path
+from typing import Any, TypeVar
 
+from msgspec import Struct
+
+from swapdesk.database_writing import durable
 from swapdesk.paths import make_directories
-from swapdesk.service.access import StoredPartner
-from swapdesk.service.store import books, partners
-from swapdesk.service.store import rows as bundle_rows
-from swapdesk.service.store.database import StoreFile, Writer, prepare
-from swapdesk.service.store.records import (
-    BundleState,
-    Counting,
-    ListedOrder,
-    OrderFilter,
-    OutboxRow,
-    PartnerBook,
-    PayoutsChanged,
-    QuoteConsumed,
-    QuoteGone,
-    RecentPayouts,
-    StoredBundle,
-    StoredGroup,
-    StoredOrder,
-    StoredQuote,
-    Usage,
+from swapdesk.service.store import old_files, schema
+from swapdesk.service.store.database import (
+    NO_VALUES,
+    Database,
+    SchemaError,
+    StoreUnavailable,
+    Taken,
+    Transaction,
+    Values,
+    Wording,
+    Work,
 )
-from swapdesk.service.store.rows import (
-    ADVANCE,
-    ANNOUNCE,
-    CLAIM,
-    GAVE_OUT,
-    INSERT_ORDER,
-    INSERT_QUOTE,
-    NEXT_DUE,
-    ORDER_OF_TRANSACTION,
-    ORDER_VERSION,
-    RECENT_PAYOUTS,
-    TELL_GROUP,
-    TELL_ORDERS,
-    TOLD_ORDER,
-    last_sequence,
-    micros,
-    moment_of,
-    order_of,
-    page_of,
-    quote_of,
-    rows_after,
-    values_of,
+from swapdesk.service.store.schema import Types
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BATCH = 64
+
+TYPES = Types(
+    serial="INTEGER PRIMARY KEY AUTOINCREMENT",
+    amount="TEXT",
+    sortable="TEXT",
+    bytes="BLOB",
+    keyed=" WITHOUT ROWID",
+    outbox="sequence INTEGER PRIMARY KEY AUTOINCREMENT",
 )
-from swapdesk.wire.orders import OrderStatusCode
+WORDING = Wording(
+    skip_leased="",
+    # One writer: whoever has the higher number commits later.
+    settled="TRUE",
+    first_rows="LIMIT :limit",
+    # The highest number ever given, also after its row was dropped.
+    newest="SELECT seq AS newest FROM sqlite_sequence WHERE name = 'outbox'",
+)
 
-_USAGE = "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?"
-
-
-def count_calls(db: sqlite3.Connection, call: Counting) -> None:
-    found = db.execute(_USAGE, (call.counted, call.rate_class)).fetchall()
-    db.executemany(
-        "INSERT OR REPLACE INTO usage (partner_id, rate_class, seconds, number, used)"
-        " VALUES (?, ?, ?, ?, ?)",
-        [
-            (row.partner_id, row.rate_class, row.seconds, row.number, row.used)
-            for row in call.take([Usage(*row) for row in found])
-        ],
-    )
+_EXACT = Context(prec=400)
+"""More digits than any sum of amounts within the bounds of the wire has."""
 
 
-def free_calls(db: sqlite3.Connection, unused: Sequence[Usage]) -> None:
-    """Windows that ended since have no row any more, and nothing to give back to."""
-    db.executemany(
-        "UPDATE usage SET used = max(0, used - ?)"
-        " WHERE partner_id = ? AND rate_class = ? AND seconds = ? AND number = ?",
-        [(row.used, row.partner_id, row.rate_class, row.seconds, row.number) for row in unused],
-    )
+class SqliteTransaction:
+    """Statements on one connection; each is answered at once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.tells = False
+
+    async def rows(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
+        return self._execute(statement, values).fetchall()
+
+    async def row(self, statement: str, values: Values = NO_VALUES) -> sqlite3.Row | None:
+        found: sqlite3.Row | None = self._execute(statement, values).fetchone()
+        return found
+
+    async def run(self, statement: str, values: Values = NO_VALUES) -> int:
+        return self._execute(statement, values).rowcount
+
+    async def run_each(self, statement: str, values: Sequence[Values]) -> None:
+        for each in values:
+            self._execute(statement, each)
+
+    async def alone(self, name: str) -> None:
+        """There is one writer, so that nobody else is ever behind the line."""
+
+    def tell(self) -> None:
+        self.tells = True
+
+    def _execute(self, statement: str, values: Values) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, _written(values))
+        except sqlite3.IntegrityError as error:
+            raise Taken(str(error)) from error
 
 
-def recent_payouts(
-    db: sqlite3.Connection, partner_id: str, since: datetime, limit: int
-) -> RecentPayouts:
-    """An order that names no wallet is paid from the venue's first."""
-    rows = db.execute(RECENT_PAYOUTS, (partner_id, micros(since), limit))
-    wallets = ((row["legs"].rpartition(",")[2], row["payout_wallet"] or 0) for row in rows)
-    return RecentPayouts(partner_id, since, limit, tuple(wallets))
+def _written(values: Values) -> Mapping[str, Any]:
+    """Amounts as exact decimal text."""
+    return {
+        name: format(value, "f") if type(value) is Decimal else value
+        for name, value in values.items()
+    }
 
 
-def begin(
-    db: sqlite3.Connection,
-    opened: str,
-    call: Counting | None,
-    payouts: RecentPayouts | None,
-    payment: str | None,
-) -> None:
-    """What has to hold, and counts, when the order or the group ``opened`` is begun. Raises
-    PayoutsChanged and what refuses the call."""
-    if payouts is not None:
-        asked = payouts.partner_id, payouts.since, payouts.limit
-        if recent_payouts(db, *asked) != payouts:
-            raise PayoutsChanged
-    if call is not None:
-        count_calls(db, call)
-    if payment is not None:
-        db.execute(_PAY_FOR, (opened, payment))
+def _result(work: Work[T], transaction: SqliteTransaction) -> T:
+    """Run a piece of work to its end: nothing that it may await takes time."""
+    step = work(transaction).__await__()
+    try:
+        next(step)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    raise RuntimeError("a piece of work awaits something beside its transaction")
 
 
-_PAY_FOR = "UPDATE payments SET opened = ? WHERE payment = ?"
+class _Item(Struct):
+    work: Work[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: Exception | None = None
 
 
-def settle_payment(db: sqlite3.Connection, payment: str, transaction: str) -> None:
-    """What the payment was for is told: announced, and counted where it is finished already."""
-    row = db.execute(
-        "UPDATE payments SET transaction_hash = ? WHERE payment = ? RETURNING opened",
-        (transaction, payment),
-    ).fetchone()
-    if row is None or row["opened"] is None:
-        return
-    db.execute(TELL_GROUP, (row["opened"],))
-    for told in map(order_of, db.execute(TELL_ORDERS, {"opened": row["opened"]}).fetchall()):
-        db.execute(ANNOUNCE, {"service_id": told.service_id})
-        if told.status == OrderStatusCode.FINISHED:
-            books.count_finished(db, told)
+class Writer:
+    """Owns the writing connection, which only its thread touches.
+
+    ``after_commit`` is called in the writer's thread after a commit that tells.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
+        self._connection = connection
+        self._after_commit = after_commit
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, work: Work[T]) -> T:
+        """Run ``work`` in a transaction and return its result after the commit.
+
+        Raises what ``work`` raised (its changes undone), or StoreUnavailable.
+        """
+        loop = asyncio.get_running_loop()
+        item = _Item(work, loop, loop.create_future())
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            self._queue.put(item)
+        result: T = await item.future
+        return result
+
+    def close(self) -> None:
+        """Finish what is queued and end the thread. Blocks."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        connection = self._connection
+        try:
+            while (first := self._queue.get()) is not None:
+                batch, more = self._gather(first)
+                tells = self._commit(connection, batch)
+                self._resolve(batch)
+                if tells:
+                    self._after_commit()
+                if not more:
+                    return
+        finally:
+            connection.close()
+
+    def _gather(self, first: _Item) -> tuple[list[_Item], bool]:
+        batch = [first]
+        while len(batch) < BATCH:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                return batch, False
+            batch.append(item)
+        return batch, True
+
+    def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> bool:
+        """Whether any of it tells."""
+        transaction = SqliteTransaction(connection)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for item in batch:
+                self._attempt(transaction, item, connection)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            log.error("store: a commit of %d items failed: %s", len(batch), error)
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            for item in batch:
+                item.error = StoreUnavailable(str(error))
+        return transaction.tells
+
+    @staticmethod
+    def _attempt(
+        transaction: SqliteTransaction, item: _Item, connection: sqlite3.Connection
+    ) -> None:
+        connection.execute("SAVEPOINT item")
+        try:
+            item.result = _result(item.work, transaction)
+        # Whatever it is, it belongs to the caller of this item and must not end the thread.
+        except Exception as error:
+            if not connection.in_transaction:
+                # SQLite itself gave the whole transaction up: disk full, input or output error.
+                raise sqlite3.OperationalError(str(error)) from error
+            connection.execute("ROLLBACK TO item")
+            item.error = (
+                StoreUnavailable(str(error))
+                if isinstance(error, sqlite3.OperationalError)
+                else error
+            )
+        connection.execute("RELEASE item")
+
+    @staticmethod
+    def _resolve(batch: list[_Item]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+        for item in batch:
+            by_loop.setdefault(item.loop, []).append(item)
+        for loop, items in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_deliver, items)
+            except RuntimeError:
+                log.info("store: %d results came after their loop had ended", len(items))
 
 
-def note_webhook(db: sqlite3.Connection, source: str, event_id: str, ends: int) -> bool:
-    """A delivery that was signed anew is remembered as long as the newest signature counts."""
-    values = (source, event_id, ends)
-    if db.execute("INSERT OR IGNORE INTO webhooks VALUES (?, ?, ?)", values).rowcount:
-        return True
-    db.execute(
-        "UPDATE webhooks SET ends = max(ends, ?) WHERE source = ? AND event_id = ?",
-        (ends, source, event_id),
-    )
-    return False
+class LoopWriter(Writer):
+    """Commits on the event loop, one piece of work at a time: for a world that is repeated, where
+    no thread may decide what comes first."""
+
+    def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
+        self._connection = connection
+        self._after_commit = after_commit
+        self._closed = False
+
+    async def submit(self, work: Work[T]) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        item = _Item(work, loop := asyncio.get_running_loop(), loop.create_future())
+        tells = self._commit(self._connection, [item])
+        _deliver([item])
+        if tells:
+            self._after_commit()
+        # As with the thread, others come in between.
+        await asyncio.sleep(0)
+        result: T = await item.future
+        return result
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._connection.close()
 
 
-class SqliteStore:
-    """A Store in one file. Create it with :meth:`open`, end it with :meth:`close`."""
+def _deliver(items: list[_Item]) -> None:
+    for item in items:
+        if item.future.done():
+            continue
+        if item.error is not None:
+            item.future.set_exception(item.error)
+        else:
+            item.future.set_result(item.result)
+
+
+class SqliteDatabase(Database):
+    """A file that is there and of the newest shape: :meth:`open` sees to that."""
+
+    wording = WORDING
 
     def __init__(self, path: Path, writer: type[Writer] = Writer) -> None:
-        self.path = path
-        self._file = StoreFile(path, writer)
+        self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
+        self._reading = connect(path, writes=False)
+        self._looking = connect(path, writes=False)
+        self._grown: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._writer = writer(connect(path, writes=True), self._wake)
 
     @classmethod
-    def open(cls, path: Path | str, writer: type[Writer] = Writer) -> SqliteStore:
-        """Open or create the file, mode 0600; raises SchemaError when damaged or too new."""
-        path = Path(path)
+    def open(
+        cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
+    ) -> SqliteDatabase:
+        """Open or create the file, mode 0600. Raises SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            prepare(connection)
+            _prepare(connection, world or {})
         return cls(path, writer)
 
     async def close(self) -> None:
-        await self._file.close()
+        await asyncio.to_thread(self.end)
 
-    # Quotes
+    def end(self) -> None:
+        """As ``close``, from a thread that may wait."""
+        self._writer.close()
+        self._readers.shutdown(wait=True)
+        self._reading.close()
+        self._looking.close()
 
-    async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None:
-        rows = [values_of(quote) for quote in quotes]
-        if rows:
-            await self._file.write(lambda db: db.executemany(INSERT_QUOTE, rows).rowcount)
-
-    async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None:
-        row = self._file.look(
-            "SELECT * FROM quotes WHERE partner_id = ? AND quote_id = ?", (partner_id, quote_id)
-        )
-        return None if row is None else quote_of(row)
-
-    async def owner_of_quote(self, quote_id: str) -> str | None:
-        row = self._file.look(
-            "SELECT partner_id FROM quotes WHERE quote_id = ?1"
-            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = ?1 LIMIT 1",
-            (quote_id,),
-        )
-        return None if row is None else str(row["partner_id"])
-
-    async def drop_quotes(self, expired_before: datetime) -> int:
-        limit = micros(expired_before)
-        return await self._file.write(
-            lambda db: db.execute("DELETE FROM quotes WHERE expires < ?", (limit,)).rowcount
-        )
-
-    # Orders
-
-    async def begin_order(
-        self,
-        order: StoredOrder,
-        *,
-        call: Counting | None = None,
-        payouts: RecentPayouts | None = None,
-        payment: str | None = None,
-    ) -> None:
-        values = values_of(order) | {"told": payment is None}
-
-        def begun(db: sqlite3.Connection) -> None:
-            taken = db.execute(
-                "UPDATE quotes SET consumed_by = :service_id WHERE quote_id = :quote_id"
-                " AND partner_id = :partner_id AND consumed_by IS NULL",
-                values,
-            ).rowcount
-            if taken:
-                begin(db, order.service_id, call, payouts, payment)
-                db.execute(INSERT_ORDER, values)
-                return
-            row = db.execute(
-                "SELECT consumed_by FROM quotes"
-                " WHERE quote_id = :quote_id AND partner_id = :partner_id",
-                values,
-            ).fetchone()
-            if row is None:
-                raise QuoteGone(order.quote_id)
-            raise QuoteConsumed(row["consumed_by"])
-
-        await self._file.write(begun)
-
-    async def begin_group(
-        self,
-        group: StoredGroup,
-        orders: Sequence[StoredOrder],
-        *,
-        call: Counting | None = None,
-        payouts: RecentPayouts | None = None,
-        payment: str | None = None,
-    ) -> None:
-        rows = [values_of(order) | {"told": payment is None} for order in orders]
-
-        def begun(db: sqlite3.Connection) -> None:
-            begin(db, group.multi_id, call, payouts, payment)
-            bundle_rows.insert_group(db, group, told=payment is None)
-            db.executemany(INSERT_ORDER, rows)
-
-        await self._file.write(begun)
-
-    async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        row = self._file.look(bundle_rows.GROUP, (partner_id, multi_id))
-        return None if row is None else bundle_rows.group_of(row)
-
-    async def owner_of_group(self, multi_id: str) -> str | None:
-        row = self._file.look("SELECT partner_id FROM groups WHERE multi_id = ?", (multi_id,))
-        return None if row is None else str(row["partner_id"])
-
-    async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        values = (partner_id, multi_id)
-        return await self._file.read(
-            lambda db: [order_of(row) for row in db.execute(bundle_rows.ORDERS_OF_GROUP, values)]
-        )
-
-    async def save_bundle(self, bundle: StoredBundle) -> None:
-        await self._file.write(lambda db: bundle_rows.replace_pending(db, bundle))
-
-    async def bundles_of_group(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
-        return await self._file.read(lambda db: bundle_rows.of_group(db, partner_id, multi_id))
-
-    async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        return await self._file.write(lambda db: bundle_rows.move(db, bundle, expected))
-
-    async def bundles_under_way(self) -> list[StoredBundle]:
-        return await self._file.read(bundle_rows.under_way)
-
-    async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        return self._one_order(
-            "SELECT * FROM orders WHERE partner_id = ? AND quote_id = ?", partner_id, quote_id
-        )
-
-    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        return self._one_order(TOLD_ORDER, partner_id, service_id)
-
-    async def current_order(self, service_id: str) -> StoredOrder | None:
-        return self._one_order("SELECT * FROM orders WHERE service_id = ?", service_id)
-
-    async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
-        row = self._file.look(ORDER_OF_TRANSACTION, (chain, transaction))
-        return None if row is None else str(row["service_id"])
-
-    async def gave_out(self, account: str, since: datetime) -> bool:
-        return self._file.look(GAVE_OUT, (account, micros(since))) is not None
-
-    async def order_version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
-        row = self._file.look(ORDER_VERSION, (partner_id, service_id))
-        return None if row is None else (row["version"], moment_of(row["created"]))
-
-    async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
-        return await self._file.read(lambda db: recent_payouts(db, partner_id, since, limit))
-
-    async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
-        values = values_of(order) | {
-            "expected": expected_version,
-            "version": expected_version + 1,
-        }
-
-        def advance(db: sqlite3.Connection) -> bool:
-            if not db.execute(ADVANCE, values).rowcount:
-                return False
-            db.execute(ANNOUNCE, values)
-            if order.status == OrderStatusCode.FINISHED:
-                books.count_finished(db, order)
-            return True
-
+    async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
+        """On the event loop: a thread's turn would take longer, and a reader never waits for the
+        writer in WAL mode."""
         try:
-            return await self._file.write(advance)
-        except sqlite3.IntegrityError:
-            # Another order was confirmed with this transaction a moment ago.
-            return False
+            return await SqliteTransaction(self._looking).rows(statement, values)
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from error
 
-    async def postpone_order(
-        self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
-    ) -> None:
-        due = None if due_at is None else micros(due_at)
-        await self._file.write(
-            lambda db: (
-                db.execute(
-                    "UPDATE orders SET due_at = ?, attempt = ?,"
-                    " lease_owner = NULL, lease_until = NULL"
-                    " WHERE service_id = ? AND lease_owner = ?",
-                    (due, attempt, service_id, owner),
-                ).rowcount
+    async def write(self, work: Work[T]) -> T:
+        return await self._writer.submit(work)
+
+    async def read(self, work: Work[T]) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(
+                self._readers, _result, work, SqliteTransaction(self._reading)
             )
-        )
+        except (sqlite3.Error, RuntimeError) as error:
+            raise StoreUnavailable(str(error)) from error
 
-    async def list_orders(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
-        return await self._file.read(lambda db: page_of(db, wanted))
+    async def snapshot(self, work: Work[T]) -> T:
+        async def at_once(db: Any) -> T:
+            await db.run("BEGIN DEFERRED")
+            try:
+                return await work(db)
+            finally:
+                await db.run("COMMIT")
 
-    # Worker
+        return await self.read(at_once)
 
-    async def claim_due(
-        self, now: datetime, *, owner: str, lease_until: datetime, limit: int
-    ) -> list[StoredOrder]:
-        values = {
-            "now": micros(now),
-            "owner": owner,
-            "until": micros(lease_until),
-            "limit": limit,
-        }
-        return await self._file.write(
-            lambda db: [order_of(row) for row in db.execute(CLAIM, values).fetchall()]
-        )
+    def sortable(self, amount: Decimal) -> str:
+        """81 characters whose text order is the order of the numbers."""
+        return format(amount, "081.40f")
 
-    async def next_due(self) -> datetime | None:
-        def read(db: sqlite3.Connection) -> datetime | None:
-            (due,) = db.execute(NEXT_DUE).fetchone()
-            return None if due is None else moment_of(due)
+    @contextlib.contextmanager
+    def growth(self) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        listener = (asyncio.get_running_loop(), event)
+        self._grown.add(listener)
+        try:
+            yield event
+        finally:
+            self._grown.discard(listener)
 
-        return await self._file.read(read)
+    def _wake(self) -> None:
+        """Tell who listens, from the writer's thread, that there may be something new."""
+        for loop, event in tuple(self._grown):
+            with contextlib.suppress(RuntimeError):  # that loop has ended
+                loop.call_soon_threadsafe(event.set)
 
-    async def hasten_orders(self, service_ids: Sequence[str], now: datetime) -> None:
-        values = [
-            {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
-            for service_id in service_ids
-        ]
-        await self._file.write(
-            lambda db: (
-                db.executemany(
-                    "UPDATE orders SET due_at = :now WHERE service_id = :service_id"
-                    " AND due_at > :now AND status >= :opened",
-                    values,
-                ).rowcount
-            )
-        )
 
-    # Webhooks
+def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
+    """A connection to a file that is there: durable, patient, and with exact sums."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    _add_functions(connection)
+    connection.execute("PRAGMA busy_timeout = 5000")
+    if writes:
+        connection.execute("PRAGMA journal_mode = WAL")
+        durable(connection)
+    else:
+        connection.execute("PRAGMA query_only = ON")
+    return connection
 
-    async def note_webhook(self, source: str, event_id: str, ends: datetime) -> bool:
-        return await self._file.write(lambda db: note_webhook(db, source, event_id, micros(ends)))
 
-    async def drop_webhooks(self, now: datetime) -> int:
-        limit = micros(now)
-        return await self._file.write(
-            lambda db: db.execute("DELETE FROM webhooks WHERE ends < ?", (limit,)).rowcount
-        )
+def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
+    """Create the tables in a new file, or check an old one and bring it up to date.
 
-    # Payments of calls
+    Raises SchemaError.
+    """
+    connection.row_factory = sqlite3.Row
+    _add_functions(connection)
 
-    async def reserve_payment(self, payment: str, ends: datetime) -> bool:
-        row = (payment, micros(ends))
-        statement = "INSERT OR IGNORE INTO payments (payment, ends) VALUES (?, ?)"
-        return await self._file.write(lambda db: db.execute(statement, row).rowcount == 1)
+    async def up_to_date(db: Transaction) -> None:
+        if not await db.rows("SELECT name FROM sqlite_master"):
+            await schema.create(db, TYPES)
+        await schema.migrate(db, TYPES)
+        await schema.claim_world(db, world)
 
-    async def free_payment(self, payment: str) -> None:
-        statement = "DELETE FROM payments WHERE payment = ? AND transaction_hash IS NULL"
-        await self._file.write(lambda db: db.execute(statement, (payment,)).rowcount)
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise SchemaError(f"the file is damaged: {verdict}")
+        if 0 < version <= old_files.LAST:
+            old_files.to_last(connection, version)
+            tables = ";".join([*schema.statements(schema.TABLES, TYPES), ""])
+            old_files.to_newest(connection, tables, schema.VERSION)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _result(up_to_date, SqliteTransaction(connection))
+            (number,) = connection.execute("SELECT number FROM schema_version").fetchone()
+            # What releases before schema 13 look at.
+            connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+    except sqlite3.DatabaseError as error:
+        raise SchemaError(f"the file cannot be used: {error}") from error
 
-    async def pay_for(self, payment: str, service_id: str) -> None:
-        await self._file.write(lambda db: db.execute(_PAY_FOR, (service_id, payment)).rowcount)
 
-    async def note_payment_sent(self, payment: str, transaction: str) -> None:
-        statement = "UPDATE payments SET sent = ? WHERE payment = ?"
-        await self._file.write(lambda db: db.execute(statement, (transaction, payment)).rowcount)
+def _plus(one: str, other: str) -> str:
+    return format(_EXACT.add(Decimal(one), Decimal(other)), "f")
 
-    async def payments_under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        query = (
-            "SELECT payment, sent FROM payments"
-            " WHERE ends > ? AND sent IS NOT NULL AND transaction_hash IS NULL"
-        )
-        values = (micros(ended_after),)
-        return await self._file.read(
-            lambda db: [(row["payment"], row["sent"]) for row in db.execute(query, values)]
-        )
 
-    async def settle_payment(self, payment: str, transaction: str) -> None:
-        await self._file.write(lambda db: settle_payment(db, payment, transaction))
+class _ExactSum:
+    def __init__(self) -> None:
+        self._sum = Decimal(0)
 
-    async def drop_payments(self, ended_before: datetime) -> int:
-        limit = micros(ended_before)
-        return await self._file.write(
-            lambda db: db.execute("DELETE FROM payments WHERE ends < ?", (limit,)).rowcount
-        )
+    def step(self, amount: str | None) -> None:
+        if amount is not None:
+            self._sum = _EXACT.add(self._sum, Decimal(amount))
 
-    # Outbox
+    def finalize(self) -> str:
+        return format(self._sum, "f")
 
-    async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        return await self._file.read(lambda db: rows_after(db, after, limit))
 
-    async def last_outbox(self) -> int:
-        return await self._file.read(last_sequence)
-
-    async def outbox_beyond(self, sequence: int) -> None:
-        with self._file.growth() as grown:
-            # Only after listening: a commit between the two would be missed otherwise.
-            while await self._file.read(last_sequence) <= sequence:
-                await grown.wait()
-                grown.clear()
-
-    async def drop_outbox(self, committed_before: datetime) -> int:
-        limit = micros(committed_before)
-        return await self._file.write(
-            lambda db: db.execute("DELETE FROM outbox WHERE committed < ?", (limit,)).rowcount
-        )
-
-    # Counters
-
-    async def add_requests(self, month: str, counts: dict[str, int]) -> None:
-        statement = (
-            "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET count = count + excluded.count"
-        )
-        rows = [(partner_id, month, count) for partner_id, count in counts.items()]
-        await self._file.write(lambda db: db.executemany(statement, rows).rowcount)
-
-    async def requests_in_month(self, partner_id: str, month: str) -> int:
-        row = self._file.look(
-            "SELECT count FROM requests WHERE partner_id = ? AND month = ?", (partner_id, month)
-        )
-        return 0 if row is None else int(row["count"])
-
-    async def partner_book(self, partner_id: str) -> PartnerBook:
-        return await self._file.read(lambda db: books.book_of(db, partner_id))
-
-    async def count_calls(self, call: Counting) -> None:
-        await self._file.write(lambda db: count_calls(db, call))
-
-    async def free_calls(self, unused: Sequence[Usage]) -> None:
-        await self._file.write(lambda db: free_calls(db, unused))
-
-    def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
-        return [Usage(*row) for row in self._file.look_all(_USAGE, (partner_id, rate_class))]
-
-    # Partners
-
-    def partner_changes(self) -> int:
-        row = self._file.look(partners.CHANGES)
-        return 0 if row is None else int(row["number"])
-
-    async def read_partners(self) -> tuple[int, tuple[StoredPartner, ...]]:
-        return await self._file.read(partners.read)
-
-    async def add_partners(self, accounts: Sequence[StoredPartner]) -> None:
-        await self._file.write(lambda db: partners.add_missing(db, accounts))
-
-    # Verdicts
-
-    async def claim_scan(
-        self, token_id: str, now: datetime, until: datetime
-    ) -> tuple[bytes | None, bool]:
-        values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
-
-        def claim(db: sqlite3.Connection) -> tuple[bytes | None, bool]:
-            claimed = db.execute(
-                "INSERT INTO scans (token_id, claimed_until) VALUES (:token_id, :until)"
-                " ON CONFLICT DO UPDATE SET claimed_until = :until"
-                " WHERE expires <= :now AND claimed_until <= :now",
-                values,
-            ).rowcount
-            found = db.execute("SELECT verdict FROM scans WHERE token_id = :token_id", values)
-            return found.fetchone()["verdict"], bool(claimed)
-
-        return await self._file.write(claim)
-
-    async def save_scan(self, token_id: str, verdict: bytes, expires: datetime) -> None:
-        values = (token_id, verdict, micros(expires))
-        statement = "INSERT OR REPLACE INTO scans (token_id, verdict, expires) VALUES (?, ?, ?)"
-        await self._file.write(lambda db: db.execute(statement, values).rowcount)
-
-    async def load_scans(self) -> list[tuple[str, bytes]]:
-        query = "SELECT token_id, verdict FROM scans WHERE verdict IS NOT NULL"
-        return await self._file.read(
-            lambda db: [(row["token_id"], row["verdict"]) for row in db.execute(query)]
-        )
-
-    # Below the surface
-
-    def _one_order(self, query: str, *values: str) -> StoredOrder | None:
-        row = self._file.look(query, values)
-        return None if row is None else order_of(row)
+def _add_functions(connection: sqlite3.Connection) -> None:
+    """``exact_plus`` and ``exact_sum``: additions of decimal text."""
+    connection.create_function("exact_plus", 2, _plus, deterministic=True)
+    connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]

@@ -1,0 +1,99 @@
+"""Calls as they count: in the windows of partners, and in months."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import asdict
+
+from swapdesk.service.store.database import Database, Transaction
+from swapdesk.service.store.records import Counting, Usage
+
+_USAGE = "SELECT * FROM usage WHERE partner_id = :partner_id AND rate_class = :rate_class"
+
+
+class Calls:
+    """Windows and months of partners."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self, call: Counting) -> None:
+        """Write what ``call`` makes of the counts there are; between the two nobody else counts.
+        Raises what refuses it."""
+        await self._database.write(lambda db: _count(db, call))
+
+    async def free(self, unused: Sequence[Usage]) -> None:
+        """Take calls that were counted, and never made, out of the windows they counted in.
+
+        Windows that ended since have no row any more, and nothing to give back to.
+        """
+        # In one order everywhere, so that two who give back do not wait for each other.
+        rows = [asdict(row) for row in sorted(unused, key=_window)]
+        await self._database.write(
+            lambda db: db.run_each(
+                "UPDATE usage SET used = CASE WHEN used > :used THEN used - :used ELSE 0 END"
+                " WHERE partner_id = :partner_id AND rate_class = :rate_class"
+                " AND seconds = :seconds AND number = :number",
+                rows,
+            )
+        )
+
+    async def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
+        """The counts as they stand."""
+        values = {"partner_id": partner_id, "rate_class": rate_class}
+        return [Usage(*row) for row in await self._database.look(_USAGE, values)]
+
+    async def add_to_month(self, month: str, counts: Mapping[str, int]) -> None:
+        """Add to the request counters of partners for a month ``YYYY-MM``."""
+        rows = [
+            {"partner_id": partner_id, "month": month, "count": count}
+            for partner_id, count in sorted(counts.items())
+        ]
+        await self._database.write(
+            lambda db: db.run_each(
+                "INSERT INTO requests (partner_id, month, count)"
+                " VALUES (:partner_id, :month, :count)"
+                " ON CONFLICT (partner_id, month)"
+                " DO UPDATE SET count = requests.count + excluded.count",
+                rows,
+            )
+        )
+
+    async def in_month(self, partner_id: str, month: str) -> int:
+        rows = await self._database.look(
+            "SELECT count FROM requests WHERE partner_id = :partner_id AND month = :month",
+            {"partner_id": partner_id, "month": month},
+        )
+        return int(rows[0]["count"]) if rows else 0
+
+
+PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
+
+
+async def count_opened(
+    db: Transaction, opened: str, call: Counting | None, payment: str | None
+) -> None:
+    """Count the call that begins the order or the group ``opened``, and note what paid for it.
+    Raises what refuses the call. Comes last: the next call of the partner waits from here on."""
+    if payment is not None:
+        await db.run(PAY_FOR, {"opened": opened, "payment": payment})
+    if call is not None:
+        await _count(db, call)
+
+
+async def _count(db: Transaction, call: Counting) -> None:
+    values = {"partner_id": call.counted, "rate_class": call.rate_class}
+    await db.alone(f"calls {call.counted} {call.rate_class}")
+    known = [Usage(*row) for row in await db.rows(_USAGE, values)]
+    await db.run_each(
+        "INSERT INTO usage (partner_id, rate_class, seconds, number, used)"
+        " VALUES (:partner_id, :rate_class, :seconds, :number, :used)"
+        " ON CONFLICT (partner_id, rate_class, seconds)"
+        " DO UPDATE SET number = excluded.number, used = excluded.used",
+        [asdict(row) for row in call.take(known)],
+    )
+
+
+def _window(row: Usage) -> tuple[str, str, int]:
+    return row.partner_id, row.rate_class, row.seconds

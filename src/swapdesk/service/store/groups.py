@@ -1,0 +1,192 @@
+"""Orders that were created together, and the bundles that fund them.
+
+A bundle moves by compare-and-set on its state alone, so that of any number who submit it one
+does (contract 17.2).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import asdict
+
+from swapdesk.service.store import calls, orders
+from swapdesk.service.store.database import (
+    Database,
+    Row,
+    Transaction,
+    Values,
+    insertion,
+    micros,
+    moment_of,
+)
+from swapdesk.service.store.records import (
+    BundleState,
+    BundleUnderWay,
+    Counting,
+    RecentPayouts,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
+    StoredOrder,
+)
+from swapdesk.service.store.rows import order_of
+
+
+class Groups:
+    """Groups, their orders and their bundles."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(
+        self,
+        group: StoredGroup,
+        its_orders: Sequence[StoredOrder],
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+        payment: str | None = None,
+    ) -> None:
+        """Insert a group and its orders, which have no stored quote, and count the call, in one
+        commit. Raises PayoutsChanged and what refuses the call; ``payment`` as for an order."""
+        told = payment is None
+        rows = [orders.order_values(self._database, order) | {"told": told} for order in its_orders]
+
+        async def begun(db: Transaction) -> None:
+            await orders.admit(db, its_orders, payouts)
+            await db.run(
+                _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": told}
+            )
+            await db.run_each(orders.INSERT_ORDER, rows)
+            await calls.count_opened(db, group.multi_id, call, payment)
+
+        await self._database.write(begun)
+
+    async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
+        """None, too, while its create is not paid."""
+        rows = await self._database.look(
+            "SELECT multi_id, partner_id, created, chain FROM groups"
+            " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
+            {"partner_id": partner_id, "multi_id": multi_id},
+        )
+        return _group_of(rows[0]) if rows else None
+
+    async def owner(self, multi_id: str) -> str | None:
+        """Id of the partner whose group it is."""
+        rows = await self._database.look(
+            "SELECT partner_id FROM groups WHERE multi_id = :multi_id", {"multi_id": multi_id}
+        )
+        return str(rows[0]["partner_id"]) if rows else None
+
+    async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
+        """In the order they were asked for; for whoever found the group, or has just made it."""
+        values = {"partner_id": partner_id, "multi_id": multi_id}
+
+        async def found(db: Transaction) -> list[StoredOrder]:
+            rows = await db.rows(
+                "SELECT * FROM orders WHERE partner_id = :partner_id AND multi_id = :multi_id"
+                " ORDER BY number",
+                values,
+            )
+            return [order_of(row) for row in rows]
+
+        return await self._database.read(found)
+
+    async def save_bundle(self, bundle: StoredBundle) -> None:
+        """Keep a pending bundle in place of the group's other pending one.
+
+        Raises BundleUnderWay when one that was submitted, or paid, has an order in common.
+        """
+        values = _values(bundle)
+
+        async def saved(db: Transaction) -> None:
+            await db.alone(f"bundles {bundle.multi_id}")
+            for other in map(_bundle_of, await db.rows(_BUNDLES, values)):
+                if other.claimed & bundle.service_ids:
+                    raise BundleUnderWay(bundle.multi_id)
+            await db.run(
+                "DELETE FROM bundles WHERE partner_id = :partner_id AND multi_id = :multi_id"
+                " AND state = 'pending'",
+                values,
+            )
+            await db.run(_INSERT_BUNDLE, values)
+
+        await self._database.write(saved)
+
+    async def bundles(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
+        """Newest first."""
+        return await self._bundles(_BUNDLES, {"partner_id": partner_id, "multi_id": multi_id})
+
+    async def bundles_under_way(self) -> list[StoredBundle]:
+        """Everybody's that were submitted and have no outcome, oldest first."""
+        return await self._bundles(
+            "SELECT * FROM bundles WHERE state = 'submitted' ORDER BY number", {}
+        )
+
+    async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
+        """Write what became of a bundle; False when it was in another state, or is gone."""
+        values = _values(bundle) | {"number": bundle.number, "expected": expected}
+
+        async def moved(db: Transaction) -> bool:
+            # Between a look at what others pay and this no other bundle may begin to pay it.
+            await db.alone(f"bundles {bundle.multi_id}")
+            changed = await db.run(
+                "UPDATE bundles SET state = :state, modified = :modified, batches = :batches,"
+                " tx_hash = :tx_hash, failure_reason = :failure_reason"
+                " WHERE number = :number AND partner_id = :partner_id AND state = :expected",
+                values,
+            )
+            return changed == 1
+
+        return await self._database.write(moved)
+
+    async def _bundles(self, query: str, values: Values) -> list[StoredBundle]:
+        async def found(db: Transaction) -> list[StoredBundle]:
+            return [_bundle_of(row) for row in await db.rows(query, values)]
+
+        return await self._database.read(found)
+
+
+_INSERT_GROUP = insertion("groups", ("multi_id", "partner_id", "created", "chain", "told"))
+_INSERT_BUNDLE = insertion(
+    "bundles", [name for name in StoredBundle.__struct_fields__ if name != "number"]
+)
+_BUNDLES = (
+    "SELECT * FROM bundles WHERE partner_id = :partner_id AND multi_id = :multi_id"
+    " ORDER BY number DESC"
+)
+
+
+def _group_of(row: Row) -> StoredGroup:
+    return StoredGroup(row["multi_id"], row["partner_id"], moment_of(row["created"]), row["chain"])
+
+
+def _values(bundle: StoredBundle) -> dict[str, Any]:
+    written = asdict(bundle)
+    del written["number"]
+    batches = [asdict(batch) for batch in bundle.batches]
+    return written | {
+        "created": micros(bundle.created),
+        "modified": micros(bundle.modified),
+        "expires": micros(bundle.expires),
+        "batches": json.dumps(batches, separators=(",", ":")),
+    }
+
+
+def _bundle_of(row: Row) -> StoredBundle:
+    batches = (
+        StoredBatch(**{**each, "service_ids": tuple(each["service_ids"])})
+        for each in json.loads(row["batches"])
+    )
+    return StoredBundle(
+        **{name: row[name] for name in StoredBundle.__struct_fields__}
+        | {
+            "created": moment_of(row["created"]),
+            "modified": moment_of(row["modified"]),
+            "expires": moment_of(row["expires"]),
+            "batches": tuple(batches),
+        }
+    )

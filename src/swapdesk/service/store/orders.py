@@ -1,0 +1,399 @@
+"""Quotes, and the orders they become.
+
+``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
+predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from swapdesk.service.store import books, calls
+from swapdesk.service.store.database import (
+    Database,
+    Taken,
+    Transaction,
+    Values,
+    insertion,
+    micros,
+    moment_of,
+)
+from swapdesk.service.store.records import (
+    Counting,
+    ListedOrder,
+    OrderFilter,
+    PayoutsChanged,
+    QuoteConsumed,
+    QuoteGone,
+    RecentPayouts,
+    StoredOrder,
+    StoredQuote,
+)
+from swapdesk.service.store.rows import (
+    OF_DETAIL,
+    ORDER_FIELDS,
+    QUOTE_COLUMNS,
+    order_of,
+    quote_of,
+    values_of,
+)
+from swapdesk.wire.orders import OrderStatusCode
+
+
+class Quotes:
+    """Kept until 15 minutes after they expire."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, quotes: Sequence[StoredQuote]) -> None:
+        rows = [values_of(quote) for quote in quotes]
+        if rows:
+            await self._database.write(lambda db: db.run_each(_INSERT_QUOTE, rows))
+
+    async def get(self, partner_id: str, quote_id: str) -> StoredQuote | None:
+        rows = await self._database.look(
+            "SELECT * FROM quotes WHERE partner_id = :partner_id AND quote_id = :quote_id",
+            {"partner_id": partner_id, "quote_id": quote_id},
+        )
+        return quote_of(rows[0]) if rows else None
+
+    async def owner(self, quote_id: str) -> str | None:
+        """Id of the partner whose quote it is, or was before it became an order."""
+        rows = await self._database.look(
+            "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
+            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = :quote_id LIMIT 1",
+            {"quote_id": quote_id},
+        )
+        return str(rows[0]["partner_id"]) if rows else None
+
+    async def drop(self, expired_before: datetime) -> int:
+        values = {"limit": micros(expired_before)}
+        return await self._database.write(
+            lambda db: db.run("DELETE FROM quotes WHERE expires < :limit", values)
+        )
+
+
+class Orders:
+    """The rows that are the workflow."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._claim = _CLAIM.format(skip_leased=database.wording.skip_leased)
+
+    async def begin(
+        self,
+        order: StoredOrder,
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+        payment: str | None = None,
+    ) -> None:
+        """Consume the quote, insert the order and count the call in one commit. With a ``payment``
+        nobody is told of the order until that is settled.
+
+        Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner;
+        PayoutsChanged when ``payouts``, which the order's wallet was chosen by, are no longer the
+        newest; what refuses the call.
+        """
+        values = order_values(self._database, order) | {"told": payment is None}
+
+        async def begun(db: Transaction) -> None:
+            if not await db.run(_CONSUME, values):
+                row = await db.row(
+                    "SELECT consumed_by FROM quotes"
+                    " WHERE quote_id = :quote_id AND partner_id = :partner_id",
+                    values,
+                )
+                if row is None:
+                    raise QuoteGone(order.quote_id)
+                raise QuoteConsumed(row["consumed_by"])
+            await admit(db, [order], payouts)
+            await db.run(INSERT_ORDER, values)
+            await calls.count_opened(db, order.service_id, call, payment)
+
+        await self._database.write(begun)
+
+    async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
+        """The one order a quote became, also after the quote itself was dropped: for its create,
+        whether or not it is paid."""
+        return await self._one(
+            "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
+            {"partner_id": partner_id, "quote_id": quote_id},
+        )
+
+    async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        """The order, if it is the partner's and its create is paid."""
+        return await self._one(
+            "SELECT * FROM orders"
+            " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
+            {"partner_id": partner_id, "service_id": service_id},
+        )
+
+    async def current(self, service_id: str) -> StoredOrder | None:
+        """As it stands, whoever's it is and whether or not its create is paid: for whoever carries
+        it out."""
+        return await self._one(
+            "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
+        )
+
+    async def of_transaction(self, chain: str, transaction: str) -> str | None:
+        """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
+        rows = await self._database.look(
+            "SELECT service_id FROM orders"
+            " WHERE source_chain = :chain AND confirmed_hash = :transaction",
+            {"chain": chain, "transaction": transaction},
+        )
+        return str(rows[0]["service_id"]) if rows else None
+
+    async def gave_out(self, account: str, since: datetime) -> bool:
+        """Whether an order that was created since then has this deposit account, whoever's it is
+        and whatever became of it."""
+        found = await self._database.look(
+            "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
+            {"account": account, "since": micros(since)},
+        )
+        return bool(found)
+
+    async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
+        """The version of an order as it stands and when it was created, read anew each time; None
+        where ``get`` finds none."""
+        rows = await self._database.look(
+            "SELECT version, created FROM orders"
+            " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
+            {"partner_id": partner_id, "service_id": service_id},
+        )
+        return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
+
+    async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
+        return await self._database.read(lambda db: _recent_payouts(db, partner_id, since, limit))
+
+    async def advance(self, order: StoredOrder, *, expected_version: int) -> bool:
+        """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
+
+        False when someone was first, the rank would fall, or the transaction the order was
+        confirmed with is another order's already.
+        """
+        values = order_values(self._database, order) | {
+            "expected": expected_version,
+            "version": expected_version + 1,
+        }
+
+        async def advanced(db: Transaction) -> bool:
+            if not await db.run(_ADVANCE, values):
+                return False
+            await announce(db, order.service_id)
+            if order.status == OrderStatusCode.FINISHED:
+                await books.count_finished(db, order)
+            return True
+
+        try:
+            return await self._database.write(advanced)
+        except Taken:
+            # Another order was confirmed with this transaction a moment ago.
+            return False
+
+    async def postpone(
+        self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
+    ) -> None:
+        """End the owner's lease without a change of state and look again at ``due_at``."""
+        values = {
+            "service_id": service_id,
+            "owner": owner,
+            "due_at": None if due_at is None else micros(due_at),
+            "attempt": attempt,
+        }
+        await self._database.write(
+            lambda db: db.run(
+                "UPDATE orders SET due_at = :due_at, attempt = :attempt,"
+                " lease_owner = NULL, lease_until = NULL"
+                " WHERE service_id = :service_id AND lease_owner = :owner",
+                values,
+            )
+        )
+
+    async def page(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
+        """One page and the total of all pages, of orders whose create is paid, from one
+        snapshot."""
+        where, values = _where(wanted)
+        direction = "DESC" if wanted.descending else "ASC"
+        order_by = f"{_SORT_COLUMNS[wanted.sort]} {direction}, number {direction}"
+        every = f"SELECT COUNT(*) AS total FROM orders WHERE {where}"  # noqa: S608 - columns are ours
+        those = (
+            f"SELECT * FROM orders WHERE {where}"  # noqa: S608 - columns are ours
+            f" ORDER BY {order_by} LIMIT :limit OFFSET :offset"
+        )
+
+        async def found(db: Transaction) -> tuple[list[ListedOrder], int]:
+            counted = await db.row(every, values)
+            rows = await db.rows(those, {**values, "limit": wanted.limit, "offset": wanted.offset})
+            page = [
+                ListedOrder(row["service_id"], row["version"], partial(order_of, row))
+                for row in rows
+            ]
+            return page, 0 if counted is None else int(counted["total"])
+
+        return await self._database.snapshot(found)
+
+    async def claim_due(
+        self, now: datetime, *, owner: str, lease_until: datetime, limit: int
+    ) -> list[StoredOrder]:
+        """Rows whose ``due_at`` has come and that nobody else leases."""
+        values = {
+            "now": micros(now),
+            "owner": owner,
+            "until": micros(lease_until),
+            "limit": limit,
+        }
+        rows = await self._database.write(lambda db: db.rows(self._claim, values))
+        return [order_of(row) for row in rows]
+
+    async def next_due(self) -> datetime | None:
+        rows = await self._database.look(_NEXT_DUE)
+        due = rows[0]["next"]
+        return None if due is None else moment_of(due)
+
+    async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
+        """Make orders due that a worker looks at later. Unknown ones, those that are being opened
+        and those that nobody looks at any more stay as they are."""
+        values = [
+            {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
+            for service_id in service_ids
+        ]
+        await self._database.write(
+            lambda db: db.run_each(
+                "UPDATE orders SET due_at = :now WHERE service_id = :service_id"
+                " AND due_at > :now AND status >= :opened",
+                values,
+            )
+        )
+
+    async def _one(self, query: str, values: Values) -> StoredOrder | None:
+        rows = await self._database.look(query, values)
+        return order_of(rows[0]) if rows else None
+
+
+# What other rooms of the store do with orders within a transaction
+
+
+def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
+    """Column values of an order, by name."""
+    return values_of(order) | {"amount_key": database.sortable(order.amount_in)}
+
+
+async def admit(
+    db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
+) -> None:
+    """Let orders of one partner be begun, where the payouts that their wallets were chosen by are
+    still the newest. Raises PayoutsChanged."""
+    private = next((order for order in orders if order.route == "private"), None)
+    if private is not None:
+        # Until the commit: two that choose by the same payouts would choose alike.
+        await db.alone(f"payouts {private.partner_id}")
+    if payouts is not None:
+        asked = payouts.partner_id, payouts.since, payouts.limit
+        if await _recent_payouts(db, *asked) != payouts:
+            raise PayoutsChanged
+
+
+async def announce(db: Transaction, service_id: str) -> None:
+    """Tell the streams of an order as it stands, unless its create is not paid yet."""
+    await db.run(
+        "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
+        " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
+        " WHERE service_id = :service_id AND told",
+        {"service_id": service_id},
+    )
+    db.tell()
+
+
+async def tell_opened(db: Transaction, opened: str) -> None:
+    """The order, or the orders of the group, whose create is paid from here on: announced, and
+    counted where they are finished already."""
+    rows = await db.rows(
+        "UPDATE orders SET told = TRUE"
+        " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
+        {"opened": opened},
+    )
+    for order in map(order_of, rows):
+        await announce(db, order.service_id)
+        if order.status == OrderStatusCode.FINISHED:
+            await books.count_finished(db, order)
+
+
+async def _recent_payouts(
+    db: Transaction, partner_id: str, since: datetime, limit: int
+) -> RecentPayouts:
+    """An order that names no wallet is paid from the venue's first."""
+    rows = await db.rows(
+        "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
+        " AND created >= :since AND route = 'private'"
+        " ORDER BY created DESC, number DESC LIMIT :limit",
+        {"partner_id": partner_id, "since": micros(since), "limit": limit},
+    )
+    wallets = ((row["legs"].rpartition(",")[2], row["payout_wallet"] or 0) for row in rows)
+    return RecentPayouts(partner_id, since, limit, tuple(wallets))
+
+
+_COLUMNS = (*ORDER_FIELDS, *OF_DETAIL, "amount_key")
+# Identity of an order, and whether it is told: what no step of its own may change.
+_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"})
+
+_INSERT_QUOTE = insertion("quotes", QUOTE_COLUMNS)
+INSERT_ORDER = insertion("orders", _COLUMNS)
+_CONSUME = (
+    "UPDATE quotes SET consumed_by = :service_id"
+    " WHERE quote_id = :quote_id AND partner_id = :partner_id AND consumed_by IS NULL"
+)
+_ADVANCE = (
+    "UPDATE orders SET "  # noqa: S608 - column names are ours
+    + ", ".join(f"{name} = :{name}" for name in _COLUMNS if name not in _FIXED)
+    + ", lease_owner = NULL, lease_until = NULL"
+    + " WHERE service_id = :service_id AND version = :expected AND rank <= :rank"
+)
+# Free rows and leased ones apart, so that each half is a walk along the index.
+_CLAIM = (
+    "WITH due AS MATERIALIZED ("
+    " SELECT * FROM (SELECT service_id, due_at FROM orders"
+    "  WHERE lease_until IS NULL AND due_at <= :now ORDER BY due_at LIMIT :limit{skip_leased}"
+    " ) AS free"
+    " UNION ALL"
+    " SELECT * FROM (SELECT service_id, due_at FROM orders"
+    "  WHERE lease_until <= :now AND due_at <= :now ORDER BY due_at LIMIT :limit{skip_leased}"
+    " ) AS abandoned)"
+    " UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN"
+    " (SELECT service_id FROM due ORDER BY due_at LIMIT :limit) RETURNING *"
+)
+_NEXT_DUE = (
+    "SELECT MIN(due) AS next FROM ("
+    " SELECT * FROM (SELECT due_at AS due FROM orders"
+    "  WHERE lease_until IS NULL AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS free"
+    " UNION ALL"
+    " SELECT CASE WHEN lease_until > due_at THEN lease_until ELSE due_at END AS due FROM orders"
+    "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL) AS every"
+)
+
+_SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}
+
+
+def _where(wanted: OrderFilter) -> tuple[str, dict[str, Any]]:
+    terms = ["partner_id = :partner_id", "told", "created >= :since"]
+    values: dict[str, Any] = {"partner_id": wanted.partner_id, "since": micros(wanted.since)}
+    if wanted.until is not None:
+        terms.append("created <= :until")
+        values["until"] = micros(wanted.until)
+    if wanted.statuses:
+        named = {f"status_{number}": int(each) for number, each in enumerate(wanted.statuses)}
+        terms.append(f"status IN ({', '.join(f':{name}' for name in named)})")
+        values.update(named)
+    if wanted.private is not None:
+        terms.append("route = 'private'" if wanted.private else "route <> 'private'")
+    for column in ("token_in_id", "token_out_id", "multi_id"):
+        value = getattr(wanted, column)
+        if value is not None:
+            terms.append(f"{column} = :{column}")
+            values[column] = value
+    return " AND ".join(terms), values

@@ -1,0 +1,78 @@
+"""Payments of calls, and the orders and groups that are told once they are settled."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from swapdesk.service.store import orders
+from swapdesk.service.store.calls import PAY_FOR
+from swapdesk.service.store.database import Database, Transaction, micros
+
+
+class CallPayments:
+    """Payments of calls, each of which serves one call."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def reserve(self, payment: str, ends: datetime) -> bool:
+        """Write down that a payment serves a call; False when it has served one already."""
+        return await self._change(
+            "INSERT INTO payments (payment, ends) VALUES (:payment, :ends)"
+            " ON CONFLICT (payment) DO NOTHING",
+            payment=payment,
+            ends=micros(ends),
+        )
+
+    async def free(self, payment: str) -> None:
+        """Take that back, unless it was settled."""
+        await self._change(
+            "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL",
+            payment=payment,
+        )
+
+    async def pay_for(self, payment: str, service_id: str) -> None:
+        """Let a payment that is reserved be for an order that was begun before."""
+        await self._change(PAY_FOR, payment=payment, opened=service_id)
+
+    async def note_sent(self, payment: str, transaction: str) -> None:
+        """Write down the transaction of a payment before a chain hears of it."""
+        await self._change(
+            "UPDATE payments SET sent = :sent WHERE payment = :payment",
+            payment=payment,
+            sent=transaction,
+        )
+
+    async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
+        """Those that were sent and not settled, except for those that ended by then: each with
+        its transaction."""
+        rows = await self._database.look(
+            "SELECT payment, sent FROM payments"
+            " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",
+            {"ended": micros(ended_after)},
+        )
+        return [(row["payment"], row["sent"]) for row in rows]
+
+    async def settle(self, payment: str, transaction: str) -> None:
+        """Write down that a payment is made. What it is for is told from here on, in the same
+        commit: orders are announced as they stand, and count if they are finished."""
+
+        async def settled(db: Transaction) -> None:
+            row = await db.row(
+                "UPDATE payments SET transaction_hash = :hash WHERE payment = :payment"
+                " RETURNING opened",
+                {"payment": payment, "hash": transaction},
+            )
+            if row is None or row["opened"] is None:
+                return
+            opened = {"opened": row["opened"]}
+            await db.run("UPDATE groups SET told = TRUE WHERE multi_id = :opened", opened)
+            await orders.tell_opened(db, row["opened"])
+
+        await self._database.write(settled)
+
+    async def drop(self, ended_before: datetime) -> None:
+        await self._change("DELETE FROM payments WHERE ends < :ended", ended=micros(ended_before))
+
+    async def _change(self, statement: str, **values: str | int) -> bool:
+        return bool(await self._database.write(lambda db: db.run(statement, values)))

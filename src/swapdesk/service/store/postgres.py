@@ -1,0 +1,366 @@
+"""PostgreSQL behind the store, for a service on several processes and machines.
+
+Each piece of work is a transaction on a connection of the pool. A commit that tells is spread by
+``NOTIFY``, on a connection of its own and as one for all that came together; it wakes and nothing
+else, so that a missed one costs a second.
+
+The outbox is read in commit order: a row carries the id of its transaction, and is told once no
+older transaction runs any more. A number alone would not do, for the lower one may commit last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import asyncpg
+from msgspec import Struct
+
+from swapdesk.service.store import schema
+from swapdesk.service.store.database import (
+    NO_VALUES,
+    Database,
+    SchemaError,
+    StoreUnavailable,
+    Taken,
+    Transaction,
+    Values,
+    Wording,
+    Work,
+)
+from swapdesk.service.store.schema import Types
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_OLDEST_RUNNING = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+
+TYPES = Types(
+    serial="BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    amount="NUMERIC",
+    sortable="NUMERIC",
+    bytes="BYTEA",
+    keyed="",
+    outbox=(
+        "sequence BIGINT NOT NULL DEFAULT pg_current_xact_id()::text::bigint,"
+        " number BIGINT GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (sequence, number)"
+    ),
+)
+WORDING = Wording(
+    skip_leased=" FOR UPDATE SKIP LOCKED",
+    settled=f"sequence < {_OLDEST_RUNNING}",
+    first_rows="FETCH FIRST :limit ROWS WITH TIES",
+    newest=f"SELECT {_OLDEST_RUNNING} - 1 AS newest",
+)
+FUNCTIONS = (
+    "CREATE FUNCTION exact_plus(NUMERIC, NUMERIC) RETURNS NUMERIC"
+    " LANGUAGE SQL IMMUTABLE AS 'SELECT $1 + $2'",
+    "CREATE AGGREGATE exact_sum(NUMERIC) (SFUNC = numeric_add, STYPE = NUMERIC, INITCOND = '0')",
+)
+"""Additions under the names that SQLite has them by, where text has to be added."""
+
+CHANNEL = "swapdesk"
+_WAKE_SECONDS = 1.0
+"""After so long whoever waits looks by itself."""
+
+_ANSWER_SECONDS = 5.0
+_SETTINGS = {
+    "application_name": "swapdesk",
+    "statement_timeout": "5000",
+    "lock_timeout": "5000",
+    # A process that stops in the middle of a transaction would hold up the stream of all others.
+    "idle_in_transaction_session_timeout": "10000",
+}
+_REPEATS = 5
+"""How often a transaction is begun anew that another one stood in the way of."""
+
+_FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, EOFError)
+
+
+class Place(Struct, frozen=True):
+    """Where the database is: a URL without password, and who may read what it says."""
+
+    url: str
+    password: str | None = None
+    connections: int = 8
+
+    def __repr__(self) -> str:
+        return f"Place({self.url})"
+
+
+_NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+
+@lru_cache(maxsize=512)
+def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
+    """A statement with ``$1`` in place of the first name, and the names in that order."""
+    names = tuple(dict.fromkeys(_NAMED.findall(statement)))
+    places = {name: f"${number}" for number, name in enumerate(names, start=1)}
+    return _NAMED.sub(lambda found: places[found[1]], statement), names
+
+
+def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
+    numbered, names = _numbered(statement)
+    return numbered, [values[name] for name in names]
+
+
+def _unstorable(values: Sequence[Any]) -> bool:
+    """Whether a text has the one character that PostgreSQL has not: then no row has the text."""
+    return any(type(value) is str and "\0" in value for value in values)
+
+
+class PostgresTransaction:
+    """Statements on one connection."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.tells = False
+
+    async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
+        numbered, asked = _asked(statement, values)
+        if _unstorable(asked):
+            return []
+        found: Sequence[Any] = await self._connection.fetch(numbered, *asked)
+        return found
+
+    async def row(self, statement: str, values: Values = NO_VALUES) -> Any:
+        return next(iter(await self.rows(statement, values)), None)
+
+    async def run(self, statement: str, values: Values = NO_VALUES) -> int:
+        numbered, asked = _asked(statement, values)
+        try:
+            said = await self._connection.execute(numbered, *asked)
+        except asyncpg.UniqueViolationError as error:
+            raise Taken(error.constraint_name) from error
+        count = said.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+    async def run_each(self, statement: str, values: Sequence[Values]) -> None:
+        if not values:
+            return
+        numbered, names = _numbered(statement)
+        try:
+            await self._connection.executemany(
+                numbered, [[each[name] for name in names] for each in values]
+            )
+        except asyncpg.UniqueViolationError as error:
+            raise Taken(error.constraint_name) from error
+
+    async def alone(self, name: str) -> None:
+        await self._connection.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", name
+        )
+
+    def tell(self) -> None:
+        self.tells = True
+
+
+class PostgresDatabase(Database):
+    """A pool of connections, and one to tell and to be told; they are made when they are needed.
+
+    :meth:`open` sees to it that the tables are there.
+    """
+
+    wording = WORDING
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._pool: Any = None
+        self._connecting = asyncio.Lock()
+        self._grown: set[asyncio.Event] = set()
+        self._untold = asyncio.Event()
+        self._spreading: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
+        """Connect, and create the tables or bring them up to date. Raises SchemaError, and
+        StoreUnavailable where there is no database that can be written."""
+        with _answered():
+            connection = await _connect(place)
+            try:
+                async with connection.transaction():
+                    await _prepare(connection, world or {})
+            finally:
+                await connection.close(timeout=_ANSWER_SECONDS)
+        return cls(place)
+
+    async def close(self) -> None:
+        if self._spreading is not None:
+            self._spreading.cancel()
+            await asyncio.gather(self._spreading, return_exceptions=True)
+        if self._pool is not None:
+            try:
+                await asyncio.wait_for(self._pool.close(), _ANSWER_SECONDS)
+            except _FAILURES:
+                self._pool.terminate()
+
+    async def write(self, work: Work[T]) -> T:
+        left = _REPEATS
+        while True:
+            try:
+                return await self._once(work)
+            except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
+                left -= 1
+                if not left:
+                    raise StoreUnavailable(_said(error)) from error
+
+    async def _once(self, work: Work[T]) -> T:
+        async with self._connection() as connection:
+            transaction = PostgresTransaction(connection)
+            async with connection.transaction():
+                result = await work(transaction)
+        if transaction.tells:
+            self._wake()
+            self._untold.set()
+            self._begin_spreading()
+        return result
+
+    async def read(self, work: Work[T]) -> T:
+        async with self._connection() as connection:
+            return await work(PostgresTransaction(connection))
+
+    async def snapshot(self, work: Work[T]) -> T:
+        async with (
+            self._connection() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            return await work(PostgresTransaction(connection))
+
+    async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
+        async with self._connection() as connection:
+            return await PostgresTransaction(connection).rows(statement, values)
+
+    def sortable(self, amount: Decimal) -> Decimal:
+        return amount
+
+    @contextlib.contextmanager
+    def growth(self) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        self._grown.add(event)
+        self._begin_spreading()
+        try:
+            yield event
+        finally:
+            self._grown.discard(event)
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Any]:
+        with _answered():
+            pool = self._pool or await self._connected()
+            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
+                yield connection
+
+    async def _connected(self) -> Any:
+        async with self._connecting:
+            if self._pool is None:
+                self._pool = await asyncpg.create_pool(
+                    **_reached(self._place),
+                    min_size=1,
+                    max_size=self._place.connections,
+                    # A connection keeps nothing that would have to be put back.
+                    reset=_as_it_is,
+                )
+        return self._pool
+
+    def _wake(self, *_: object) -> None:
+        for event in tuple(self._grown):
+            event.set()
+
+    def _begin_spreading(self) -> None:
+        if self._spreading is None:
+            self._spreading = asyncio.create_task(self._spread(), name="store-spread")
+
+    async def _spread(self) -> None:
+        """Tell the other processes of commits, and listen to theirs, over and over."""
+        while True:
+            try:
+                connection = await _connect(self._place)
+                try:
+                    await connection.add_listener(CHANNEL, self._wake)
+                    while True:
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(self._untold.wait(), _WAKE_SECONDS)
+                        told = self._untold.is_set()
+                        self._untold.clear()
+                        if told:
+                            await connection.execute(f"NOTIFY {CHANNEL}")
+                        elif connection.is_closed():
+                            raise ConnectionResetError("the connection that listens has ended")
+                        else:
+                            self._wake()
+                finally:
+                    await connection.close(timeout=_ANSWER_SECONDS)
+            except _FAILURES as error:
+                log.warning("store: commits of others are not heard of: %s", _said(error))
+                self._wake()
+                await asyncio.sleep(_WAKE_SECONDS)
+
+
+async def _as_it_is(_: Any) -> None:
+    """Leave a connection as it comes back."""
+
+
+def _reached(place: Place) -> dict[str, Any]:
+    return {
+        "dsn": place.url,
+        "password": place.password,
+        "timeout": _ANSWER_SECONDS,
+        "command_timeout": 2 * _ANSWER_SECONDS,
+        "server_settings": _SETTINGS,
+        # A replica only reads; of several hosts the one that writes is taken.
+        "target_session_attrs": "read-write",
+    }
+
+
+async def _connect(place: Place) -> Any:
+    return await asyncpg.connect(**_reached(place))
+
+
+async def _prepare(connection: Any, world: Mapping[str, str]) -> None:
+    db: Transaction = PostgresTransaction(connection)
+    # Processes that start together come one after the other.
+    await db.alone("swapdesk schema")
+    await db.run("SET LOCAL statement_timeout = 0")
+    tables = await db.rows(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+    )
+    if not tables:
+        for statement in FUNCTIONS:
+            await db.run(statement)
+        await schema.create(db, TYPES)
+    elif "schema_version" not in {row["table_name"] for row in tables}:
+        raise SchemaError("it holds the tables of another program: give this one its own database")
+    try:
+        await schema.migrate(db, TYPES)
+    except asyncpg.UndefinedColumnError as error:
+        raise SchemaError(f"it holds the tables of another program: {error}") from None
+    await schema.claim_world(db, world)
+    # Of a database that was restored into another cluster, whose transactions count anew.
+    await db.run(
+        "DELETE FROM outbox WHERE sequence >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    )
+
+
+@contextlib.contextmanager
+def _answered() -> Iterator[None]:
+    """What the database did not answer, as StoreUnavailable."""
+    try:
+        yield
+    except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError):
+        raise
+    except _FAILURES as error:
+        if isinstance(error, asyncpg.SyntaxOrAccessError | asyncpg.DataError):
+            log.error("store: %s", _said(error))
+        raise StoreUnavailable(_said(error)) from error
+
+
+def _said(error: BaseException) -> str:
+    return str(error) or type(error).__name__

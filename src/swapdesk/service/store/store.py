@@ -1,0 +1,64 @@
+"""Everything that the service keeps, by subject, over one database.
+
+Every write is one durable transaction with its outbox rows, and a method returns after the commit.
+State moves by compare-and-set only. Any method raises StoreUnavailable when it cannot answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swapdesk.service.store.books import Books
+from swapdesk.service.store.calls import Calls
+from swapdesk.service.store.database import Database
+from swapdesk.service.store.groups import Groups
+from swapdesk.service.store.orders import Orders, Quotes
+from swapdesk.service.store.outbox import Outbox
+from swapdesk.service.store.partners import Partners
+from swapdesk.service.store.payments import CallPayments
+from swapdesk.service.store.remembered import Scans, Webhooks
+from swapdesk.service.store.sqlite import SqliteDatabase, Writer
+
+if TYPE_CHECKING:
+    from swapdesk.service.store.postgres import Place
+
+
+class Store:
+    """The subjects; each says what it promises."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.quotes = Quotes(database)
+        self.orders = Orders(database)
+        self.groups = Groups(database)
+        self.calls = Calls(database)
+        self.payments = CallPayments(database)
+        self.books = Books(database)
+        self.partners = Partners(database)
+        self.outbox = Outbox(database)
+        self.scans = Scans(database)
+        self.webhooks = Webhooks(database)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        world: Mapping[str, str] | None = None,
+        writer: type[Writer] = Writer,
+    ) -> Store:
+        """Over the file of an embedded database, which is made where there is none. ``world`` tells
+        whose it is. Raises SchemaError."""
+        return cls(SqliteDatabase.open(Path(path), world, writer))
+
+    @classmethod
+    async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
+        """Over PostgreSQL. Raises SchemaError and StoreUnavailable."""
+        # On use: the embedded service does without the library.
+        from swapdesk.service.store.postgres import PostgresDatabase
+
+        return cls(await PostgresDatabase.open(place, world))
+
+    async def close(self) -> None:
+        await self.database.close()
