@@ -272,7 +272,8 @@ class Surface:
             seen.route = STREAM_PATH
             check = partial(_no_parameters, scope["query_string"])
             await self._parts.stream(websocket, sent_by, check, paying)
-        except ServiceError as error:
+        except (ServiceError, StoreUnavailable) as refused:
+            error = refused if isinstance(refused, ServiceError) else _at_present(refused, seen)
             seen.refused(error)
             body = encode_json(error.body(seen.request_id))
             denial = Response(body, error.status, error.headers, "application/json")
@@ -303,11 +304,8 @@ class Surface:
             return _refusal(error, seen.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
-        except StoreUnavailable:
-            logger.warning("store unavailable, request %s", seen.request_id)
-            code = ErrorCode.SERVICE_UNAVAILABLE
-            refused = ServiceError(code, "The service cannot answer at present. Try again.")
-            return _refusal(refused, seen.request_id)
+        except StoreUnavailable as unavailable:
+            return _refusal(_at_present(unavailable, seen), seen.request_id)
         except ClientDisconnect:
             return _GONE
         except Exception:
@@ -535,6 +533,13 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
         return _Answer(b"{}", 402, [_JSON, *headers])
     page = [(name.encode(), text.encode()) for name, text in PAGE_HEADERS.items()]
     return _Answer(needed.page().encode(), 402, [*page, *headers])
+
+
+def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
+    """What a request is told that the store did not answer."""
+    logger.warning("store unavailable, request %s: %s", seen.request_id, unavailable)
+    code = ErrorCode.SERVICE_UNAVAILABLE
+    return ServiceError(code, "The service cannot answer at present. Try again.")
 
 
 def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:

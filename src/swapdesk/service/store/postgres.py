@@ -70,6 +70,8 @@ FUNCTIONS = (
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
 """After so long whoever waits looks by itself."""
+_RETRY_SECONDS = 1.0
+"""Between two attempts to tell and to be told."""
 
 _ANSWER_SECONDS = 5.0
 _SETTINGS = {
@@ -82,7 +84,15 @@ _SETTINGS = {
 _REPEATS = 5
 """How often a transaction is begun anew that another one stood in the way of."""
 
-_FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, EOFError)
+_FAILURES = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # also that no server can be written to
+    OSError,
+    TimeoutError,
+    EOFError,
+)
+_IN_THE_WAY = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 
 class Place(Struct, frozen=True):
@@ -174,7 +184,6 @@ class PostgresDatabase(Database):
     def __init__(self, place: Place) -> None:
         self._place = place
         self._pool: Any = None
-        self._connecting = asyncio.Lock()
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
@@ -184,7 +193,8 @@ class PostgresDatabase(Database):
         """Connect, and create the tables or bring them up to date. Raises SchemaError, and
         StoreUnavailable where there is no database that can be written."""
         with _answered():
-            connection = await _connect(place)
+            # A step of a big database takes as long as it takes.
+            connection = await _connect(place, command_timeout=None)
             try:
                 async with connection.transaction():
                     await _prepare(connection, world or {})
@@ -207,10 +217,10 @@ class PostgresDatabase(Database):
         while True:
             try:
                 return await self._once(work)
-            except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
+            except StoreUnavailable as error:
                 left -= 1
-                if not left:
-                    raise StoreUnavailable(_said(error)) from error
+                if not left or not isinstance(error.__cause__, _IN_THE_WAY):
+                    raise
 
     async def _once(self, work: Work[T]) -> T:
         async with self._connection() as connection:
@@ -254,21 +264,23 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         with _answered():
-            pool = self._pool or await self._connected()
-            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
-                yield connection
-
-    async def _connected(self) -> Any:
-        async with self._connecting:
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
                     **_reached(self._place),
-                    min_size=1,
+                    # Whoever asks connects, each within its own time: nobody waits for another one.
+                    min_size=0,
                     max_size=self._place.connections,
                     # A connection keeps nothing that would have to be put back.
                     reset=_as_it_is,
                 )
-        return self._pool
+            pool = self._pool
+            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
+                try:
+                    yield connection
+                except asyncpg.ReadOnlySQLTransactionError:
+                    # The server became a replica behind its connections: look for the other one.
+                    await pool.expire_connections()
+                    raise
 
     def _wake(self, *_: object) -> None:
         for event in tuple(self._grown):
@@ -284,7 +296,10 @@ class PostgresDatabase(Database):
             try:
                 connection = await _connect(self._place)
                 try:
+                    connection.add_termination_listener(lambda _: self._untold.set())
                     await connection.add_listener(CHANNEL, self._wake)
+                    # What was committed while nobody listened.
+                    self._wake()
                     while True:
                         with contextlib.suppress(TimeoutError):
                             await asyncio.wait_for(self._untold.wait(), _WAKE_SECONDS)
@@ -292,8 +307,6 @@ class PostgresDatabase(Database):
                         self._untold.clear()
                         if told:
                             await connection.execute(f"NOTIFY {CHANNEL}")
-                        elif connection.is_closed():
-                            raise ConnectionResetError("the connection that listens has ended")
                         else:
                             self._wake()
                 finally:
@@ -301,7 +314,7 @@ class PostgresDatabase(Database):
             except _FAILURES as error:
                 log.warning("store: commits of others are not heard of: %s", _said(error))
                 self._wake()
-                await asyncio.sleep(_WAKE_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
 
 
 async def _as_it_is(_: Any) -> None:
@@ -320,15 +333,18 @@ def _reached(place: Place) -> dict[str, Any]:
     }
 
 
-async def _connect(place: Place) -> Any:
-    return await asyncpg.connect(**_reached(place))
+async def _connect(place: Place, **more: Any) -> Any:
+    return await asyncpg.connect(**(_reached(place) | more))
 
 
 async def _prepare(connection: Any, world: Mapping[str, str]) -> None:
     db: Transaction = PostgresTransaction(connection)
-    # Processes that start together come one after the other.
-    await db.alone("swapdesk schema")
+    # Processes that start together come one after the other, however long the first one takes.
     await db.run("SET LOCAL statement_timeout = 0")
+    await db.run("SET LOCAL lock_timeout = 0")
+    await db.alone("swapdesk schema")
+    # But a step that waits for a table holds up everybody who works on it: that gives up.
+    await db.run("SET LOCAL lock_timeout TO DEFAULT")
     tables = await db.rows(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
     )
@@ -354,8 +370,6 @@ def _answered() -> Iterator[None]:
     """What the database did not answer, as StoreUnavailable."""
     try:
         yield
-    except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError):
-        raise
     except _FAILURES as error:
         if isinstance(error, asyncpg.SyntaxOrAccessError | asyncpg.DataError):
             log.error("store: %s", _said(error))

@@ -1,0 +1,85 @@
+"""Defects of the store that is shared by several processes."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+POSTGRES = "swapdesk/service/store/postgres.py"
+OUTBOX = "swapdesk/service/store/outbox.py"
+CALLS = "swapdesk/service/store/calls.py"
+TESTS = "tests/service/test_postgres.py"
+
+SHARED = (
+    Defect(
+        "outbox-by-number",
+        "A change that is committed by the slower of two processes reaches no stream.",
+        POSTGRES,
+        '    settled=f"sequence < {_OLDEST_RUNNING}",\n',
+        '    settled="TRUE",\n',
+        (f"{TESTS}::test_the_outbox_is_read_in_the_order_of_commits",),
+    ),
+    Defect(
+        "row-held-back-for-good",
+        "A change waits for the next one where an older transaction ended in silence.",
+        OUTBOX,
+        "asyncio.timeout(held if rows else None)",
+        "asyncio.timeout(None)",
+        (f"{TESTS}::test_a_reader_waits_for_whoever_holds_a_row_back",),
+    ),
+    Defect(
+        "commits-told-to-nobody",
+        "Streams of another process than the worker's are a second late.",
+        POSTGRES,
+        '                            await connection.execute(f"NOTIFY {CHANNEL}")\n',
+        "                            pass\n",
+        (f"{TESTS}::test_a_commit_of_another_process_wakes_at_once",),
+    ),
+    Defect(
+        "wake-up-missed-for-good",
+        "A change that nobody heard of is told with the next one, whenever that comes.",
+        POSTGRES,
+        "                        else:\n                            self._wake()\n",
+        "                        else:\n                            pass\n",
+        (f"{TESTS}::test_a_wake_up_that_was_missed_costs_a_look",),
+    ),
+    Defect(
+        "listening-to-nobody",
+        "After the connection that listens was cut, a process hears nothing of others any more.",
+        POSTGRES,
+        "connection.add_termination_listener(lambda _: self._untold.set())",
+        "connection.add_termination_listener(lambda _: None)",
+        (f"{TESTS}::test_a_connection_that_listens_and_is_ended_comes_back",),
+    ),
+    Defect(
+        "windows-counted-side-by-side",
+        "A partner makes more calls than its limit on as many processes as there are.",
+        CALLS,
+        "    await _alone(db, call.counted, call.rate_class)\n",
+        "",
+        (f"{TESTS}::test_windows_are_exact_over_processes",),
+    ),
+    Defect(
+        "unused-calls-counted-again",
+        "Calls that a process gave back count, and a partner is refused below its limit.",
+        CALLS,
+        "                await _alone(db, *count)\n",
+        "                pass\n",
+        (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
+    ),
+    Defect(
+        "payouts-chosen-alike",
+        "Two private orders at once are paid from the same wallet, which ties them together.",
+        "swapdesk/service/store/orders.py",
+        '        await db.alone(f"payouts {private.partner_id}")\n',
+        "        pass\n",
+        (f"{TESTS}::test_two_creates_never_choose_by_the_same_payouts",),
+    ),
+    Defect(
+        "claims-wait-for-each-other",
+        "One order that somebody works on holds up the worker of every other one.",
+        POSTGRES,
+        '    skip_leased=" FOR UPDATE SKIP LOCKED",\n',
+        '    skip_leased="",\n',
+        (f"{TESTS}::test_a_claim_passes_over_what_somebody_works_on",),
+    ),
+)
