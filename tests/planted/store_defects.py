@@ -8,6 +8,7 @@ POSTGRES = "swapdesk/service/store/postgres.py"
 OUTBOX = "swapdesk/service/store/outbox.py"
 CALLS = "swapdesk/service/store/calls.py"
 TESTS = "tests/service/test_postgres.py"
+TROUBLE = "tests/service/test_database_trouble.py"
 
 SHARED = (
     Defect(
@@ -81,5 +82,45 @@ SHARED = (
         '    skip_leased=" FOR UPDATE SKIP LOCKED",\n',
         '    skip_leased="",\n',
         (f"{TESTS}::test_a_claim_passes_over_what_somebody_works_on",),
+    ),
+    Defect(
+        "commit-repeated-blindly",
+        "A create whose commit was cut is made once more by a service that does not know of it.",
+        POSTGRES,
+        "                if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
+        "                if not left:\n",
+        (f"{TROUBLE}::test_a_create_whose_commit_is_cut_is_found_by_its_twin",),
+    ),
+    Defect(
+        "replica-is-a-crash",
+        "While no server can be written to, partners are told of a defect.",
+        POSTGRES,
+        "    asyncpg.InternalClientError,  # also that no server can be written to\n",
+        "",
+        (f"{TROUBLE}::test_trouble_is_answered_503_and_over_when_it_is_over",),
+    ),
+    Defect(
+        "replica-kept-for-good",
+        "After a failover a service goes on with a server that only reads, until it is restarted.",
+        POSTGRES,
+        "                    await pool.expire_connections()\n",
+        "",
+        (f"{TROUBLE}::test_trouble_is_answered_503_and_over_when_it_is_over",),
+    ),
+    Defect(
+        "deadlock-refuses-a-create",
+        "Of two creates that meet, one fails.",
+        POSTGRES,
+        "_IN_THE_WAY = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)",
+        "_IN_THE_WAY = (asyncpg.SerializationError,)",
+        (f"{TROUBLE}::test_whoever_stands_in_the_way_is_let_pass",),
+    ),
+    Defect(
+        "unavailable-without-a-time",
+        "Clients ask a service that cannot answer as often as they like.",
+        "swapdesk/service/errors.py",
+        "        if code is ErrorCode.SERVICE_UNAVAILABLE:\n",
+        "        if code is ErrorCode.PROVIDER_EXCHANGE_FAILED:\n",
+        (f"{TROUBLE}::test_a_refused_order_is_no_half_order",),
     ),
 )

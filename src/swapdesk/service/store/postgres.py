@@ -194,7 +194,11 @@ class PostgresDatabase(Database):
         StoreUnavailable where there is no database that can be written."""
         with _answered():
             # A step of a big database takes as long as it takes.
-            connection = await _connect(place, command_timeout=None)
+            try:
+                connection = await _connect(place, command_timeout=None)
+            except ValueError as error:
+                said = f"the URL of the database cannot be read: {error}"
+                raise StoreUnavailable(said) from error
             try:
                 async with connection.transaction():
                     await _prepare(connection, world or {})
