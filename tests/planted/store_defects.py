@@ -8,6 +8,7 @@ POSTGRES = "swapdesk/service/store/postgres.py"
 OUTBOX = "swapdesk/service/store/outbox.py"
 CALLS = "swapdesk/service/store/calls.py"
 TESTS = "tests/service/test_postgres.py"
+STORE = "tests/service/test_store.py"
 TROUBLE = "tests/service/test_database_trouble.py"
 
 SHARED = (
@@ -87,8 +88,8 @@ SHARED = (
         "commit-repeated-blindly",
         "A create whose commit was cut is made once more by a service that does not know of it.",
         POSTGRES,
-        "                if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
-        "                if not left:\n",
+        "            if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
+        "            if not left:\n",
         (f"{TROUBLE}::test_a_create_whose_commit_is_cut_is_found_by_its_twin",),
     ),
     Defect(
@@ -111,9 +112,57 @@ SHARED = (
         "deadlock-refuses-a-create",
         "Of two creates that meet, one fails.",
         POSTGRES,
-        "_IN_THE_WAY = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)",
-        "_IN_THE_WAY = (asyncpg.SerializationError,)",
+        "    asyncpg.DeadlockDetectedError,\n",
+        "",
         (f"{TROUBLE}::test_whoever_stands_in_the_way_is_let_pass",),
+    ),
+    Defect(
+        "steps-taken-side-by-side",
+        "Of several processes of a new release that start together all but one fail.",
+        POSTGRES,
+        '    await db.alone("swapdesk schema")\n',
+        "",
+        (f"{STORE}::test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work",),
+    ),
+    Defect(
+        "step-taken-by-halves",
+        "A step that fails leaves tables that neither release can use.",
+        POSTGRES,
+        "                async with connection.transaction():\n                    await _prepare(",
+        "                async with contextlib.nullcontext():\n                    await _prepare(",
+        (f"{STORE}::test_a_step_is_taken_whole_or_not_at_all",),
+    ),
+    Defect(
+        "release-stumbles-over-the-next",
+        "While a new release is rolled out, the one before it refuses creates.",
+        POSTGRES,
+        "    asyncpg.InvalidCachedStatementError,\n",
+        "",
+        (f"{STORE}::test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work",),
+    ),
+    Defect(
+        "step-in-five-seconds",
+        "A database that has grown cannot be brought to a new release any more.",
+        POSTGRES,
+        '    await db.run("SET LOCAL statement_timeout = 0")\n',
+        "",
+        (f"{TESTS}::test_a_step_takes_as_long_as_it_takes",),
+    ),
+    Defect(
+        "start-beside-a-step-fails",
+        "While one process takes a step, no other one starts.",
+        POSTGRES,
+        '    await db.run("SET LOCAL lock_timeout = 0")\n',
+        "",
+        (f"{TESTS}::test_a_step_takes_as_long_as_it_takes",),
+    ),
+    Defect(
+        "step-holds-up-everybody",
+        "A step that waits behind one long read stops every create.",
+        POSTGRES,
+        '    await db.run("SET LOCAL lock_timeout TO DEFAULT")\n',
+        "",
+        (f"{TESTS}::test_a_step_that_has_to_wait_for_a_table_gives_up",),
     ),
     Defect(
         "unavailable-without-a-time",

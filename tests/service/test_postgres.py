@@ -27,8 +27,11 @@ from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
-from swapdesk.service.store import postgres
+from swapdesk.service.store import postgres, schema
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.postgres import Place
 from swapdesk.service.store.records import PayoutsChanged, Usage
+from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
@@ -347,3 +350,43 @@ async def test_a_claim_passes_over_what_somebody_works_on(stores: list[Store], o
     assert {each.service_id for each in again} == {"order00001", "order00002"}
     await stores[0].orders.postpone("order00002", owner="a", due_at=later, attempt=1)
     assert await stores[1].orders.claim_due(later, owner="c", lease_until=later, limit=10) == []
+
+
+# Steps of the schema
+
+
+async def opened(path: Path) -> None:
+    """As a process does that starts."""
+    await (await Store.connect(Place(url_at(path)))).close()
+
+
+def next_release(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """A release with this step, on a server that is patient for 20 ms."""
+    for name in ("statement_timeout", "lock_timeout"):
+        monkeypatch.setitem(postgres._SETTINGS, name, "20")
+    monkeypatch.setattr(postgres, "_COMMAND_SECONDS", 0.02)
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    monkeypatch.setattr(schema, "STEPS", {VERSION: step})
+
+
+@pytest.mark.usefixtures("store")
+async def test_a_step_takes_as_long_as_it_takes(
+    path: Path, other: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whoever starts meanwhile waits for it."""
+    next_release(monkeypatch, "SELECT pg_sleep(0.2)")
+    await within_patience(asyncio.gather(opened(path), opened(path)))
+    assert await other.fetchval("SELECT number FROM schema_version") == VERSION + 1
+
+
+@pytest.mark.usefixtures("store")
+async def test_a_step_that_has_to_wait_for_a_table_gives_up(
+    path: Path, other: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody who wants the table would wait behind it."""
+    next_release(monkeypatch, "ALTER TABLE orders ADD COLUMN note TEXT")
+    async with other.transaction():
+        await other.execute("LOCK TABLE orders IN ACCESS SHARE MODE")
+        with pytest.raises(StoreUnavailable, match="lock timeout"):
+            await within_patience(opened(path))
+    assert await other.fetchval("SELECT number FROM schema_version") == VERSION

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patience import PATIENCE
-from service.new_store import open_new
+from service.new_store import changed, found, open_new
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, EVERYTHING, START
+from swapdesk.service.store import schema
 from swapdesk.service.store.database import SchemaError, StoreUnavailable, micros, moment_of
 from swapdesk.service.store.records import (
     BundleUnderWay,
@@ -29,6 +31,7 @@ from swapdesk.service.store.records import (
     StoredGroup,
     StoredOrder,
     StoredQuote,
+    Usage,
 )
 from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
@@ -422,6 +425,93 @@ async def test_a_neighbour_of_a_newer_release_is_worked_beside_and_a_later_one_i
     await released_as(store, VERSION + 1, VERSION + 1)
     with pytest.raises(SchemaError, match=f"schema {VERSION + 1}, this release knows {VERSION}"):
         await reopened()
+
+
+STEP = """
+    CREATE TABLE notes (number BIGINT NOT NULL);
+    ALTER TABLE orders ADD COLUMN note TEXT;
+    ALTER TABLE quotes ADD COLUMN note TEXT;
+    ALTER TABLE usage ADD COLUMN note TEXT;
+    INSERT INTO notes (number) VALUES (1)
+"""
+
+
+@pytest.fixture
+async def next_release(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """A release that adds to the tables, and serves beside the one before it."""
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    monkeypatch.setattr(schema, "STEPS", {VERSION: STEP})
+    yield
+    for undone in ("DROP TABLE IF EXISTS notes", *_DROPS):
+        with contextlib.suppress(StoreUnavailable):  # not there
+            await changed(store, undone)
+
+
+_DROPS = [f"ALTER TABLE {table} DROP COLUMN note" for table in ("orders", "quotes", "usage")]
+
+
+async def counted(store: Store, known: list[Usage]) -> None:
+    """Count one more call of these windows."""
+
+    class Call:
+        counted = ALICE.partner_id
+        rate_class = "read"
+
+        def take(self, found: list[Usage]) -> list[Usage]:
+            assert found == known
+            known[:] = [Usage(ALICE.partner_id, "read", 60, 1, len(known) + 1)]
+            return known
+
+    await store.calls.count(Call())
+
+
+@pytest.mark.usefixtures("next_release")
+async def test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work(
+    reopened: Callable[..., Awaitable[Store]], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four processes of the next release start together, beside one of this."""
+    row = await begun(store, 1)
+    known: list[Usage] = []
+    await counted(store, known)
+    assert (await store.orders.page(EVERYTHING))[1] == 1
+
+    def process() -> None:
+        async def life() -> None:
+            await (await reopened()).close()
+
+        asyncio.run(life())
+
+    await asyncio.gather(*(asyncio.to_thread(process) for _ in range(4)))
+    assert await found(store, "SELECT number, serves_from FROM schema_version") == [
+        (VERSION + 1, schema.SERVES_FROM)
+    ]
+    assert await found(store, "SELECT number FROM notes") == [(1,)]
+    # What was prepared before the step is good for nothing now, and nobody notices.
+    assert await store.orders.page(EVERYTHING) is not None
+    assert await store.orders.get(ALICE.partner_id, row.service_id) == row
+    await counted(store, known)
+    assert await store.orders.advance(row, expected_version=1)
+    await begun(store, 2)
+    monkeypatch.undo()
+    await (await reopened()).close()
+
+
+@pytest.mark.usefixtures("next_release")
+async def test_a_step_is_taken_whole_or_not_at_all(
+    reopened: Callable[..., Awaitable[Store]], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begun(store, 1)
+    monkeypatch.setattr(schema, "STEPS", {VERSION: f"{STEP}; DROP TABLE nobody_has_it"})
+    with pytest.raises((SchemaError, StoreUnavailable), match="nobody_has_it"):
+        await reopened()
+    (version,) = await found(store, "SELECT number FROM schema_version")
+    assert version == (VERSION,)
+    with pytest.raises(StoreUnavailable, match="notes"):
+        await found(store, "SELECT number FROM notes")
+    monkeypatch.undo()
+    again = await reopened()
+    await begun(again, 2)
+    await again.close()
 
 
 async def test_two_worlds_do_not_share_a_database(

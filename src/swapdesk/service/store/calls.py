@@ -9,7 +9,10 @@ from msgspec.structs import asdict
 from swapdesk.service.store.database import Database, Transaction
 from swapdesk.service.store.records import Counting, Usage
 
-_USAGE = "SELECT * FROM usage WHERE partner_id = :partner_id AND rate_class = :rate_class"
+_USAGE = (
+    "SELECT partner_id, rate_class, seconds, number, used FROM usage"
+    " WHERE partner_id = :partner_id AND rate_class = :rate_class"
+)
 
 
 class Calls:

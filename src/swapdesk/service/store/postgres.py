@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from functools import lru_cache
@@ -74,6 +74,9 @@ _RETRY_SECONDS = 1.0
 """Between two attempts to tell and to be told."""
 
 _ANSWER_SECONDS = 5.0
+_COMMAND_SECONDS = 10.0
+"""After so long without an answer to a statement, which the server itself ends before, the server
+is taken for gone."""
 _SETTINGS = {
     "application_name": "swapdesk",
     "statement_timeout": "5000",
@@ -92,7 +95,12 @@ _FAILURES = (
     TimeoutError,
     EOFError,
 )
-_IN_THE_WAY = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+_IN_THE_WAY = (
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    # A newer release has changed a table since the statement was prepared.
+    asyncpg.InvalidCachedStatementError,
+)
 
 
 class Place(Struct, frozen=True):
@@ -218,14 +226,7 @@ class PostgresDatabase(Database):
                 self._pool.terminate()
 
     async def write(self, work: Work[T]) -> T:
-        left = _REPEATS
-        while True:
-            try:
-                return await self._once(work)
-            except StoreUnavailable as error:
-                left -= 1
-                if not left or not isinstance(error.__cause__, _IN_THE_WAY):
-                    raise
+        return await _past_others(self._once, work)
 
     async def _once(self, work: Work[T]) -> T:
         async with self._connection() as connection:
@@ -243,6 +244,9 @@ class PostgresDatabase(Database):
             return await work(PostgresTransaction(connection))
 
     async def snapshot(self, work: Work[T]) -> T:
+        return await _past_others(self._at_once, work)
+
+    async def _at_once(self, work: Work[T]) -> T:
         async with (
             self._connection() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
@@ -324,6 +328,19 @@ class PostgresDatabase(Database):
                 await asyncio.sleep(_RETRY_SECONDS)
 
 
+async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
+    """Begin a transaction anew while another one stands in the way. What else ends one, its commit
+    above all, may have been done: nobody repeats that."""
+    left = _REPEATS
+    while True:
+        try:
+            return await attempt(work)
+        except StoreUnavailable as error:
+            left -= 1
+            if not left or not isinstance(error.__cause__, _IN_THE_WAY):
+                raise
+
+
 async def _as_it_is(_: Any) -> None:
     """Leave a connection as it comes back."""
 
@@ -333,7 +350,7 @@ def _reached(place: Place) -> dict[str, Any]:
         "dsn": place.url,
         "password": place.password,
         "timeout": _ANSWER_SECONDS,
-        "command_timeout": 2 * _ANSWER_SECONDS,
+        "command_timeout": _COMMAND_SECONDS,
         "server_settings": _SETTINGS,
         # A replica only reads; of several hosts the one that writes is taken.
         "target_session_attrs": "read-write",
