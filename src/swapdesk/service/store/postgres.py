@@ -130,11 +130,6 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
     return numbered, [values[name] for name in names]
 
 
-def _unstorable(values: Sequence[Any]) -> bool:
-    """Whether a text has the one character that PostgreSQL has not: then no row has the text."""
-    return any(type(value) is str and "\0" in value for value in values)
-
-
 class PostgresTransaction:
     """Statements on one connection."""
 
@@ -144,8 +139,6 @@ class PostgresTransaction:
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         numbered, asked = _asked(statement, values)
-        if _unstorable(asked):
-            return []
         found: Sequence[Any] = await self._connection.fetch(numbered, *asked)
         return found
 
