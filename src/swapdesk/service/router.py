@@ -218,7 +218,8 @@ class Surface:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._router = Router(operations_in(parts.dialect), PREFIX)
+        self._stream_path = parts.front.prefix + PREFIX + STREAM_PATH
+        self._router = Router(operations_in(parts.dialect), parts.front.prefix + PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -262,7 +263,7 @@ class Surface:
 
         websocket = WebSocket(scope, receive, stamped)
         try:
-            if _path(scope) != PREFIX + STREAM_PATH:
+            if _path(scope) != self._stream_path:
                 raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
@@ -330,7 +331,7 @@ class Surface:
         sent_by = _sent_by(scope)
         origin = sent_by.get("origin")
         browsers.refuse_foreign(sent_by)
-        if _path(scope) == PREFIX + STREAM_PATH:
+        if _path(scope) == self._stream_path:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
         found = self._router.find(scope["method"], _path(scope))
@@ -431,7 +432,7 @@ class Surface:
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
-        url = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{scope['path']}"
+        url = self._url(scope, headers)
         payment = await payments.accept(headers.get("payment-signature"), tier, url)
         caller = caller_of(payment)
         try:
@@ -442,6 +443,13 @@ class Surface:
             raise
         told = await payments.settle(payment, tier, url)
         seen.paid = ((b"payment-response", told.encode()),)
+
+    def _url(self, scope: Scope, headers: Headers) -> str:
+        """What the caller asked for, as the caller knows it."""
+        front, path = self._parts.front, str(scope["path"])
+        if front.public_url:
+            return front.public_url + path.removeprefix(front.prefix)
+        return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
         """The body of a request whose signature is right, and what is known by it. Others count
