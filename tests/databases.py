@@ -48,7 +48,7 @@ def begin() -> None:
     # Not where directories of tests are: the path of a socket has to be short.
     os.environ[PLACE] = tempfile.mkdtemp(prefix="databases-", dir="/tmp")
     _keepers.append(
-        subprocess.Popen([sys.executable, "-I", __file__, os.environ[PLACE]], stdin=subprocess.PIPE)
+        subprocess.Popen([sys.executable, __file__, os.environ[PLACE]], stdin=subprocess.PIPE)
     )
 
 

@@ -20,9 +20,9 @@ SERVING = (
         "answer-before-the-commit",
         "An order that was confirmed to the partner is gone after a crash or on a full disk.",
         "swapdesk/service/store/sqlite.py",
-        '            connection.execute("COMMIT")\n        except sqlite3.Error as error:\n            log',
+        '            connection.execute("COMMIT")\n        except sqlite3.Error as error:\n',
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n'
-        "        except sqlite3.Error as error:\n            log",
+        "        except sqlite3.Error as error:\n",
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(

@@ -198,7 +198,8 @@ class PostgresDatabase(Database):
             await asyncio.gather(self._spreading, return_exceptions=True)
         if self._pool is not None:
             try:
-                await asyncio.wait_for(self._pool.close(), _ANSWER_SECONDS)
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    await self._pool.close()
             except _FAILURES:
                 self._pool.terminate()
 
@@ -287,7 +288,9 @@ class PostgresDatabase(Database):
                     await connection.add_listener(CHANNEL, self._wake)
                     while True:
                         with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(self._untold.wait(), _WAKE_SECONDS)
+                            # Not ``wait_for``: before Python 3.12 it may swallow the end of a task.
+                            async with asyncio.timeout(_WAKE_SECONDS):
+                                await self._untold.wait()
                         told = self._untold.is_set()
                         self._untold.clear()
                         if told:
