@@ -27,6 +27,14 @@ SERVING = (
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
+        "ready-without-a-node",
+        "A balancer sends traders to a service that can follow no order, for its node is down.",
+        "swapdesk/service/readiness.py",
+        "        able = not answering or any(answering)\n",
+        "        able = True\n",
+        ("tests/service/test_readiness.py::test_each_part_by_name",),
+    ),
+    Defect(
         "order-state-overwritten",
         "Two workers move one order, and the later one takes the state of the first back.",
         "swapdesk/service/store/orders.py",

@@ -36,6 +36,7 @@ from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
+from swapdesk.service.readiness import Readiness
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.database import StoreUnavailable
@@ -233,6 +234,7 @@ def assemble(
         hub=hub,
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
+        readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         payments=payments,

@@ -192,6 +192,7 @@ def _row(by_method: dict[str, Operation], method: str) -> Operation:
 
 
 PREFIX = "/v2"
+READY_PATH = "/ready"
 
 
 _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
@@ -298,6 +299,8 @@ class Surface:
             if self._is_preflight(scope):
                 return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
+            if isinstance(result, _Answer):
+                return result
             data = result if isinstance(result, bytes) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
@@ -334,6 +337,9 @@ class Surface:
         if _path(scope) == self._stream_path:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
+        if _path(scope) == PREFIX + READY_PATH:
+            seen.route = READY_PATH
+            return await self._ready(scope)
         found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
         seen.route = operation.path
@@ -349,6 +355,14 @@ class Surface:
                 return await self._carried_out(found, payer, request, seen, origin)
         caller = self._caller(operation, sent_by)
         return await self._carried_out(found, caller, request, seen, origin, signed)
+
+    async def _ready(self, scope: Scope) -> _Answer:
+        """For whoever operates the service: no operation of the API, and in no document of it."""
+        if scope["method"] != "GET":
+            raise _only_get()
+        _no_parameters(scope["query_string"])
+        standing = await self._parts.readiness.look()
+        return _Answer(standing.encoded(), 200 if standing.is_ready else 503)
 
     async def _carried_out(
         self,
@@ -524,12 +538,16 @@ def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
         )
 
 
+def _only_get() -> ServiceError:
+    return ServiceError(
+        ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
+    )
+
+
 def _no_handshake(method: str) -> ServiceError:
     """What a request to the stream is told that is no complete WebSocket handshake."""
     if method != "GET":
-        return ServiceError(
-            ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
-        )
+        return _only_get()
     return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
 
 
