@@ -82,6 +82,7 @@ async def build_configured(
         intermediaries=list(_intermediaries(config, tokens)),
         onchain=onchain,
         dialect=config.dialect,
+        front=config.http,
     )
 
 
@@ -261,8 +262,9 @@ async def _answer(
     clock: Clock,
     stop: asyncio.Event,
 ) -> None:
-    hosts = frozenset({config.bind, *config.hosts})
-    server = build_server(HostCheck(build_service(parts), hosts, clock), clock, lifespan=True)
+    hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
+    door = HostCheck(build_service(parts), hosts, clock)
+    server = build_server(door, clock, lifespan=True, front=config.http)
     serving = asyncio.create_task(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
@@ -274,9 +276,11 @@ async def _answer(
 
 def _line(config: ServiceConfig, listener: socket.socket) -> dict[str, object]:
     """What the service says once it is ready; ``leftOut`` are venues that it started without."""
+    public = config.http.public_url
     return {
         "schemaVersion": LINE_VERSION,
-        "url": f"{url_of(config.bind, listener)}{PREFIX}",
+        "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
+        **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
         "leftOut": [entry.code for entry in config.lacking],

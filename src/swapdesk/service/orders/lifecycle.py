@@ -55,6 +55,8 @@ QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
+_ALIVE_SECONDS = 10.0
+"""A round that takes longer hangs."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -88,6 +90,7 @@ class Worker:
         self._owner = uuid.uuid4().hex
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
+        self._round_began = float("-inf")
         self.runs = False
         """Whether what is due is worked on by itself, and not by ``step``."""
         self.next_look = asyncio.Event()
@@ -111,6 +114,7 @@ class Worker:
             while True:
                 claimed: list[StoredOrder] = []
                 self._woken.clear()
+                self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
                     due = await self._store.orders.next_due()
@@ -132,6 +136,11 @@ class Worker:
             for task in looking.values():
                 task.cancel()
             await asyncio.gather(*looking.values(), return_exceptions=True)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether ``run`` goes round and round in this process."""
+        return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
 
     async def step(self, now: datetime) -> int:
         """Claim what is due and work on it to the end; how many orders were looked at."""

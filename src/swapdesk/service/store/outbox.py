@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 from datetime import datetime
 
-from swapdesk.service.store.database import Database, micros
+from swapdesk.service.store.database import Database, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
 """A row that an older transaction holds back is looked at again after so long, and then less and
 less often: that one may end without telling anybody."""
+_OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox:
@@ -39,6 +40,12 @@ class Outbox:
         """The number that everything committed from now on lies beyond."""
         rows = await self._database.look(self._database.wording.newest)
         return int(rows[0]["newest"]) if rows else 0
+
+    async def oldest_beyond(self, sequence: int) -> datetime | None:
+        """When the first change after ``sequence`` was made, also one that is not told yet because
+        an older transaction still runs."""
+        rows = await self._database.look(_OLDEST_BEYOND, {"after": sequence})
+        return moment_of(rows[0]["committed"]) if rows else None
 
     async def beyond(self, sequence: int) -> None:
         """Return once there are rows after ``sequence``."""
