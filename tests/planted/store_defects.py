@@ -165,6 +165,14 @@ SHARED = (
         (f"{TESTS}::test_a_step_that_has_to_wait_for_a_table_gives_up",),
     ),
     Defect(
+        "text-that-no-database-holds",
+        "A request with a NUL in it finds the service out of order.",
+        "swapdesk/wire/encoding/text.py",
+        "            identity_text(text, self.limit)\n",
+        "            pass\n",
+        ("tests/service/test_hostile_texts.py",),
+    ),
+    Defect(
         "unavailable-without-a-time",
         "Clients ask a service that cannot answer as often as they like.",
         "swapdesk/service/errors.py",
