@@ -164,8 +164,12 @@ def build_service(parts: ServiceParts) -> Starlette:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await parts.requests.flush()
-            await parts.rates.flush()
+            last = {"request counts": parts.requests.flush, "rate windows": parts.rates.flush}
+            for name, flush in last.items():
+                try:
+                    await flush()
+                except StoreUnavailable as unavailable:
+                    logger.warning("%s: the store does not answer: %s", name, unavailable)
 
     return _Application(Surface(parts), lifespan)
 

@@ -394,4 +394,6 @@ def _answered() -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "the database did not answer in time, or all connections to it are busy"
     return str(error) or type(error).__name__
