@@ -15,6 +15,7 @@ import pytest
 from eth_account import Account
 
 from cli.desks import run_here
+from databases import Cluster
 from forked_processes import in_fresh_interpreters
 from harness import Result, environment
 from patience import PATIENCE
@@ -249,6 +250,8 @@ def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> 
 GOOD = 'data = "data"\nport = 0\n[chains.base]\nrpc = "http://127.0.0.1:1"\nchain_id = 1\n'
 GOOD += f'wrapped = "0x{"11" * 20}"\n'
 PAID = f"{GOOD}{PAYMENTS.format(token='0x' + '44' * 20, to='33' * 20)}"
+URL = "postgresql://u@h:5432,g:5433/d"
+STORE = GOOD + '[store]\nurl = "{}"\n'
 VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 
 
@@ -285,6 +288,18 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (f"payments = true\n{GOOD}", "service.toml:1: payments must be a table"),
         (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
         ("\x00", "is no TOML"),
+        (STORE.format("mysql://h/d"), "service.toml:8: store.url must be postgresql://USER@HOST"),
+        (STORE.format("postgresql://u:pw@h/d"), "service.toml:8: store.url must not hold the"),
+        (STORE.format("postgresql://u@h/d?password=pw"), "store.url must be postgresql://USER@"),
+        (STORE.format("postgresql://u@h/d?sslmode=disable"), "store.url must be postgresql://"),
+        (STORE.format("postgresql://[/d"), "service.toml:8: store.url must be postgresql://USER"),
+        (STORE.format(URL) + 'password_file = "zero"\ntls = "no"\n', ":10: store.tls must be"),
+        (STORE.format(URL) + 'password_file = "none"\n', ":9: store.password_file is of no use:"),
+        (STORE.format(URL) + 'password_file = "service.toml"\n', "service.toml is open to other"),
+        (STORE.format(URL) + 'ca_file = "zero"\n', "store.ca_file verifies nothing without tls"),
+        (STORE.format(URL) + 'ca_file = "zero"\ntls = "verify-full"\n', "ca_file is of no use: "),
+        (STORE.format(URL) + "connections = 1\n", ":9: store.connections must be a number from"),
+        (f"{GOOD}[store]\n", "service.toml:7: store.url is missing"),
     ],
 )
 def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
@@ -294,6 +309,7 @@ def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: st
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
     assert said in error["message"]
+    assert "pw" not in error["message"]
 
 
 def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
@@ -303,6 +319,35 @@ def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
     assert "--port" in refused(tmp_path, file, "--port", "0").error["message"]
     file.chmod(0o666)
     assert refused(tmp_path, file).error["code"] == "CONFIG"
+
+
+@pytest.fixture
+def database() -> str:
+    """The URL of an empty one."""
+    cluster = Cluster.of_run()
+    return cluster.url(cluster.empty_database(0))
+
+
+def test_a_service_stands_over_postgresql(
+    chain: dict[str, Any], database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a password that nothing shows. A service that means another chain by the same name is
+    refused, and so is one whose database is not there."""
+    monkeypatch.setenv("SWAPDESK_STORE_PASSWORD", "hidden-word")
+    store = f'[store]\nurl = "{database}"\n'
+    file = written(tmp_path, chain["rpc"], chain["chainId"], store)
+    file.write_text(file.read_text().replace('data = "data"\n', ""))
+    with served(tmp_path, file) as ready:
+        asked = httpx2.get(f"{ready['url']}/tokens", trust_env=False, verify=PLAIN)
+        assert asked.status_code == 401, asked.text
+        assert "hidden-word" not in Path(f"/proc/{ready['pid']}/cmdline").read_text()
+    file.write_text(f"{GOOD}{store}")
+    said = refused(tmp_path, file).error["message"]
+    assert f"chain base is {chain['chainId']} there, and 1 here" in said
+    file.write_text(file.read_text().replace(database, "postgresql://u@/d?host=/nowhere"))
+    result = refused(tmp_path, file)
+    assert "store: postgresql://u@/d?host=/nowhere: " in result.error["message"]
+    assert "hidden-word" not in result.stdout + result.stderr
 
 
 def test_an_intermediary_that_no_pool_trades_is_refused(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def _alone(option: str) -> None:
 
 
 def _serve_file(call: CliContext, file: Path) -> int:
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
+    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
 
     require_sandbox()
     from swapdesk.sandbox.configured_service import ServiceRefused, serve_configured
@@ -164,6 +164,8 @@ def _serve_file(call: CliContext, file: Path) -> int:
         config = read_service_file(file)
     except ServiceFileRefused as refused:
         raise bad_input("CONFIG", f"{refused}.", field="config") from None
+    if config.store is not None:
+        require_postgres()
     lists = {
         f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
         for venue in config.lacking

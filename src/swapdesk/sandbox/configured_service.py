@@ -15,7 +15,7 @@ import random
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from functools import cache
 
 import uvloop
@@ -34,7 +34,7 @@ from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
@@ -226,32 +226,38 @@ def serve_configured(config: ServiceConfig) -> None:
 
 async def _serve(config: ServiceConfig, clock: Clock) -> None:
     stop = stop_event()
-    with ExitStack() as held:
+    async with AsyncExitStack() as held:
+        readers = open_readers(config.chains, clock)
+        for reader in readers.values():
+            held.push_async_callback(reader.close)
+        # Before the store: what a node contradicts must not be claimed there.
+        await check_nodes(readers.values())
+        store = await _opened(config, clock, held)
+        held.push_async_callback(store.close)
         try:
-            make_directories(config.data)
-            held.callback(os.close, await lock_directory(config.data, clock))
-            store = Store.open(config.data / DATABASE)
-        except (DirectoryInUse, SchemaError, OSError) as error:
-            raise ServiceRefused(f"data: {error}") from None
-        try:
-            listener = listen(config.bind, config.port)
+            listener = held.enter_context(listen(config.bind, config.port))
         except OSError as error:
-            await store.close()
             raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
+        # Ids are capabilities and must not be guessed, so they follow no seed.
+        parts = await build_configured(config, readers, store, clock, random.SystemRandom())
+        await _answer(config, parts, listener, clock, stop)
+
+
+async def _opened(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
+    """The store of a file, which nobody has who serves a chain of the same name by another id.
+    Raises ServiceRefused."""
+    world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
+    if config.store is not None:
         try:
-            readers = open_readers(config.chains, clock)
-            try:
-                await check_nodes(readers.values())
-                # Ids are capabilities and must not be guessed, so they follow no seed.
-                rng = random.SystemRandom()
-                parts = await build_configured(config, readers, store, clock, rng)
-                await _answer(config, parts, listener, clock, stop)
-            finally:
-                for reader in readers.values():
-                    await reader.close()
-        finally:
-            listener.close()
-            await store.close()
+            return await Store.connect(config.store, world)
+        except (SchemaError, StoreUnavailable, ValueError) as error:
+            raise ServiceRefused(f"store: {config.store.url}: {error}") from None
+    try:
+        make_directories(config.data)
+        held.callback(os.close, await lock_directory(config.data, clock))
+        return Store.open(config.data / DATABASE, world)
+    except (DirectoryInUse, SchemaError, OSError) as error:
+        raise ServiceRefused(f"data: {error}") from None
 
 
 async def _answer(
