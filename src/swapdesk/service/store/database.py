@@ -16,7 +16,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +26,21 @@ T = TypeVar("T")
 Values = Mapping[str, Any]
 """By name: text, whole numbers, flags, bytes, ``Decimal`` or None."""
 NO_VALUES: Values = {}
+
+
+class Place(Struct, frozen=True):
+    """Where a PostgreSQL database is: a URL without a password, which no other word shows either.
+    ``tls`` None takes what the server offers; ``ca_file`` are the certificates that the server's
+    own is verified by, those of the system by default."""
+
+    url: str
+    password: str | None = None
+    connections: int = 8
+    tls: Literal["require", "verify-full"] | None = None
+    ca_file: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Place({self.url})"
 
 
 class StoreUnavailable(Exception):

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -21,12 +22,12 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from msgspec import Struct
 
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
+    Place,
     SchemaError,
     StoreUnavailable,
     Taken,
@@ -101,17 +102,6 @@ _IN_THE_WAY = (
     # A newer release has changed a table since the statement was prepared.
     asyncpg.InvalidCachedStatementError,
 )
-
-
-class Place(Struct, frozen=True):
-    """Where the database is: a URL without password, and who may read what it says."""
-
-    url: str
-    password: str | None = None
-    connections: int = 8
-
-    def __repr__(self) -> str:
-        return f"Place({self.url})"
 
 
 _NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -346,7 +336,13 @@ async def _as_it_is(_: Any) -> None:
 
 
 def _reached(place: Place) -> dict[str, Any]:
+    tls: dict[str, Any] = {}
+    if place.tls == "require":
+        tls["ssl"] = "require"
+    elif place.tls == "verify-full":
+        tls["ssl"] = ssl.create_default_context(cafile=place.ca_file)
     return {
+        **tls,
         "dsn": place.url,
         "password": place.password,
         "timeout": _ANSWER_SECONDS,
