@@ -94,7 +94,8 @@ class Cluster:
 
     def store(self, name: str) -> Any:
         """Over a database that has its tables."""
-        from swapdesk.service.store.postgres import Place, PostgresDatabase
+        from swapdesk.service.store.database import Place
+        from swapdesk.service.store.postgres import PostgresDatabase
         from swapdesk.service.store.store import Store
 
         return Store(PostgresDatabase(Place(self.url(name), connections=4)))
@@ -111,7 +112,8 @@ class Cluster:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     async def _created(self, name: str) -> None:
-        from swapdesk.service.store.postgres import Place, PostgresDatabase
+        from swapdesk.service.store.database import Place
+        from swapdesk.service.store.postgres import PostgresDatabase
 
         await self.execute("postgres", f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         await self.execute("postgres", f"CREATE DATABASE {name}")

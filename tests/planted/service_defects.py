@@ -54,6 +54,14 @@ SERVING = (
         ),
     ),
     Defect(
+        "refusal-half-undone",
+        "A create that its limit refuses leaves an order behind that nobody was told of.",
+        "swapdesk/service/store/sqlite.py",
+        "            if not ended and connection.total_changes != before:\n                break\n",
+        "",
+        ("tests/service/test_store.py::test_one_refusal_does_not_sink_its_neighbours",),
+    ),
+    Defect(
         "quote-used-twice",
         "A create that is repeated by a retry opens a second exchange on one quote.",
         "swapdesk/service/store/orders.py",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from databases import Cluster, Name
-from swapdesk.service.store.postgres import Place
+from swapdesk.service.store.database import Place
 from swapdesk.service.store.sqlite import SqliteDatabase
 from swapdesk.service.store.store import Store
 

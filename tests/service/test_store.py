@@ -58,6 +58,14 @@ def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:
     )
 
 
+class FullWindow:
+    counted = ALICE.partner_id
+    rate_class = "exchange"
+
+    def take(self, known: list[Usage]) -> list[Usage]:
+        raise OverflowError
+
+
 def order(number: int, *, partner_id: str = ALICE.partner_id, amount: str = "0.5") -> StoredOrder:
     return StoredOrder(
         service_id=f"order{number:05}",
@@ -152,19 +160,27 @@ async def test_an_order_is_read_by_its_partner_alone(store: Store) -> None:
 
 
 async def test_one_refusal_does_not_sink_its_neighbours(store: Store) -> None:
+    """Whether it comes before a change, or after some that are then undone."""
     numbers = range(1, 151)
     await store.quotes.save([quote(n) for n in numbers if n % 3])
     outcomes = await asyncio.gather(
-        *(store.orders.begin(order(n)) for n in numbers), return_exceptions=True
+        *(store.orders.begin(order(n), call=None if n % 7 else FullWindow()) for n in numbers),
+        return_exceptions=True,
     )
     for n, outcome in zip(numbers, outcomes, strict=True):
         found = await store.orders.get(ALICE.partner_id, f"order{n:05}")
-        if n % 3:
-            assert outcome is None
-            assert found is not None
-        else:
+        if n % 3 == 0:
             assert isinstance(outcome, QuoteGone)
             assert found is None
+        elif n % 7 == 0:
+            assert isinstance(outcome, OverflowError)
+            assert found is None
+            unused = await store.quotes.get(ALICE.partner_id, quote(n).quote_id)
+            assert unused is not None
+            assert unused.consumed_by is None
+        else:
+            assert outcome is None
+            assert found is not None
 
 
 async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> None:

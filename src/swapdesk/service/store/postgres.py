@@ -13,20 +13,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from msgspec import Struct
 
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
+    Place,
     SchemaError,
     StoreUnavailable,
     Taken,
@@ -34,6 +33,7 @@ from swapdesk.service.store.database import (
     Values,
     Wording,
     Work,
+    numbered,
 )
 from swapdesk.service.store.schema import Types
 
@@ -103,31 +103,9 @@ _IN_THE_WAY = (
 )
 
 
-class Place(Struct, frozen=True):
-    """Where the database is: a URL without password, and who may read what it says."""
-
-    url: str
-    password: str | None = None
-    connections: int = 8
-
-    def __repr__(self) -> str:
-        return f"Place({self.url})"
-
-
-_NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-
-
-@lru_cache(maxsize=512)
-def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
-    """A statement with ``$1`` in place of the first name, and the names in that order."""
-    names = tuple(dict.fromkeys(_NAMED.findall(statement)))
-    places = {name: f"${number}" for number, name in enumerate(names, start=1)}
-    return _NAMED.sub(lambda found: places[found[1]], statement), names
-
-
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    numbered, names = _numbered(statement)
-    return numbered, [values[name] for name in names]
+    text, names = numbered(statement, "$")
+    return text, [values[name] for name in names]
 
 
 class PostgresTransaction:
@@ -138,17 +116,17 @@ class PostgresTransaction:
         self.tells = False
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
-        numbered, asked = _asked(statement, values)
-        found: Sequence[Any] = await self._connection.fetch(numbered, *asked)
+        text, asked = _asked(statement, values)
+        found: Sequence[Any] = await self._connection.fetch(text, *asked)
         return found
 
     async def row(self, statement: str, values: Values = NO_VALUES) -> Any:
         return next(iter(await self.rows(statement, values)), None)
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
-        numbered, asked = _asked(statement, values)
+        text, asked = _asked(statement, values)
         try:
-            said = await self._connection.execute(numbered, *asked)
+            said = await self._connection.execute(text, *asked)
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
         count = said.rpartition(" ")[2]
@@ -157,10 +135,10 @@ class PostgresTransaction:
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
         if not values:
             return
-        numbered, names = _numbered(statement)
+        text, names = numbered(statement, "$")
         try:
             await self._connection.executemany(
-                numbered, [[each[name] for name in names] for each in values]
+                text, [[each[name] for name in names] for each in values]
             )
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
@@ -339,7 +317,13 @@ async def _as_it_is(_: Any) -> None:
 
 
 def _reached(place: Place) -> dict[str, Any]:
+    tls: dict[str, Any] = {}
+    if place.tls == "require":
+        tls["ssl"] = "require"
+    elif place.tls == "verify-full":
+        tls["ssl"] = ssl.create_default_context(cafile=place.ca_file)
     return {
+        **tls,
         "dsn": place.url,
         "password": place.password,
         "timeout": _ANSWER_SECONDS,
