@@ -29,6 +29,14 @@ SHARED = (
         (f"{TESTS}::test_a_reader_waits_for_whoever_holds_a_row_back",),
     ),
     Defect(
+        "one-that-stands-still-stops-all",
+        "A process that is stopped in the middle of a commit holds up every stream.",
+        POSTGRES,
+        '    "idle_in_transaction_session_timeout": "10000",\n',
+        "",
+        (f"{TESTS}::test_a_process_that_stands_still_holds_nobody_up",),
+    ),
+    Defect(
         "commits-told-to-nobody",
         "Streams of another process than the worker's are a second late.",
         POSTGRES,

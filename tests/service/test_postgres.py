@@ -195,6 +195,34 @@ async def test_a_connection_that_listens_and_is_ended_comes_back(
     await within_patience(waiting)
 
 
+async def test_a_process_that_stands_still_holds_nobody_up(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction is the oldest one, and nothing is told beyond it until the server ends it."""
+    bounds = "SELECT setting::bigint AS bound FROM pg_settings WHERE name = :name"
+    for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+        ((bound,),) = await found(stores[0], bounds, name=name)
+        assert 0 < bound <= 10_000, name
+    monkeypatch.setitem(postgres._SETTINGS, "idle_in_transaction_session_timeout", "20")
+    stands, over = asyncio.Event(), asyncio.Event()
+
+    async def stand_still(db: Any) -> None:
+        await db.rows("SELECT pg_current_xact_id()")
+        stands.set()
+        await over.wait()
+        await db.rows("SELECT 1 AS n")
+
+    standing = asyncio.create_task(stores[1].database.write(stand_still))
+    await within_patience(stands.wait())
+    begin = await stores[0].outbox.newest()
+    await begun(stores[0], 1)
+    await stores[0].orders.advance(order(1), expected_version=1)
+    await within_patience(stores[0].outbox.beyond(begin))
+    over.set()
+    with pytest.raises(StoreUnavailable):
+        await within_patience(standing)
+
+
 # Windows
 
 

@@ -163,6 +163,7 @@ class PostgresDatabase(Database):
     def __init__(self, place: Place) -> None:
         self._place = place
         self._pool: Any = None
+        self._closed = False
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
@@ -186,6 +187,7 @@ class PostgresDatabase(Database):
         return cls(place)
 
     async def close(self) -> None:
+        self._closed = True
         if self._spreading is not None:
             self._spreading.cancel()
             await asyncio.gather(self._spreading, return_exceptions=True)
@@ -244,6 +246,8 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         with _answered():
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
                     **_reached(self._place),
@@ -267,7 +271,7 @@ class PostgresDatabase(Database):
             event.set()
 
     def _begin_spreading(self) -> None:
-        if self._spreading is None:
+        if self._spreading is None and not self._closed:
             self._spreading = asyncio.create_task(self._spread(), name="store-spread")
 
     async def _spread(self) -> None:
