@@ -77,6 +77,14 @@ SHARED = (
         (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
     ),
     Defect(
+        "clock-behind-counts-anew",
+        "Of two processes whose clocks differ each begins the other's window anew.",
+        "swapdesk/service/rate_limits.py",
+        "            past = row is None or row.number < number\n",
+        "            past = row is None or row.number != number\n",
+        (f"{TESTS}::test_clocks_ten_minutes_apart_count_in_one_window",),
+    ),
+    Defect(
         "payouts-chosen-alike",
         "Two private orders at once are paid from the same wallet, which ties them together.",
         "swapdesk/service/store/orders.py",
