@@ -23,7 +23,7 @@ import uvloop
 from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import DRAIN_SECONDS, build_server, serve_until, started
 from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
@@ -220,13 +220,15 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(config: ServiceConfig) -> None:
-    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. Raises ServiceRefused."""
+    """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
+    says when it is ready. Raises ServiceRefused."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     uvloop.run(_serve(config, SystemClock()))
 
 
 async def _serve(config: ServiceConfig, clock: Clock) -> None:
-    stop = stop_event()
+    hurry = asyncio.Event()
+    stop = stop_event(hurry=hurry)
     with ExitStack() as held:
         try:
             make_directories(config.data)
@@ -246,7 +248,7 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
                 # Ids are capabilities and must not be guessed, so they follow no seed.
                 rng = random.SystemRandom()
                 parts = await build_configured(config, readers, store, clock, rng)
-                await _answer(config, parts, listener, clock, stop)
+                await _answer(config, parts, listener, clock, stop, hurry)
             finally:
                 for reader in readers.values():
                     await reader.close()
@@ -261,12 +263,15 @@ async def _answer(
     listener: socket.socket,
     clock: Clock,
     stop: asyncio.Event,
+    hurry: asyncio.Event,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
     door = HostCheck(build_service(parts), hosts, clock)
-    server = build_server(door, clock, lifespan=True, front=config.http)
+    server = build_server(
+        door, clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
+    )
     serving = asyncio.create_task(
-        serve_until(stop, (server, listener), before_exit=parts.hub.close)
+        serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=hurry)
     )
     if await started(server, stop):
         sys.stdout.write(json.dumps(_line(config, listener)) + "\n")

@@ -160,13 +160,19 @@ def announce(document: dict[str, Any]) -> None:
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
-def stop_event(lifeline: bool = False, *, hard: bool = False) -> asyncio.Event:
+def stop_event(
+    lifeline: bool = False, *, hard: bool = False, hurry: asyncio.Event | None = None
+) -> asyncio.Event:
     """An event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
-    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way."""
+    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way. With
+    ``hurry`` it has all time that it needs until a second signal, which sets that one."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def begin() -> None:
-        if hard and not stop.is_set():
+        again = hurry is not None and stop.is_set()
+        if hurry is not None and again:
+            hurry.set()
+        if again or (hard and not stop.is_set()):
             timer = threading.Timer(GRACE_SECONDS, os._exit, (1,))
             timer.daemon = True
             timer.start()
