@@ -374,6 +374,14 @@ VENUES = (
         (f"{BOUNDS}::test_a_request_that_waits_to_be_accepted_is_answered_at_the_end",),
     ),
     Defect(
+        "kept-connections-kept-at-the-end",
+        "A proxy sends creates on connections of a process that ends, and is told nothing of them.",
+        "swapdesk/sandbox/http_server.py",
+        "            self.cycle.keep_alive = False\n",
+        "            pass\n",
+        ("tests/service/test_rolling_restart.py",),
+    ),
+    Defect(
         "kept-connections-closed-at-the-end",
         "A create that is under way on a kept connection when a process ends is reset.",
         "swapdesk/sandbox/http_server.py",
