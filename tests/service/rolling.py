@@ -41,8 +41,7 @@ from swapdesk.service.store.store import Store  # noqa: E402
 
 async def serve(database: str, venues: str, port: int) -> None:
     """Until a signal, as a configured service does."""
-    hurry = asyncio.Event()
-    stop = stop_event(hurry=hurry)
+    stop = stop_event(patient=True)
     clock, store = SystemClock(), await Store.connect(Place(database, connections=4))
     parts = assemble(
         clock,
@@ -57,7 +56,7 @@ async def serve(database: str, venues: str, port: int) -> None:
     server = build_server(build_service(parts), clock, lifespan=True, drain_seconds=DRAIN_SECONDS)
     with listen("127.0.0.1", port) as bound:
         serving = asyncio.create_task(
-            serve_until(stop, (server, bound), before_exit=parts.hub.close, hurry=hurry)
+            serve_until(stop, (server, bound), before_exit=parts.hub.close, hurry=stop.again)
         )
         if await started(server, stop):
             announce({"port": bound.getsockname()[1]})

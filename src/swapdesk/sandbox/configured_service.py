@@ -24,7 +24,14 @@ from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import DRAIN_SECONDS, build_server, serve_until, started
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
+from swapdesk.sandbox.processes import (
+    DirectoryInUse,
+    Stop,
+    listen,
+    lock_directory,
+    stop_event,
+    url_of,
+)
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
@@ -227,8 +234,7 @@ def serve_configured(config: ServiceConfig) -> None:
 
 
 async def _serve(config: ServiceConfig, clock: Clock) -> None:
-    hurry = asyncio.Event()
-    stop = stop_event(hurry=hurry)
+    stop = stop_event(patient=True)
     with ExitStack() as held:
         try:
             make_directories(config.data)
@@ -248,7 +254,7 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
                 # Ids are capabilities and must not be guessed, so they follow no seed.
                 rng = random.SystemRandom()
                 parts = await build_configured(config, readers, store, clock, rng)
-                await _answer(config, parts, listener, clock, stop, hurry)
+                await _answer(config, parts, listener, clock, stop)
             finally:
                 for reader in readers.values():
                     await reader.close()
@@ -262,8 +268,7 @@ async def _answer(
     parts: ServiceParts,
     listener: socket.socket,
     clock: Clock,
-    stop: asyncio.Event,
-    hurry: asyncio.Event,
+    stop: Stop,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
     door = HostCheck(build_service(parts), hosts, clock)
@@ -271,7 +276,7 @@ async def _answer(
         door, clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
     )
     serving = asyncio.create_task(
-        serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=hurry)
+        serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=stop.again)
     )
     if await started(server, stop):
         sys.stdout.write(json.dumps(_line(config, listener)) + "\n")
