@@ -28,6 +28,14 @@ SERVING = (
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
+        "ready-without-a-node",
+        "A balancer sends traders to a service that can follow no order, for its node is down.",
+        "swapdesk/service/readiness.py",
+        "        able = not answering or any(answering)\n",
+        "        able = True\n",
+        ("tests/service/test_readiness.py::test_each_part_by_name",),
+    ),
+    Defect(
         "order-state-overwritten",
         "Two workers move one order, and the later one takes the state of the first back.",
         "swapdesk/service/store/orders.py",
@@ -45,6 +53,14 @@ SERVING = (
             "tests/service/test_exchange_terms.py::"
             "test_a_fallback_keeps_to_the_providers_and_the_markup_asked_for",
         ),
+    ),
+    Defect(
+        "refusal-half-undone",
+        "A create that its limit refuses leaves an order behind that nobody was told of.",
+        "swapdesk/service/store/sqlite.py",
+        "            if not ended and connection.total_changes != before:\n                break\n",
+        "",
+        ("tests/service/test_store.py::test_one_refusal_does_not_sink_its_neighbours",),
     ),
     Defect(
         "quote-used-twice",

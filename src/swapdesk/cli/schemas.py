@@ -80,6 +80,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner tier": (_PARTNER,),
     "partner override": (_PARTNER,),
     "partner origin": (_PARTNER,),
+    "backup": ("partner_report:BackupDocument",),
     "partner sums": ("partner_report:SumsDocument",),
     "partner payout": ("partner_report:BookedDocument",),
     "partner reverse": ("partner_report:BookedDocument",),
@@ -115,6 +116,7 @@ OTHER_OUTPUT: dict[str, str] = {
     " form",
     "orders export": "writes a file of orders, in the form that --format names",
     "serve": "prints one line with addresses and keys when it is ready",
+    "worker": "prints one line when it begins",
     "node": "prints one line with addresses when it is ready",
     "tour": "is played on the screen",
 }

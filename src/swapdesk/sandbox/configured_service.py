@@ -1,6 +1,7 @@
 """``swapdesk serve --config``: a service over chains and venues that a file names.
 
-One process without a supervisor, a node or a control. Its catalogue is the program's own: the
+One process without a supervisor, a node or a control, or several over one database: some answer,
+some work, and each may do both. Its catalogue is the program's own: the
 chains of the file and the tokens there that a pool of the file trades. It has no source of market
 prices, so no amount is told in dollars and no token is scanned.
 """
@@ -14,34 +15,48 @@ import os
 import random
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import uvloop
 
 from swapdesk.chain.rpc.evm import EvmError, quantity
+from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import DRAIN_SECONDS, build_server, serve_until, started
 from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    OK,
     DirectoryInUse,
     Stop,
+    announce,
     listen,
     lock_directory,
+    run_child,
     stop_event,
     url_of,
 )
 from swapdesk.sandbox.run_file import LINE_VERSION
-from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
+from swapdesk.sandbox.service_file import (
+    PaymentsEntry,
+    ServiceConfig,
+    ServiceFileRefused,
+    VenueEntry,
+    read_service_file,
+)
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
+from swapdesk.sandbox.supervisor import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.world import build_chains, build_tokens, object_id
-from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.app import Onchain, Role, assemble, build_service, in_background
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
@@ -226,73 +241,177 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
             )
 
 
-def serve_configured(config: ServiceConfig) -> None:
+def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
-    says when it is ready. Raises ServiceRefused."""
+    says when it is ready. With a number of ``workers`` this process only answers, and so many
+    others beside it carry out what is due. Raises ServiceRefused."""
+    role = Role.BOTH if workers is None else Role.ANSWERS
+    _run(file.absolute(), config, role, workers or 0)
+
+
+def work_configured(file: Path, config: ServiceConfig) -> None:
+    """Carry out what is due until SIGTERM or SIGINT, for every process over the same store. One
+    JSON line says when it begins. Raises ServiceRefused."""
+    _run(file, config, Role.WORKS, 0)
+
+
+def _run(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    uvloop.run(_serve(config, SystemClock()))
+    uvloop.run(_serve(file, config, role, workers))
 
 
-async def _serve(config: ServiceConfig, clock: Clock) -> None:
+async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
+    if role is not Role.BOTH and config.store is None:
+        raise ServiceRefused(
+            "several processes need [store] with a PostgreSQL database: the file in data is of one"
+        )
+    clock = SystemClock()
     stop = stop_event(patient=True)
-    with ExitStack() as held:
+    async with AsyncExitStack() as held:
+        parts = await _opened(config, clock, held)
+        if Role.ANSWERS not in role:
+            await _work(config, parts, stop)
+            return
         try:
-            make_directories(config.data)
-            held.callback(os.close, await lock_directory(config.data, clock))
-            store = Store.open(config.data / DATABASE)
-        except (DirectoryInUse, SchemaError, OSError) as error:
-            raise ServiceRefused(f"data: {error}") from None
-        try:
-            listener = listen(config.bind, config.port)
+            listener = held.enter_context(listen(config.bind, config.port))
         except OSError as error:
-            await store.close()
             raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
+        await held.enter_async_context(_beside(file, workers, clock))
+        await _answer(config, parts, role, listener, stop)
+
+
+async def _opened(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> ServiceParts:
+    """The service over its chains and its store, which ``held`` closes. Raises ServiceRefused."""
+    readers = open_readers(config.chains, clock)
+    for reader in readers.values():
+        held.push_async_callback(reader.close)
+    # Before the store: what a node contradicts must not be claimed there.
+    await check_nodes(readers.values())
+    store = await _open_store(config, clock, held)
+    held.push_async_callback(store.close)
+    # Ids are capabilities and must not be guessed, so they follow no seed.
+    return await build_configured(config, readers, store, clock, random.SystemRandom())
+
+
+async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
+    """The store of a file, which nobody has who serves a chain of the same name by another id.
+    Raises ServiceRefused."""
+    world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
+    if config.store is not None:
         try:
-            readers = open_readers(config.chains, clock)
-            try:
-                await check_nodes(readers.values())
-                # Ids are capabilities and must not be guessed, so they follow no seed.
-                rng = random.SystemRandom()
-                parts = await build_configured(config, readers, store, clock, rng)
-                await _answer(config, parts, listener, clock, stop)
-            finally:
-                for reader in readers.values():
-                    await reader.close()
-        finally:
-            listener.close()
-            await store.close()
+            return await Store.connect(config.store, world)
+        except (SchemaError, StoreUnavailable, ValueError) as error:
+            raise ServiceRefused(f"store: {config.store.url}: {error}") from None
+    try:
+        make_directories(config.data)
+        held.callback(os.close, await lock_directory(config.data, clock))
+        return Store.open(config.data / DATABASE, world)
+    except (DirectoryInUse, SchemaError, OSError) as error:
+        raise ServiceRefused(f"data: {error}") from None
 
 
 async def _answer(
     config: ServiceConfig,
     parts: ServiceParts,
+    role: Role,
     listener: socket.socket,
-    clock: Clock,
     stop: Stop,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
-    door = HostCheck(build_service(parts), hosts, clock)
+    door = HostCheck(build_service(parts, role), hosts, parts.clock)
     server = build_server(
-        door, clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
+        door, parts.clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
     )
     serving = asyncio.create_task(
         serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=stop.again)
     )
     if await started(server, stop):
-        sys.stdout.write(json.dumps(_line(config, listener)) + "\n")
-        sys.stdout.flush()
+        public = config.http.public_url
+        _say(
+            {
+                "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
+                **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
+                **_line(config),
+            }
+        )
     await serving
 
 
-def _line(config: ServiceConfig, listener: socket.socket) -> dict[str, object]:
-    """What the service says once it is ready; ``leftOut`` are venues that it started without."""
-    public = config.http.public_url
+async def _work(config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event) -> None:
+    async with in_background(parts, Role.WORKS):
+        _say(_line(config))
+        await stop.wait()
+
+
+def _say(line: Mapping[str, object]) -> None:
+    sys.stdout.write(json.dumps({"schemaVersion": LINE_VERSION, **line}) + "\n")
+    sys.stdout.flush()
+
+
+def _line(config: ServiceConfig) -> dict[str, object]:
+    """What a process says once it is ready; ``leftOut`` are venues that it started without."""
     return {
-        "schemaVersion": LINE_VERSION,
-        "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
-        **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
         "leftOut": [entry.code for entry in config.lacking],
         "pid": os.getpid(),
     }
+
+
+# Workers as processes of their own, beside one that answers
+
+
+_REFUSED_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def _beside(file: Path, workers: int, clock: Clock) -> AsyncIterator[None]:
+    """So many workers that are started again when they die, and end with this process. Raises
+    ServiceRefused where one does not begin."""
+    orders = {"config": str(file)}
+    children = [Child(__spec__.name, lambda: orders, (), clock) for _ in range(workers)]
+    keeping: list[asyncio.Task[None]] = []
+    try:
+        begun = await asyncio.gather(*(child.start() for child in children), return_exceptions=True)
+        for failure in filter(None, begun):
+            if isinstance(failure, (ChildRefused, ChildSilent)):
+                raise ServiceRefused(f"a worker does not begin: {failure}")
+            if isinstance(failure, BaseException):
+                raise failure
+        keeping += [asyncio.create_task(_kept(child, clock)) for child in children]
+        yield
+    finally:
+        for task in keeping:
+            task.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
+        await asyncio.gather(*(child.stop() for child in children))
+
+
+async def _kept(child: Child, clock: Clock) -> None:
+    """One that is refused is tried again, too: its database, or its file, may be right again."""
+    while True:
+        try:
+            await child.keep()
+        except ChildRefused as refused:
+            logger.error("a worker does not begin: %s", refused)
+            await clock.sleep(_REFUSED_SECONDS)
+
+
+async def _work_for_starter(orders: dict[str, Any]) -> int:
+    stop = stop_event(lifeline=True, hard=True)
+    try:
+        async with AsyncExitStack() as held:
+            config = read_service_file(Path(orders["config"]))
+            parts = await _opened(config, SystemClock(), held)
+            async with in_background(parts, Role.WORKS):
+                announce({"ready": True})
+                await stop.wait()
+    except (ServiceFileRefused, ServiceRefused) as refused:
+        announce({"refused": str(refused)})
+        return BAD_INPUT
+    return OK
+
+
+if __name__ == "__main__":
+    leave_out_validator_keys()
+    sys.exit(run_child(_work_for_starter))

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from enum import Flag
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
+from swapdesk.service.readiness import Readiness
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.database import StoreUnavailable
@@ -131,42 +133,56 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
             await clock.sleep(_RESTART_SECONDS)
 
 
-def build_service(parts: ServiceParts) -> Starlette:
-    """The application; its lifespan runs what works in the background, and ends with a flush."""
+class Role(Flag):
+    """What a process does: answer, carry out what is due for every process over its store, or
+    both. Any number may do either, or be killed."""
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        background: dict[str, _Work] = {
-            "worker": parts.worker.run,
-            "hub": parts.hub.run,
-            "bundles": parts.bundles.run,
-        }
+    ANSWERS = 1
+    WORKS = 2
+    BOTH = ANSWERS | WORKS
+
+
+def build_service(parts: ServiceParts, role: Role = Role.BOTH) -> Starlette:
+    """The application of a process that answers; its lifespan runs what goes on beside."""
+    return _Application(Surface(parts), lambda _: in_background(parts, role))
+
+
+@contextlib.asynccontextmanager
+async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
+    """Run what a process does by itself until the block ends, which ends with a flush."""
+    # The books need the terms of partners as much as the surface does.
+    looks: list[tuple[str, float, _Work]] = [("partners", _LOOK_SECONDS, parts.take_up_partners)]
+    background: dict[str, _Work] = {}
+    if Role.ANSWERS in role:
+        background["hub"] = parts.hub.run
         # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
-        looks: list[tuple[str, float, _Work]] = [
+        looks += [
             ("request counts", _LOOK_SECONDS, lambda: asyncio.shield(parts.requests.flush())),
             ("rate windows", _LOOK_SECONDS, lambda: asyncio.shield(parts.rates.flush())),
-            ("partners", _LOOK_SECONDS, parts.take_up_partners),
         ]
+        await parts.scans.restore()
+    if Role.WORKS in role:
+        background |= {"worker": parts.worker.run, "bundles": parts.bundles.run}
         if parts.payments is not None:
             looks.append(("payments", FOLLOW_SECONDS, parts.payments.follow))
-        for name, seconds, work in looks:
-            background[name] = partial(_repeated, work, name, seconds, parts.clock)
-        await parts.take_up_partners()
-        await parts.scans.restore()
-        tasks = [
-            asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
-            for name, part in background.items()
-        ]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    else:
+        background["hints"] = parts.worker.pass_on
+    for name, seconds, work in looks:
+        background[name] = partial(_repeated, work, name, seconds, parts.clock)
+    await parts.take_up_partners()
+    tasks = [
+        asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
+        for name, part in background.items()
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if Role.ANSWERS in role:
             await parts.requests.flush()
             await parts.rates.flush()
-
-    return _Application(Surface(parts), lifespan)
 
 
 def assemble(
@@ -233,6 +249,7 @@ def assemble(
         hub=hub,
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
+        readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         payments=payments,

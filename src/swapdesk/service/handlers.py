@@ -25,6 +25,7 @@ from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
+from swapdesk.service.readiness import Readiness
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
@@ -59,6 +60,7 @@ class ServiceParts(Struct, frozen=True):
     hub: Hub
     worker: Worker
     webhooks: Webhooks
+    readiness: Readiness
     stream: Endpoint
     version: str
     payments: CallPayments | None = None

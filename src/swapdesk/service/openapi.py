@@ -472,7 +472,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status, codes in sorted(by_status.items()):
         names = ", ".join(f"`{code}`" for code in codes)
         headers = _headers(operation)
-        if status == 429:
+        if status in (429, 503):
             headers["retry-after"] = _RETRY_AFTER
         answers[str(status)] = {
             "description": f"{_STATUS_MEANING[status]} {names}",

@@ -55,6 +55,8 @@ QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
+_ALIVE_SECONDS = 10.0
+"""A round that takes longer hangs."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -67,7 +69,8 @@ _SECOND_LEG_FROM = (
 
 
 class Worker:
-    """One per process. ``run`` until cancelled, or ``step`` by hand."""
+    """One per process. ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others
+    work."""
 
     def __init__(
         self,
@@ -88,10 +91,9 @@ class Worker:
         self._owner = uuid.uuid4().hex
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
+        self._round_began = float("-inf")
         self.runs = False
-        """Whether what is due is worked on by itself, and not by ``step``."""
-        self.next_look = asyncio.Event()
-        """Set once the next order was looked at; another one stands here then."""
+        """Whether what is due is worked on by itself, here or elsewhere, and not by ``step``."""
 
     def hint(self, service_id: str) -> None:
         """Look at an order now, or again once it was looked at. Lost with the process: then it is
@@ -111,6 +113,7 @@ class Worker:
             while True:
                 claimed: list[StoredOrder] = []
                 self._woken.clear()
+                self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
                     due = await self._store.orders.next_due()
@@ -132,6 +135,27 @@ class Worker:
             for task in looking.values():
                 task.cancel()
             await asyncio.gather(*looking.values(), return_exceptions=True)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether ``run`` goes round and round in this process."""
+        return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
+
+    async def pass_on(self) -> None:
+        """Make due what was hinted at, for the workers of other processes, until cancelled."""
+        self.runs = True
+        try:
+            while True:
+                await self._woken.wait()
+                self._woken.clear()
+                try:
+                    await self._hasten({})
+                except StoreUnavailable as unavailable:
+                    log.error("hints: the store does not answer: %s", unavailable)
+                    await self._clock.sleep(_IDLE_SECONDS)
+                    self._woken.set()
+        finally:
+            self.runs = False
 
     async def step(self, now: datetime) -> int:
         """Claim what is due and work on it to the end; how many orders were looked at."""
@@ -168,8 +192,6 @@ class Worker:
 
     def _looked(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
         looking.pop(order.service_id, None)
-        self.next_look.set()
-        self.next_look = asyncio.Event()
         if order.service_id in self._hinted:
             self._woken.set()
 
