@@ -27,11 +27,12 @@ from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import DRAIN_SECONDS, build_server, serve_until, started
 from swapdesk.sandbox.processes import (
     BAD_INPUT,
     OK,
     DirectoryInUse,
+    Stop,
     announce,
     listen,
     lock_directory,
@@ -241,9 +242,9 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. With a number of
-    ``workers`` this process only answers, and so many others beside it carry out what is due.
-    Raises ServiceRefused."""
+    """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
+    says when it is ready. With a number of ``workers`` this process only answers, and so many
+    others beside it carry out what is due. Raises ServiceRefused."""
     role = Role.BOTH if workers is None else Role.ANSWERS
     _run(file.absolute(), config, role, workers or 0)
 
@@ -265,7 +266,7 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
             "several processes need [store] with a PostgreSQL database: the file in data is of one"
         )
     clock = SystemClock()
-    stop = stop_event()
+    stop = stop_event(patient=True)
     async with AsyncExitStack() as held:
         parts = await _opened(config, clock, held)
         if Role.ANSWERS not in role:
@@ -314,13 +315,15 @@ async def _answer(
     parts: ServiceParts,
     role: Role,
     listener: socket.socket,
-    stop: asyncio.Event,
+    stop: Stop,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
     door = HostCheck(build_service(parts, role), hosts, parts.clock)
-    server = build_server(door, parts.clock, lifespan=True, front=config.http)
+    server = build_server(
+        door, parts.clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
+    )
     serving = asyncio.create_task(
-        serve_until(stop, (server, listener), before_exit=parts.hub.close)
+        serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=stop.again)
     )
     if await started(server, stop):
         public = config.http.public_url
