@@ -34,6 +34,14 @@ SERVING = (
         ("tests/service/test_store.py::test_a_state_moves_by_compare_and_set_and_never_back",),
     ),
     Defect(
+        "lease-by-the-own-clock",
+        "A worker whose clock is ahead takes orders that another one still works on.",
+        "swapdesk/service/store/orders.py",
+        "WHERE lease_until <= :at AND",
+        "WHERE lease_until <= :now AND",
+        ("tests/service/test_roles.py::test_leases_are_by_the_clock_of_the_database",),
+    ),
+    Defect(
         "fallback-without-its-markup",
         "An order that falls back to another venue earns its partner nothing.",
         "swapdesk/service/orders/route_opening.py",

@@ -17,6 +17,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,9 @@ from swapdesk.wire.tokens import Token
 logger = logging.getLogger(__name__)
 
 
+CLOCK_TOLERANCE = timedelta(seconds=30)
+
+
 class ServiceRefused(Exception):
     """The service cannot be started as the file says; the message says why."""
 
@@ -103,6 +107,7 @@ async def build_configured(
         intermediaries=list(_intermediaries(config, tokens)),
         onchain=onchain,
         dialect=config.dialect,
+        clock_tolerance=CLOCK_TOLERANCE,
     )
 
 

@@ -51,6 +51,17 @@ class Taken(Exception):
     """Somebody was first: a row with this key is there already, and nothing was written."""
 
 
+class ClockDiffers(Exception):
+    """The clock of this process is so far ahead of the database's, or behind it, that what one
+    says of time cannot be held against the other."""
+
+    def __init__(self, ahead: timedelta) -> None:
+        side = "behind" if ahead < timedelta(0) else "ahead of"
+        seconds = abs(ahead).total_seconds()
+        super().__init__(f"this clock is {seconds:.0f} s {side} the database's: set it right")
+        self.ahead = ahead
+
+
 class SchemaError(Exception):
     """The database cannot be used: damaged, of another program or world, or of a schema that this
     release does not know. The message says which."""
@@ -107,6 +118,8 @@ class Wording(Struct, frozen=True):
     """Condition on a row of the outbox: nothing can be committed before it any more."""
     first_rows: str
     """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
+    clock: str
+    """SELECT of ``now``: the time of the database's own clock."""
     newest: str
     """SELECT of ``newest``: the number that everything committed from now on lies beyond."""
 

@@ -59,6 +59,7 @@ WORDING = Wording(
     skip_leased=" FOR UPDATE SKIP LOCKED",
     settled=f"sequence < {_OLDEST_RUNNING}",
     first_rows="FETCH FIRST :limit ROWS WITH TIES",
+    clock="SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now",
     newest=f"SELECT {_OLDEST_RUNNING} - 1 AS newest",
 )
 FUNCTIONS = (
