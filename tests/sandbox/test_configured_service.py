@@ -57,6 +57,12 @@ contract = "{contract}"
 required = {required}
 pools = []
 """
+HTTP = """
+[http]
+public_url = "https://api.shop.example/swap"
+prefix = "/behind"
+trusted_proxies = ["127.0.0.0/8"]
+"""
 
 
 def written(place: Path, rpc: str, chain_id: int, more: str = "") -> Path:
@@ -122,7 +128,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
-    file = written(home, chain["rpc"], chain["chainId"], lacking)
+    file = written(home, chain["rpc"], chain["chainId"], lacking + HTTP)
     with served(home, file) as line:
         yield line
 
@@ -146,6 +152,16 @@ def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any]) -> Non
     assert ready["schemaVersion"] == 1
     assert (ready["chains"], ready["venues"]) == (["base"], ["ba"])
     assert ready["leftOut"] == ["kraken", "is"]
+    assert ready["url"].endswith("/behind/v2")
+    assert ready["publicUrl"] == "https://api.shop.example/swap/v2"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("api.shop.example", 200), ("API.shop.example", 200), ("other", 421)]
+)
+def test_callers_come_by_the_public_name(api: httpx2.Client, host: str, status: int) -> None:
+    for header in ("Host", "X-Forwarded-Host"):
+        assert api.get("/chains", headers={header: host}).status_code == status
 
 
 def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
@@ -294,6 +310,19 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (PAID.replace("pay_to", "payto"), "payto is unknown; did you mean pay_to?"),
         (PAID.replace("wallet_file", "#"), "service.toml:8: payments.wallet_file is missing"),
         (f"payments = true\n{GOOD}", "service.toml:1: payments must be a table"),
+        (f"{GOOD}[http]\nurl = 7\n", "service.toml:8: http.url is unknown"),
+        *(
+            (f'{GOOD}[http]\npublic_url = "{url}"\n', "service.toml:8: http.public_url must be")
+            for url in ("a.example", "https://a/", "https://u@a", "https://a?b", "https://a/b/../?")
+        ),
+        *(
+            (f'{GOOD}[http]\nprefix = "{prefix}"\n', "service.toml:8: http.prefix must begin")
+            for prefix in ("swap", "/", "/swap/", "//swap", "/a%2fb")
+        ),
+        *(
+            (f"{GOOD}[http]\ntrusted_proxies = {those}\n", "service.toml:8: http.trusted_proxies")
+            for those in ('"10.0.0.1"', '["10.0.0.1/8"]', '["proxy"]', "[7]")
+        ),
         (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
         ("\x00", "is no TOML"),
         (STORE.format("mysql://h/d"), "service.toml:8: store.url must be postgresql://USER@HOST"),
@@ -325,6 +354,9 @@ def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
     assert "there is no such file" in refused(tmp_path, file).error["message"]
     file.write_text(GOOD)
     assert "--port" in refused(tmp_path, file, "--port", "0").error["message"]
+    assert "--name" in refused(tmp_path, file, "--name", "a.example").error["message"]
+    named = run_here("serve", "--sandbox", "--name", "http://a", "--json", home=tmp_path)
+    assert "'http://a' is no name of a host" in named.error["message"]
     file.chmod(0o666)
     assert refused(tmp_path, file).error["code"] == "CONFIG"
 

@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 import manual_time
-from patience import eventually
 from service.blade import Blade, Cut, CutStore, CutVenue
 from service.orders_fixtures import (
     ALICE,
@@ -94,8 +93,9 @@ async def test_an_address_nobody_could_be_paid_at(
     floor: Floor, field: str, body: dict[str, str]
 ) -> None:
     quote = await floor.quote()
-    to = body.pop("to")
-    await refused(floor.desk.create(caller(), exchange(quote, to, **body), "exchange"), field=field)
+    others = {name: value for name, value in body.items() if name != "to"}
+    request = exchange(quote, body["to"], **others)
+    await refused(floor.desk.create(caller(), request, "exchange"), field=field)
     assert floor.openings == []
     assert (await floor.desk.create(caller(), exchange(quote), "exchange")).status == 0
 
@@ -186,10 +186,11 @@ async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
 async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor: Floor) -> None:
     venue = floor.venue("aa")
     venue.trouble.hang = venue.trouble.silent = True
-    creating = asyncio.create_task(
-        floor.desk.create(caller(), exchange(await floor.quote()), "exchange")
-    )
-    await eventually(lambda: bool(floor.desk._in_flight))
+    quote = await floor.quote()
+    creating = asyncio.create_task(floor.desk.create(caller(), exchange(quote), "exchange"))
+    while await floor.store.orders.of_quote(ALICE.partner_id, quote.quote_id) is None:
+        assert not creating.done()
+        await asyncio.sleep(0)
     creating.cancel()
     await asyncio.gather(creating, return_exceptions=True)
     for _ in range(12):
@@ -201,6 +202,7 @@ async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor
     assert floor.openings == []
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("trouble", ["none", "best venue refuses"])
 @pytest.mark.parametrize("route", ["standard", "private"])
 async def test_a_crash_in_any_gap_is_finished_by_the_worker(

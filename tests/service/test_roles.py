@@ -104,7 +104,7 @@ async def test_a_worker_keeps_its_lease_while_it_looks_and_leaves_it_when_it_end
     working = asyncio.create_task(floor.worker.run())
     for _ in range(2):  # the claim, and a renewal
         async with asyncio.timeout(PATIENCE):
-            while await lease_of(floor) != micros(floor.clock.now() + LEASE):  # noqa: ASYNC110
+            while await lease_of(floor) != micros(floor.clock.now() + LEASE):
                 floor.worker.hint("nobody")  # lets it go round
                 await asyncio.sleep(0.002)
         floor.clock.advance(2.2)

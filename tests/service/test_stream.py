@@ -107,7 +107,8 @@ async def moved(
 
 async def told(service: ServiceParts) -> None:
     """Until the hub has passed on all that was committed: nothing older comes after it."""
-    last = await service.store.outbox.newest()
+    rows = await service.store.outbox.after(0, 1_000)
+    last = rows[-1].sequence if rows else 0
     await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
 

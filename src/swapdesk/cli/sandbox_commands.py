@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OF_WORLDS = frozenset(
     {
         *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
-        *("dialect", "lifeline"),
+        *("dialect", "lifeline", "names"),
     }
 )
 MOST_WORKERS = 64
@@ -101,6 +101,13 @@ def read_speed(
     show_default=True,
     help="Whose names the service writes: vendor has those of the public service.",
 )
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    help="A name that the service is reached under, besides its address; repeatable.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -109,6 +116,7 @@ def serve(
     config_file: Path | None,
     workers: int | None,
     host: str,
+    names: tuple[str, ...],
     port: int,
     seed: int | None,
     speed: Decimal | None,
@@ -138,7 +146,11 @@ def serve(
     require_sandbox()
     from swapdesk.sandbox.supervisor import ServeOptions
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
+    from swapdesk.service.front import HOST
 
+    for name in names:
+        if HOST.fullmatch(name) is None:
+            raise bad_input("USAGE", f"{name!r} is no name of a host.", field="name")
     return serve_sandbox(
         ServeOptions(
             data=(data or call.settings(lenient=True).home.sandbox).absolute(),
@@ -150,6 +162,7 @@ def serve(
             tokens=tokens,
             chain_ids=chain_ids,
             dialect=dialect,
+            names=names,
         )
     )
 

@@ -108,6 +108,7 @@ async def build_configured(
         onchain=onchain,
         dialect=config.dialect,
         clock_tolerance=CLOCK_TOLERANCE,
+        front=config.http,
     )
 
 
@@ -320,14 +321,21 @@ async def _answer(
     listener: socket.socket,
     stop: asyncio.Event,
 ) -> None:
-    hosts = frozenset({config.bind, *config.hosts})
+    hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
     door = HostCheck(build_service(parts, role), hosts, parts.clock)
-    server = build_server(door, parts.clock, lifespan=True)
+    server = build_server(door, parts.clock, lifespan=True, front=config.http)
     serving = asyncio.create_task(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
     if await started(server, stop):
-        _say({"url": f"{url_of(config.bind, listener)}{PREFIX}", **_line(config)})
+        public = config.http.public_url
+        _say(
+            {
+                "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
+                **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
+                **_line(config),
+            }
+        )
     await serving
 
 

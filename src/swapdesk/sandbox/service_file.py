@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import read_private
 from swapdesk.sandbox.tables import CHAIN_ROWS
+from swapdesk.service.front import HOST, Front, network_of
 from swapdesk.service.store.database import Place
 from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
 from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
@@ -32,7 +33,7 @@ CHAINS = {row.short_name: row for row in CHAIN_ROWS if row.chain_id is not None 
 
 _CODE = re.compile(r"[a-z0-9]{2,8}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
+_PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 _TOKEN = re.compile(r"([^.\s]{1,40})\.([a-z0-9-]{1,64})")
 _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
@@ -80,6 +81,7 @@ class ServiceConfig(Struct, frozen=True):
     chains: tuple[ChainPlace, ...]
     venues: tuple[VenueEntry, ...]
     payments: PaymentsEntry | None = None
+    http: Front = Front()
     store: Place | None = None
 
     @property
@@ -148,6 +150,22 @@ def _node(value: Any) -> bool:
         return False
 
 
+def _public_url(value: Any) -> bool:
+    if not _node(value):
+        return False
+    parts = urlsplit(value)
+    plain = "@" not in parts.netloc and HOST.fullmatch(parts.hostname or "") is not None
+    path = not parts.path or _PREFIX.fullmatch(parts.path) is not None
+    return plain and path and not {"?", "#"} & set(value)
+
+
+def _networks(value: Any) -> bool:
+    try:
+        return _list_of(_text)(value) and all(map(network_of, value))
+    except ValueError:
+        return False
+
+
 def _database(value: Any) -> bool:
     if not _text(value):
         return False
@@ -169,14 +187,15 @@ _AN_ADDRESS = "must be an EVM address, with a right checksum where it has capita
 
 TOP: Keys = {
     "data": (_text, "must be the path of a directory"),
-    "bind": (_matches(_HOST), "must be an address of this machine"),
+    "bind": (_matches(HOST), "must be an address of this machine"),
     "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
-    "hosts": (_list_of(_matches(_HOST)), "must be a list of names without scheme and port"),
+    "hosts": (_list_of(_matches(HOST)), "must be a list of names without scheme and port"),
     "dialect": (_one_of("contract", "vendor"), "must be contract or vendor"),
     "intermediaries": (_list_of(_matches(_TOKEN)), "must be a list of SYMBOL.CHAIN"),
     "chains": (_is(dict), "must be tables: [chains.base]"),
     "venues": (_is(dict), "must be tables: [venues.CODE]"),
     "payments": (_is(dict), "must be a table"),
+    "http": (_is(dict), "must be a table"),
     "store": (_is(dict), "must be a table"),
 }
 CHAIN: Keys = {
@@ -199,6 +218,14 @@ PAYMENTS: Keys = {
     "token": (_address, _AN_ADDRESS),
     "pay_to": (_address, _AN_ADDRESS),
     "wallet_file": (_text, "must be the path of a file"),
+}
+HTTP: Keys = {
+    "public_url": (_public_url, "must be http:// or https:// with a host, without a / at its end"),
+    "prefix": (_matches(_PREFIX), "must begin with a / and end without one"),
+    "trusted_proxies": (
+        _networks,
+        "must be a list of addresses and networks, such as 10.0.0.0/8, without bits beside them",
+    ),
 }
 POOL: Keys = {
     "chain": (_text, "must be the short name of a chain of this file"),
@@ -255,6 +282,7 @@ class _Reading:
             chains=tuple(chains.values()),
             venues=tuple(venues),
             payments=self._payments(top["payments"], chains) if "payments" in top else None,
+            http=self._http(top.get("http", {})),
             store=self._store(top["store"]) if "store" in top else None,
         )
 
@@ -367,6 +395,14 @@ class _Reading:
             return None
         return PaymentsEntry(
             found["chain"], checksummed(found["token"]), checksummed(found["pay_to"]), secret
+        )
+
+    def _http(self, table: Mapping[str, Any]) -> Front:
+        found = self._checked(table, HTTP, ("http",), ())
+        return Front(
+            public_url=found.get("public_url", ""),
+            prefix=found.get("prefix", ""),
+            proxies=tuple(map(network_of, found.get("trusted_proxies", ()))),
         )
 
     def _store(self, table: Mapping[str, Any]) -> Place | None:

@@ -27,6 +27,7 @@ from swapdesk.service.bundling import Bundler
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk, Sightings
 from swapdesk.service.events import Hub, stream_endpoint
+from swapdesk.service.front import Front
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
@@ -37,6 +38,7 @@ from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
+from swapdesk.service.readiness import Readiness
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.database import StoreUnavailable
@@ -200,6 +202,7 @@ def assemble(
     dialect: Dialect = Dialect.CONTRACT,
     webhook_secrets: Mapping[str, str] | None = None,
     clock_tolerance: timedelta | None = None,
+    front: Front | None = None,
 ) -> ServiceParts:
     """A service over these collaborators.
 
@@ -210,7 +213,7 @@ def assemble(
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
     ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
     of webhooks signs with; ``clock_tolerance`` is how far ``clock`` may be from the database's,
-    where it is no clock of a world of its own.
+    where it is no clock of a world of its own; ``front`` says where callers reach the service.
     """
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
@@ -249,8 +252,10 @@ def assemble(
         hub=hub,
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
+        readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         payments=payments,
         dialect=dialect,
+        front=front or Front(),
     )

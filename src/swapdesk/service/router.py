@@ -192,6 +192,7 @@ def _row(by_method: dict[str, Operation], method: str) -> Operation:
 
 
 PREFIX = "/v2"
+READY_PATH = "/ready"
 
 
 _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
@@ -218,7 +219,8 @@ class Surface:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._router = Router(operations_in(parts.dialect), PREFIX)
+        self._stream_path = parts.front.prefix + PREFIX + STREAM_PATH
+        self._router = Router(operations_in(parts.dialect), parts.front.prefix + PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -262,7 +264,7 @@ class Surface:
 
         websocket = WebSocket(scope, receive, stamped)
         try:
-            if _path(scope) != PREFIX + STREAM_PATH:
+            if _path(scope) != self._stream_path:
                 raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
@@ -272,7 +274,8 @@ class Surface:
             seen.route = STREAM_PATH
             check = partial(_no_parameters, scope["query_string"])
             await self._parts.stream(websocket, sent_by, check, paying)
-        except ServiceError as error:
+        except (ServiceError, StoreUnavailable) as refused:
+            error = refused if isinstance(refused, ServiceError) else _at_present(refused, seen)
             seen.refused(error)
             body = encode_json(error.body(seen.request_id))
             denial = Response(body, error.status, error.headers, "application/json")
@@ -296,6 +299,8 @@ class Surface:
             if self._is_preflight(scope):
                 return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
+            if isinstance(result, _Answer):
+                return result
             data = result if isinstance(result, bytes) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
@@ -303,11 +308,8 @@ class Surface:
             return _refusal(error, seen.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
-        except StoreUnavailable:
-            logger.warning("store unavailable, request %s", seen.request_id)
-            code = ErrorCode.SERVICE_UNAVAILABLE
-            refused = ServiceError(code, "The service cannot answer at present. Try again.")
-            return _refusal(refused, seen.request_id)
+        except StoreUnavailable as unavailable:
+            return _refusal(_at_present(unavailable, seen), seen.request_id)
         except ClientDisconnect:
             return _GONE
         except Exception:
@@ -332,9 +334,12 @@ class Surface:
         sent_by = _sent_by(scope)
         origin = sent_by.get("origin")
         browsers.refuse_foreign(sent_by)
-        if _path(scope) == PREFIX + STREAM_PATH:
+        if _path(scope) == self._stream_path:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
+        if _path(scope) == PREFIX + READY_PATH:
+            seen.route = READY_PATH
+            return await self._ready(scope)
         found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
         seen.route = operation.path
@@ -350,6 +355,14 @@ class Surface:
                 return await self._carried_out(found, payer, request, seen, origin)
         caller = self._caller(operation, sent_by)
         return await self._carried_out(found, caller, request, seen, origin, signed)
+
+    async def _ready(self, scope: Scope) -> _Answer:
+        """For whoever operates the service: no operation of the API, and in no document of it."""
+        if scope["method"] != "GET":
+            raise _only_get()
+        _no_parameters(scope["query_string"])
+        standing = await self._parts.readiness.look()
+        return _Answer(standing.encoded(), 200 if standing.is_ready else 503)
 
     async def _carried_out(
         self,
@@ -433,7 +446,7 @@ class Surface:
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
-        url = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{scope['path']}"
+        url = self._url(scope, headers)
         payment = await payments.accept(headers.get("payment-signature"), tier, url)
         caller = caller_of(payment)
         try:
@@ -444,6 +457,13 @@ class Surface:
             raise
         told = await payments.settle(payment, tier, url)
         seen.paid = ((b"payment-response", told.encode()),)
+
+    def _url(self, scope: Scope, headers: Headers) -> str:
+        """What the caller asked for, as the caller knows it."""
+        front, path = self._parts.front, str(scope["path"])
+        if front.public_url:
+            return front.public_url + path.removeprefix(front.prefix)
+        return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
         """The body of a request whose signature is right, and what is known by it. Others count
@@ -518,12 +538,16 @@ def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
         )
 
 
+def _only_get() -> ServiceError:
+    return ServiceError(
+        ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
+    )
+
+
 def _no_handshake(method: str) -> ServiceError:
     """What a request to the stream is told that is no complete WebSocket handshake."""
     if method != "GET":
-        return ServiceError(
-            ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
-        )
+        return _only_get()
     return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
 
 
@@ -535,6 +559,13 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
         return _Answer(b"{}", 402, [_JSON, *headers])
     page = [(name.encode(), text.encode()) for name, text in PAGE_HEADERS.items()]
     return _Answer(needed.page().encode(), 402, [*page, *headers])
+
+
+def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
+    """What a request is told that the store did not answer."""
+    logger.warning("store unavailable, request %s: %s", seen.request_id, unavailable)
+    code = ErrorCode.SERVICE_UNAVAILABLE
+    return ServiceError(code, "The service cannot answer at present. Try again.")
 
 
 def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:

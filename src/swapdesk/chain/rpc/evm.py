@@ -353,6 +353,10 @@ class EvmClient(NodeHttp):
         """Number of the newest block."""
         return quantity(await self.ask("eth_blockNumber"))
 
+    async def head(self) -> Head:
+        """The newest block."""
+        return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
+
     async def balance(self, address: str) -> int:
         """In wei."""
         return quantity(await self.ask("eth_getBalance", address, "latest"))

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -80,6 +81,14 @@ class Foreign(Exception):
     """The chain may know it, but it is not the order's transaction."""
 
 
+class Head(Struct, frozen=True):
+    """The newest block of a chain; ``timestamp`` is its own, in seconds since 1970, None where the
+    chain tells none."""
+
+    height: int
+    timestamp: int | None = None
+
+
 class Sightings(Protocol):
     """One chain, as orders on it are confirmed."""
 
@@ -98,6 +107,10 @@ class Sightings(Protocol):
 
     async def warm(self) -> None:
         """Ask the chain once. Raises one of CHAIN_ERRORS."""
+        ...
+
+    async def head(self) -> Head:
+        """Asked of the node each time. Raises one of CHAIN_ERRORS."""
         ...
 
     async def close(self) -> None: ...
@@ -135,6 +148,10 @@ class EvmSightings:
     async def warm(self) -> None:
         await self._reader.view()
 
+    async def head(self) -> Head:
+        head = await self._reader.client.head()
+        return Head(head.number, head.timestamp)
+
     async def close(self) -> None:
         await self._reader.close()
 
@@ -165,6 +182,9 @@ class SolanaSightings:
 
     async def warm(self) -> None:
         await self._client.block_height()
+
+    async def head(self) -> Head:
+        return Head(await self._client.block_height())
 
     async def close(self) -> None:
         await self._client.close()

@@ -57,6 +57,8 @@ QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
+_ALIVE_SECONDS = 10.0
+"""A round that takes longer hangs."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -95,6 +97,7 @@ class Worker:
         """Why nothing is worked on, while the clock is too far from the database's."""
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
+        self._round_began = float("-inf")
         self.runs = False
         """Whether what is due is worked on by itself, here or elsewhere, and not by ``step``."""
 
@@ -116,6 +119,7 @@ class Worker:
             while True:
                 claimed: list[StoredOrder] = []
                 self._woken.clear()
+                self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
                     if looking and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
@@ -151,6 +155,11 @@ class Worker:
             await asyncio.gather(*looking.values(), return_exceptions=True)
             with contextlib.suppress(StoreUnavailable):
                 await self._store.orders.end_leases(self._owner)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether ``run`` goes round and round in this process."""
+        return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
 
     async def pass_on(self) -> None:
         """Make due what was hinted at, for the workers of other processes, until cancelled."""

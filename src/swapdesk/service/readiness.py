@@ -1,0 +1,157 @@
+"""Whether a service can do its work: the database, somebody who carries out due orders, the nodes.
+
+The parts are asked together, at most once a second however many want to know, and none for longer
+than ``PROBE_SECONDS``. The answer is public, so that it names parts alone; the log says why one is
+silent, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from swapdesk.clock import Clock
+from swapdesk.service.dex.desk import Head, Sightings
+from swapdesk.service.events import Hub
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.store import Store
+from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS
+from swapdesk.service.venues.registry import within
+from swapdesk.wire.encoding.codec import encode_json
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+PROBE_SECONDS = 2.0
+OVERDUE_SECONDS = 10.0
+"""Nobody works where an order has been due for longer than this."""
+_FRESH_SECONDS = 1.0
+
+
+class Backlog(Struct, frozen=True):
+    """What waits in the store: how long the oldest order has been due, and the oldest change that
+    the streams of this process were not told of; in seconds, 0 for none. ``untold`` is None where
+    the process has no streams."""
+
+    overdue: float
+    untold: float | None
+
+
+class Standing(Struct, frozen=True):
+    """What the parts answered; None for one that was silent. ``works`` tells of this process."""
+
+    backlog: Backlog | None
+    works: bool
+    heads: Mapping[str, Head | None]
+
+    @property
+    def worker(self) -> str:
+        if self.works:
+            return "ok"
+        if self.backlog is None:
+            return "unknown"
+        return "ok" if self.backlog.overdue <= OVERDUE_SECONDS else "late"
+
+    @property
+    def status(self) -> str:
+        """``degraded`` while some of several nodes are silent: the other chains are served, and
+        every process would leave its balancer at once."""
+        answering = [head is not None for head in self.heads.values()]
+        able = not answering or any(answering)
+        if self.backlog is None or self.worker != "ok" or not able:
+            return "unready"
+        return "ready" if all(answering) else "degraded"
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status != "unready"
+
+    def encoded(self) -> bytes:
+        return encode_json(
+            {
+                "status": self.status,
+                "database": "silent" if self.backlog is None else "ok",
+                "worker": self.worker,
+                "nodes": {
+                    chain: "silent" if head is None else "ok"
+                    for chain, head in sorted(self.heads.items())
+                },
+            }
+        )
+
+
+class Readiness:
+    """Asks what a service stands on."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: Worker,
+        hub: Hub,
+        chains: Mapping[str, Sightings],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._hub = hub
+        self._chains = chains
+        self._clock = clock
+        self._standing: Standing | None = None
+        self._looked = float("-inf")
+        self._looking: asyncio.Task[Standing] | None = None
+        self._silent: set[str] = set()
+
+    async def look(self) -> Standing:
+        """The standing of a second ago at most."""
+        if self._standing is not None and self._clock.monotonic() - self._looked < _FRESH_SECONDS:
+            return self._standing
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        # One who gives up must not end the look of the others.
+        return await asyncio.shield(self._looking)
+
+    async def _look(self) -> Standing:
+        now = self._clock.now()
+        asking = asyncio.gather(
+            *(self._answered(f"the node of {name}", c.head()) for name, c in self._chains.items())
+        )
+        backlog, heads = await asyncio.gather(
+            self._answered("the database", self._backlog(now)), asking
+        )
+        self._looked = self._clock.monotonic()
+        self._standing = Standing(
+            backlog, self._worker.is_alive, dict(zip(self._chains, heads, strict=True))
+        )
+        return self._standing
+
+    async def _backlog(self, now: datetime) -> Backlog:
+        due = await self._store.orders.next_due()
+        told, untold = self._hub.delivered, None
+        if told is not None:
+            oldest = await self._store.outbox.oldest_beyond(told)
+            untold = _age(oldest, now)
+        return Backlog(_age(due, now), untold)
+
+    async def _answered(self, part: str, question: Coroutine[Any, Any, T]) -> T | None:
+        try:
+            answer = await within(self._clock, PROBE_SECONDS, question)
+        except (StoreUnavailable, TimeoutError, *CHAIN_ERRORS) as error:
+            if part not in self._silent:
+                self._silent.add(part)
+                log.warning("%s does not answer: %s", part, str(error) or "no answer in time")
+            return None
+        if part in self._silent:
+            self._silent.discard(part)
+            log.warning("%s answers again", part)
+        return answer
+
+
+def _age(moment: datetime | None, now: datetime) -> float:
+    return 0.0 if moment is None else max((now - moment).total_seconds(), 0.0)
