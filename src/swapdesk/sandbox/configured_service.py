@@ -87,7 +87,7 @@ async def build_configured(
 ) -> ServiceParts:
     """The service of a file over its chains and its store. Raises ServiceRefused for an
     intermediary that the catalogue has not, and where payments cannot be taken."""
-    wallets = _wallets()
+    wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
     onchain = Onchain(
@@ -115,14 +115,14 @@ async def build_configured(
 WalletOf = Callable[[bytes], HotWallet]
 
 
-def _wallets() -> WalletOf:
+def _wallets(store: Store) -> WalletOf:
     """One wallet for each key, since its transactions take their numbers in turn."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
         from eth_account import Account  # on use: it takes longer than all the rest
 
-        return HotWallet(secret, Account.from_key(secret).address)
+        return HotWallet(secret, Account.from_key(secret).address, store)
 
     return wallet_of
 

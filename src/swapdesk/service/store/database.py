@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -110,6 +110,9 @@ class Transaction(Protocol):
 
 Work = Callable[[Transaction], Awaitable[T]]
 
+Still = Callable[[], Awaitable[None]]
+"""Raises StoreUnavailable where nobody answers any more for who is inside."""
+
 
 class Wording(Struct, frozen=True):
     """Where the two say the same in other words."""
@@ -150,6 +153,11 @@ class Database(Protocol):
 
     def sortable(self, amount: Decimal) -> str | Decimal:
         """An amount as a value of the order of numbers, for a column of the type ``{sortable}``."""
+        ...
+
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
+        """While inside, whatever is awaited there, nobody of another process is inside with the
+        same name. Whoever is killed there is inside no more."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
