@@ -44,6 +44,25 @@ SERVING = (
         ("tests/service/test_store.py::test_a_state_moves_by_compare_and_set_and_never_back",),
     ),
     Defect(
+        "wallet-numbers-twice",
+        "Two processes give two transactions of one wallet the same number, and one is lost.",
+        "swapdesk/service/store/postgres.py",
+        "SELECT pg_advisory_lock(hashtextextended($1, 1))",
+        "SELECT hashtextextended($1, 1)",
+        (
+            "tests/service/test_hot_wallets.py::"
+            "test_two_processes_number_their_transactions_in_turn",
+        ),
+    ),
+    Defect(
+        "lease-by-the-own-clock",
+        "A worker whose clock is ahead takes orders that another one still works on.",
+        "swapdesk/service/store/orders.py",
+        "WHERE lease_until <= :at AND",
+        "WHERE lease_until <= :now AND",
+        ("tests/service/test_roles.py::test_leases_are_by_the_clock_of_the_database",),
+    ),
+    Defect(
         "fallback-without-its-markup",
         "An order that falls back to another venue earns its partner nothing.",
         "swapdesk/service/orders/route_opening.py",

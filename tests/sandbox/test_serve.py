@@ -15,14 +15,17 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from cli.desks import run_here
+from databases import Cluster
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
+from plain_http import PLAIN
 from sandbox.chain_money import chain_of
 from sandbox.running import Running, alive, children_of, create_order, until
 from swapdesk.sandbox.node.solana.node import OLDER_FILE
@@ -182,3 +185,35 @@ def test_it_says_where_its_chains_are_and_what_it_does_not_serve(tmp_path: Path)
     assert b"holds chain id" in ended.stderr
     refused = run_here("node", "--host", "0.0.0.0", home=tmp_path)
     assert (refused.code, "this machine alone" in refused.stderr) == (2, True)
+
+
+def test_the_data_of_a_service_may_stand_in_postgresql_for_one_sandbox_alone(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster.of_run()
+    url = cluster.url(cluster.empty_database(0))
+    command = [sys.executable, "-m", "swapdesk", "serve", "--sandbox", "--store", url, "--data"]
+    env = {**os.environ, "SWAPDESK_HOME": str(tmp_path / "home")}
+    orders: list[str] = []
+    for _ in range(2):
+        # The second time it is known, and goes on.
+        with subprocess.Popen([*command, tmp_path / "one"], stdout=subprocess.PIPE, env=env) as one:
+            ready = json.loads(one.stdout.readline())
+            partner = ready["partners"][0]
+            key = {"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
+            with httpx2.Client(
+                base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
+            ) as api:
+                assert all(api.get(f"/orders/{each}").status_code == 200 for each in orders)
+                orders.append(create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"])
+            one.terminate()
+            assert one.wait(PATIENCE) == 0
+    assert not (tmp_path / "one" / "service.db").exists()
+    another = [*command, tmp_path / "another"]
+    ended = subprocess.run(another, capture_output=True, timeout=PATIENCE, check=False, env=env)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert b"it belongs to another service: the sandbox is " in ended.stderr
+    words = ("serve", "--sandbox", "--store", "postgresql://u:pw@h/d", "--json")
+    refused = run_here(*words, home=tmp_path)
+    assert (refused.code, refused.error["code"]) == (2, "USAGE")
+    assert "must not hold the password" in refused.error["message"]

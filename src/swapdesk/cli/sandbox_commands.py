@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OF_WORLDS = frozenset(
     {
         *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
-        *("dialect", "lifeline", "names"),
+        *("dialect", "lifeline", "names", "store"),
     }
 )
 MOST_WORKERS = 64
@@ -108,6 +108,11 @@ def read_speed(
     metavar="HOST",
     help="A name that the service is reached under, besides its address; repeatable.",
 )
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Keep the service's data in this PostgreSQL database, which is this sandbox's alone.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -124,6 +129,7 @@ def serve(
     tokens: int | None,
     chain_ids: Literal["sandbox", "real"],
     dialect: Literal["contract", "vendor"],
+    store: str | None,
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
@@ -141,9 +147,17 @@ def serve(
             "Say what to serve: --sandbox, or --config FILE with chains and venues.",
             field="sandbox",
         )
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
+    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
 
     require_sandbox()
+    if store is not None:
+        from swapdesk.sandbox.service_file import store_at
+
+        require_postgres()
+        try:
+            store_at(store)
+        except ValueError as error:
+            raise bad_input("USAGE", f"--store {error}.", field="store") from None
     from swapdesk.sandbox.supervisor import ServeOptions
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
     from swapdesk.service.front import HOST
@@ -162,6 +176,7 @@ def serve(
             tokens=tokens,
             chain_ids=chain_ids,
             dialect=dialect,
+            store=store,
             names=names,
         )
     )

@@ -17,6 +17,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,9 @@ from swapdesk.wire.tokens import Token
 logger = logging.getLogger(__name__)
 
 
+CLOCK_TOLERANCE = timedelta(seconds=30)
+
+
 class ServiceRefused(Exception):
     """The service cannot be started as the file says; the message says why."""
 
@@ -84,7 +88,7 @@ async def build_configured(
 ) -> ServiceParts:
     """The service of a file over its chains and its store. Raises ServiceRefused for an
     intermediary that the catalogue has not, and where payments cannot be taken."""
-    wallets = _wallets()
+    wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
     onchain = Onchain(
@@ -104,6 +108,7 @@ async def build_configured(
         intermediaries=list(_intermediaries(config, tokens)),
         onchain=onchain,
         dialect=config.dialect,
+        clock_tolerance=CLOCK_TOLERANCE,
         front=config.http,
     )
 
@@ -111,14 +116,14 @@ async def build_configured(
 WalletOf = Callable[[bytes], HotWallet]
 
 
-def _wallets() -> WalletOf:
+def _wallets(store: Store) -> WalletOf:
     """One wallet for each key, since its transactions take their numbers in turn."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
         from eth_account import Account  # on use: it takes longer than all the rest
 
-        return HotWallet(secret, Account.from_key(secret).address)
+        return HotWallet(secret, Account.from_key(secret).address, store)
 
     return wallet_of
 

@@ -250,6 +250,18 @@ STORE: Keys = {
 PASSWORD = "SWAPDESK_STORE_PASSWORD"
 
 
+_NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
+
+
+def store_at(url: str) -> Place:
+    """The database at a URL, with the password of the environment. Raises ValueError."""
+    if not _database(url):
+        raise ValueError(STORE["url"][1])
+    if not _without_password(url):
+        raise ValueError(_NO_PASSWORD)
+    return Place(url, os.environ.get(PASSWORD) or None)
+
+
 class _Reading:
     """One pass through a document; what is wrong goes to its problems."""
 
@@ -411,8 +423,7 @@ class _Reading:
         if "url" not in found:
             return None
         if not _without_password(found["url"]):
-            said = f"must not hold the password: use password_file, or {PASSWORD}"
-            self._document.refuse((*where, "url"), said)
+            self._document.refuse((*where, "url"), _NO_PASSWORD)
             return None
         password = os.environ.get(PASSWORD) or None
         if "password_file" in found:

@@ -3,7 +3,7 @@
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (where it listens), ``names`` (which it is reached
 under besides), ``tokens`` (how many the catalogue shall have, if not the sandbox's own),
-``dialect`` (whose names are written).
+``dialect`` (whose names are written), ``store`` (URL of a database, in place of a file).
 
 A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
 credentials or without. Which pages of other sites are answered is the service's own rule.
@@ -12,7 +12,9 @@ credentials or without. Which pages of other sites are answered is the service's
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
+import secrets
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +34,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.paths import read_private, write_private
 from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer, bundle_end
@@ -47,7 +50,8 @@ from swapdesk.sandbox.http_server import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import announce, run_child, stop_event
+from swapdesk.sandbox.processes import BAD_INPUT, announce, run_child, stop_event
+from swapdesk.sandbox.service_file import store_at
 from swapdesk.sandbox.tables import VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
@@ -61,6 +65,7 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
@@ -121,6 +126,8 @@ class HostCheck:
 
 
 DATABASE = "service.db"
+WORLD = "world"
+"""File with the identity of the world in a directory."""
 NODE_SECONDS = 15.0
 """How long the service waits for the node to answer at its start."""
 
@@ -208,7 +215,11 @@ async def _run(orders: dict[str, Any]) -> int:
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
         told = await _time_of(ledger, clock)
-        store = Store.open(data / DATABASE)
+        try:
+            store = await _opened(data, orders["store"])
+        except (SchemaError, StoreUnavailable) as error:
+            announce({"refused": f"{orders['store'] or data / DATABASE}: {error}"})
+            return BAD_INPUT
         try:
             # Ids are capabilities and must not be guessed, so they follow no seed.
             rng = random.SystemRandom()
@@ -238,6 +249,21 @@ async def _run(orders: dict[str, Any]) -> int:
         finally:
             await store.close()
     return 0
+
+
+async def _opened(data: Path, url: str | None) -> Store:
+    """The store of the world in a directory, which no other world may have. Raises SchemaError
+    and StoreUnavailable."""
+    if url is None:
+        return Store.open(data / DATABASE)
+    return await Store.connect(store_at(url), {"the sandbox": _identity(data)})
+
+
+def _identity(data: Path) -> str:
+    """Drawn for each world anew: one that was put aside leaves nothing but its keys."""
+    with contextlib.suppress(FileExistsError):
+        write_private(data / WORLD, secrets.token_hex(16).encode())
+    return read_private(data / WORLD).decode()
 
 
 def _catalog(

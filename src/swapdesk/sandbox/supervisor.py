@@ -165,7 +165,8 @@ class ServeOptions(Struct, frozen=True):
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
     ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
     those of the embedded EVM chains; ``dialect`` is whose names the service writes. ``names`` are
-    what it is reached under besides ``host``.
+    what it is reached under besides ``host``; ``store`` is the URL of the service's database, if
+    not a file in ``data``.
     """
 
     data: Path
@@ -177,6 +178,7 @@ class ServeOptions(Struct, frozen=True):
     tokens: int | None = None
     chain_ids: ChainIds = "sandbox"
     dialect: Literal["contract", "vendor"] = "contract"
+    store: str | None = None
     names: tuple[str, ...] = ()
 
 
@@ -336,6 +338,7 @@ class _Sandbox:
             "tokens": self._options.tokens,
             "chainIds": self._options.chain_ids,
             "dialect": self._options.dialect,
+            "store": self._options.store,
         }
 
 

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from enum import Flag
 from functools import partial
 from typing import TYPE_CHECKING
@@ -203,6 +204,7 @@ def assemble(
     intervene: Intervene = nobody_intervenes,
     dialect: Dialect = Dialect.CONTRACT,
     webhook_secrets: Mapping[str, str] | None = None,
+    clock_tolerance: timedelta | None = None,
     front: Front | None = None,
 ) -> ServiceParts:
     """A service over these collaborators.
@@ -213,7 +215,8 @@ def assemble(
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
     ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
-    of webhooks signs with; ``front`` says where callers reach the service.
+    of webhooks signs with; ``clock_tolerance`` is how far ``clock`` may be from the database's,
+    where it is no clock of a world of its own; ``front`` says where callers reach the service.
     """
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
@@ -223,7 +226,7 @@ def assemble(
     dex = DexDesk(store, catalog, registry, chains_of.sightings, clock)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
     directory = Directory(partners)
-    worker = Worker(store, catalog, registry, clock, desk, directory)
+    worker = Worker(store, catalog, registry, clock, desk, directory, clock_tolerance)
     groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
     hub = Hub(store, desk, clock)

@@ -26,7 +26,7 @@ from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.partner_account import commission_of
 from swapdesk.service.payments import PAYMENTS_KEPT
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.database import ClockDiffers, StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
@@ -35,7 +35,9 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=8)
+"""Renewed while an order is looked at, so that the orders of a killed worker wait no longer."""
+_RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
@@ -80,6 +82,7 @@ class Worker:
         clock: Clock,
         desk: OrderDesk,
         directory: Directory,
+        tolerance: timedelta | None = None,
     ) -> None:
         self._store = store
         self._catalog = catalog
@@ -89,6 +92,9 @@ class Worker:
         self._directory = directory
         self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
         self._owner = uuid.uuid4().hex
+        self._tolerance = tolerance
+        self.clock_differs: ClockDiffers | None = None
+        """Why nothing is worked on, while the clock is too far from the database's."""
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
@@ -106,7 +112,7 @@ class Worker:
 
         An order whose venue does not answer is waited for beside the others, never before them.
         """
-        swept = -_HOUSEKEEPING_SECONDS
+        swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
         self.runs = True
         try:
@@ -116,14 +122,26 @@ class Worker:
                 self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
+                    if looking and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
+                        now, renewed = self._clock.now(), self._clock.monotonic()
+                        await self._store.orders.renew(
+                            self._owner, now, now + LEASE, self._tolerance
+                        )
                     due = await self._store.orders.next_due()
-                    if due is not None and due <= self._clock.now():
+                    # Leases are by another clock than what is due.
+                    soon = self._clock.now() + (self._tolerance or timedelta(0))
+                    if due is not None and due <= soon:
                         claimed = await self._claim(self._clock.now(), BATCH - len(looking))
+                        self.clock_differs = None
                     if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
                         await self.sweep(self._clock.now())
                         swept = self._clock.monotonic()
                 except StoreUnavailable as unavailable:
                     log.error("worker: the store does not answer: %s", unavailable)
+                except ClockDiffers as differs:
+                    if self.clock_differs is None:
+                        log.error("worker: no order is worked on: %s", differs)
+                    self.clock_differs = differs
                 for order in claimed:
                     # A clock that jumps may end the lease of an order still looked at here.
                     if order.service_id not in looking:
@@ -135,6 +153,8 @@ class Worker:
             for task in looking.values():
                 task.cancel()
             await asyncio.gather(*looking.values(), return_exceptions=True)
+            with contextlib.suppress(StoreUnavailable):
+                await self._store.orders.end_leases(self._owner)
 
     @property
     def is_alive(self) -> bool:
@@ -168,7 +188,11 @@ class Worker:
         if limit <= 0:
             return []
         return await self._store.orders.claim_due(
-            now, owner=self._owner, lease_until=now + LEASE, limit=limit
+            now,
+            owner=self._owner,
+            lease_until=now + LEASE,
+            limit=limit,
+            tolerance=self._tolerance,
         )
 
     async def _hasten(self, looking: Mapping[str, object]) -> None:

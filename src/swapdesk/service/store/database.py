@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -51,6 +51,17 @@ class StoreUnavailable(Exception):
 
 class Taken(Exception):
     """Somebody was first: a row with this key is there already, and nothing was written."""
+
+
+class ClockDiffers(Exception):
+    """The clock of this process is so far ahead of the database's, or behind it, that what one
+    says of time cannot be held against the other."""
+
+    def __init__(self, ahead: timedelta) -> None:
+        side = "behind" if ahead < timedelta(0) else "ahead of"
+        seconds = abs(ahead).total_seconds()
+        super().__init__(f"this clock is {seconds:.0f} s {side} the database's: set it right")
+        self.ahead = ahead
 
 
 class SchemaError(Exception):
@@ -99,6 +110,9 @@ class Transaction(Protocol):
 
 Work = Callable[[Transaction], Awaitable[T]]
 
+Still = Callable[[], Awaitable[None]]
+"""Raises StoreUnavailable where nobody answers any more for who is inside."""
+
 
 class Wording(Struct, frozen=True):
     """Where the two say the same in other words."""
@@ -109,6 +123,8 @@ class Wording(Struct, frozen=True):
     """Condition on a row of the outbox: nothing can be committed before it any more."""
     first_rows: str
     """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
+    clock: str
+    """SELECT of ``now``: the time of the database's own clock."""
     newest: str
     """SELECT of ``newest``: the number that everything committed from now on lies beyond."""
 
@@ -137,6 +153,11 @@ class Database(Protocol):
 
     def sortable(self, amount: Decimal) -> str | Decimal:
         """An amount as a value of the order of numbers, for a column of the type ``{sortable}``."""
+        ...
+
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
+        """While inside, whatever is awaited there, nobody of another process is inside with the
+        same name. Whoever is killed there is inside no more."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:

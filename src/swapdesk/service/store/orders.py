@@ -7,13 +7,15 @@ predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from swapdesk.service.store import books, calls
 from swapdesk.service.store.database import (
+    ClockDiffers,
     Database,
+    Row,
     Taken,
     Transaction,
     Values,
@@ -239,17 +241,66 @@ class Orders:
         return await self._database.snapshot(found)
 
     async def claim_due(
-        self, now: datetime, *, owner: str, lease_until: datetime, limit: int
+        self,
+        now: datetime,
+        *,
+        owner: str,
+        lease_until: datetime,
+        limit: int,
+        tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Rows whose ``due_at`` has come and that nobody else leases."""
-        values = {
-            "now": micros(now),
-            "owner": owner,
-            "until": micros(lease_until),
-            "limit": limit,
-        }
-        rows = await self._database.write(lambda db: db.rows(self._claim, values))
-        return [order_of(row) for row in rows]
+        """Rows whose ``due_at`` has come and that nobody else leases.
+
+        With a ``tolerance`` leases are by the database's clock, which is the same for all: one
+        that is ahead would take what others still hold. Raises ClockDiffers where the own clock
+        differs by more.
+        """
+        values = {"now": micros(now), "owner": owner, "limit": limit}
+
+        async def claimed(db: Transaction) -> Sequence[Row]:
+            at = await self._lease_clock(db, now, tolerance)
+            return await db.rows(
+                self._claim, {**values, "at": at, "until": at + micros(lease_until) - micros(now)}
+            )
+
+        return [order_of(row) for row in await self._database.write(claimed)]
+
+    async def renew(
+        self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
+    ) -> None:
+        """Keep what the owner leases; ``tolerance`` as for the claim."""
+
+        async def renewed(db: Transaction) -> None:
+            at = await self._lease_clock(db, now, tolerance)
+            until = at + micros(lease_until) - micros(now)
+            await db.run(
+                f"UPDATE orders SET lease_until = :until WHERE {_LEASED}",  # noqa: S608 - ours
+                {"owner": owner, "until": until},
+            )
+
+        await self._database.write(renewed)
+
+    async def end_leases(self, owner: str) -> None:
+        """Leave to others at once what the owner still leases."""
+        await self._database.write(
+            lambda db: db.run(
+                "UPDATE orders SET lease_owner = NULL, lease_until = NULL"  # noqa: S608 - ours
+                f" WHERE {_LEASED}",
+                {"owner": owner},
+            )
+        )
+
+    async def _lease_clock(
+        self, db: Transaction, now: datetime, tolerance: timedelta | None
+    ) -> int:
+        if tolerance is None:
+            return micros(now)
+        row = await db.row(self._database.wording.clock)
+        at = micros(now) if row is None else int(row["now"])
+        ahead = now - moment_of(at)
+        if abs(ahead) > tolerance:
+            raise ClockDiffers(ahead)
+        return at
 
     async def next_due(self) -> datetime | None:
         rows = await self._database.look(_NEXT_DUE)
@@ -362,11 +413,13 @@ _CLAIM = (
     " ) AS free"
     " UNION ALL"
     " SELECT * FROM (SELECT service_id, due_at FROM orders"
-    "  WHERE lease_until <= :now AND due_at <= :now ORDER BY due_at LIMIT :limit{skip_leased}"
+    "  WHERE lease_until <= :at AND due_at <= :now ORDER BY due_at LIMIT :limit{skip_leased}"
     " ) AS abandoned)"
     " UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN"
     " (SELECT service_id FROM due ORDER BY due_at LIMIT :limit) RETURNING *"
 )
+# By the lease first, which few orders have.
+_LEASED = "lease_until > 0 AND due_at IS NOT NULL AND lease_owner = :owner"
 _NEXT_DUE = (
     "SELECT MIN(due) AS next FROM ("
     " SELECT * FROM (SELECT due_at AS due FROM orders"

@@ -27,6 +27,7 @@ from swapdesk.service.store.database import (
     Database,
     Place,
     SchemaError,
+    Still,
     StoreUnavailable,
     Taken,
     Transaction,
@@ -58,6 +59,7 @@ WORDING = Wording(
     skip_leased=" FOR UPDATE SKIP LOCKED",
     settled=f"sequence < {_OLDEST_RUNNING}",
     first_rows="FETCH FIRST :limit ROWS WITH TIES",
+    clock="SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now",
     newest=f"SELECT {_OLDEST_RUNNING} - 1 AS newest",
 )
 FUNCTIONS = (
@@ -83,6 +85,16 @@ _SETTINGS = {
     "lock_timeout": "5000",
     # A process that stops in the middle of a transaction would hold up the stream of all others.
     "idle_in_transaction_session_timeout": "10000",
+}
+_TURN_SECONDS = 20.0
+"""How long somebody waits for being alone."""
+_PATIENT = _SETTINGS | {
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    # Of a machine that is gone nobody is inside any more.
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
 }
 _REPEATS = 5
 """How often a transaction is begun anew that another one stood in the way of."""
@@ -232,6 +244,26 @@ class PostgresDatabase(Database):
 
     def sortable(self, amount: Decimal) -> Decimal:
         return amount
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[Still]:
+        """On a connection beside the pool, for what is done inside asks the store, too."""
+        with _answered():
+            connection = await _connect(self._place, server_settings=_PATIENT)
+        try:
+            with _answered():
+                await connection.execute(
+                    "SELECT pg_advisory_lock(hashtextextended($1, 1))", name, timeout=_TURN_SECONDS
+                )
+
+            async def still() -> None:
+                with _answered():
+                    await connection.execute("SELECT 1")
+
+            yield still
+        finally:
+            with contextlib.suppress(*_FAILURES):
+                await connection.close(timeout=_ANSWER_SECONDS)
 
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:

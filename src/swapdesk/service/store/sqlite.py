@@ -14,7 +14,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Context, Decimal
 from pathlib import Path
@@ -29,6 +29,7 @@ from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
     SchemaError,
+    Still,
     StoreUnavailable,
     Taken,
     Transaction,
@@ -58,6 +59,7 @@ WORDING = Wording(
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
     first_rows="LIMIT :limit",
+    clock="SELECT CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) AS now",
     # The highest number ever given, also after its row was dropped.
     newest="SELECT seq AS newest FROM sqlite_sequence WHERE name = 'outbox'",
 )
@@ -369,6 +371,15 @@ class SqliteDatabase(Database):
     def sortable(self, amount: Decimal) -> str:
         """81 characters whose text order is the order of the numbers."""
         return format(amount, "081.40f")
+
+    @contextlib.asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[Still]:
+        """There is one process."""
+
+        async def still() -> None:
+            return
+
+        yield still
 
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:

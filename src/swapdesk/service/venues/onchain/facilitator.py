@@ -11,6 +11,7 @@ from swapdesk.chain.rpc.evm import EvmError, EvmRefused, EvmUnreachable
 from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.clock import Clock
 from swapdesk.service.payments import CallPayment, CallTerms, Note, Reason, Settled
+from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.venues.onchain.documents import (
     NOBODY,
     find_domain,
@@ -94,6 +95,8 @@ class ChainFacilitator:
         )
         try:
             sent = await self._wallet.send(self._reader, payment.terms.asset, data, note)
+        except StoreUnavailable:
+            return Settled(reason=Reason.CHAIN)
         except (EvmRefused, EvmUnreachable) as error:
             refused = isinstance(error, EvmRefused)
             return Settled(reason=Reason.FAILED if refused else Reason.CHAIN)

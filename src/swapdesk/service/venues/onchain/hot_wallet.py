@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
+from swapdesk.service.store.database import Still
+from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
@@ -23,10 +26,13 @@ _GAS_SHARE = 4
 
 
 class HotWallet:
-    """One secret key of 32 bytes, on every chain."""
+    """One secret key of 32 bytes, on every chain. Its transactions take their numbers in turn, of
+    all processes over ``store``; without one, of this process. Two of the same number would push
+    each other out of a node."""
 
-    def __init__(self, secret: bytes, address: str) -> None:
+    def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
         self._secret = secret
+        self._store = store
         self.address = checksummed(address)
         self._sending: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -41,10 +47,10 @@ class HotWallet:
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
         """Send a call; its hash, which ``note`` takes before the chain does. Raises EvmError:
-        EvmRefused when it would revert."""
+        EvmRefused when it would revert; and StoreUnavailable, which nothing was sent with."""
         from eth_account import Account
 
-        async with self._sending[reader.place.name]:
+        async with self._sending[reader.place.name], self._turn(reader) as still:
             gas = await reader.client.estimate(Call(to, data, sender=self.address))
             fees = await reader.client.fees()
             signed = Account.sign_transaction(
@@ -63,7 +69,21 @@ class HotWallet:
             )
             if note is not None:
                 await note("0x" + bytes(signed.hash).hex())
+            await still()
             return await reader.client.send_raw(bytes(signed.raw_transaction))
+
+    @asynccontextmanager
+    async def _turn(self, reader: OnchainReader) -> AsyncIterator[Still]:
+        if self._store is None:
+            yield _alone
+            return
+        name = f"wallet {reader.place.chain_id} {self.address}"
+        async with self._store.database.exclusive(name) as still:
+            yield still
+
+
+async def _alone() -> None:
+    return
 
 
 class Spender(Struct, frozen=True):
